@@ -1,0 +1,1 @@
+"""What people and agents touch: the command line, and later the servers, hooks and installers."""

@@ -1,0 +1,1 @@
+"""Summaries of code, written by models from the graph's facts. Empty so far."""
