@@ -1,0 +1,3 @@
+module golore.invalid/judge
+
+go 1.22
