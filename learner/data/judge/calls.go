@@ -11,10 +11,11 @@ import (
 // judge checks a package with bodies and records its files, calls and types.
 func (c *checker) judge(u *unit, path string, files []*ast.File, from types.Importer) *types.Package {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
-	errors := map[string]int{}
+	errors := map[string][]string{}
 	pkg := c.check(u, path, files, from, info, func(err error) {
 		if err, ok := err.(types.Error); ok && !err.Soft {
-			errors[c.fset.PositionFor(err.Pos, false).Filename]++
+			name := c.fset.PositionFor(err.Pos, false).Filename
+			errors[name] = append(errors[name], err.Msg)
 		}
 	})
 	w := &witness{c: c, path: path, info: info, counts: map[string]int{}}
@@ -39,10 +40,14 @@ type witness struct {
 	callerLine int
 }
 
-func (w *witness) file(file *ast.File, errors map[string]int) {
+func (w *witness) file(file *ast.File, errors map[string][]string) {
 	full := w.c.fset.PositionFor(file.Package, false).Filename
 	w.name = w.c.tree.relative(full)
-	w.lines.open("file").str("f", w.name).num("errors", errors[full]).close()
+	w.lines.open("file").str("f", w.name).num("errors", len(errors[full]))
+	if len(errors[full]) > 0 {
+		w.lines.str("error", errors[full][0])
+	}
+	w.lines.close()
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
@@ -108,6 +113,9 @@ func (w *witness) callee(fun ast.Expr) (*ast.Ident, types.Object) {
 		if selection := w.info.Selections[fun]; selection != nil {
 			return fun.Sel, selection.Obj()
 		}
+		if w.isC(fun.X) {
+			return nil, nil
+		}
 		return fun.Sel, w.info.Uses[fun.Sel]
 	case *ast.IndexExpr:
 		return w.instantiated(fun.X)
@@ -115,6 +123,16 @@ func (w *witness) callee(fun ast.Expr) (*ast.Ident, types.Object) {
 		return w.instantiated(fun.X)
 	}
 	return nil, nil
+}
+
+// isC recognises the C of cgo, whose functions are nobody's declarations.
+func (w *witness) isC(expr ast.Expr) bool {
+	name, ok := expr.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	imported, ok := w.info.Uses[name].(*types.PkgName)
+	return ok && imported.Imported().Path() == "C"
 }
 
 // instantiated is the callee of F[T](x). What is indexed may as well be a slice of functions.

@@ -170,10 +170,7 @@ func (c *checker) checkPlain(u *unit) {
 	if u.std && !u.target {
 		c.truth.impl.addStandard(u.pkg)
 	}
-	if !u.std {
-		withoutBodies(files)
-		u.syntax = files
-	} else if u.target {
+	if u.target || !u.std {
 		withoutBodies(files)
 		u.syntax = files
 	}
@@ -300,7 +297,12 @@ func (c *checker) checkBetween(u *unit, v *variant) *types.Package {
 	pkg, known := v.made[u]
 	if !known {
 		v.made[u] = nil
-		pkg = c.check(u, u.goPath(), u.syntax, importerFor{c: c, unit: u, variant: v}, nil, nil)
+		files := u.syntax
+		if files == nil {
+			files = c.parse(u.dir, u.name, u.files)
+			withoutBodies(files)
+		}
+		pkg = c.check(u, u.goPath(), files, importerFor{c: c, unit: u, variant: v}, nil, nil)
 		v.made[u] = pkg
 	}
 	return pkg

@@ -138,7 +138,8 @@ func (s *implementations) key(method *types.Func, partial *bool) int {
 
 func brokenInterface(iface *types.Interface) bool {
 	for i := range iface.NumEmbeddeds() {
-		if iface.EmbeddedType(i).Underlying() == types.Typ[types.Invalid] {
+		embedded := iface.EmbeddedType(i).Underlying()
+		if inner, ok := embedded.(*types.Interface); embedded == types.Typ[types.Invalid] || ok && brokenInterface(inner) {
 			return true
 		}
 	}

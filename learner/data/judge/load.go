@@ -31,7 +31,6 @@ type unit struct {
 
 	home *universe
 	deps []*unit // of files alone, linked
-	mark int     // used by whoever walks deps
 
 	pkg    *types.Package
 	syntax []*ast.File // without bodies; only where a test variant may be needed
@@ -199,6 +198,7 @@ func (u *universe) take(out []byte, asDependencies bool) int {
 			break
 		}
 		p.DepOnly = p.DepOnly || asDependencies
+		p.Dir = u.tree.shadowedBy(p.Dir)
 		packages = append(packages, p)
 	}
 	targets := 0
@@ -256,8 +256,7 @@ func (u *universe) adopt(known, made *unit) {
 
 // isTestMain recognises the main package that `go list -test` makes up for each tested package.
 func isTestMain(p listed) bool {
-	return p.Name == "main" && strings.HasSuffix(p.ImportPath, ".test") && len(p.GoFiles) == 1 &&
-		strings.HasSuffix(p.GoFiles[0], "_testmain.go")
+	return p.Name == "main" && strings.HasSuffix(p.ImportPath, ".test") && len(p.GoFiles) == 1 && filepath.IsAbs(p.GoFiles[0])
 }
 
 func plainImports(mapped map[string]string) map[string]string {

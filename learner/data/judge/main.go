@@ -61,6 +61,7 @@ func edgesCommand(args []string) {
 		fail(1, err.Error())
 	}
 	truth := judgeTree(tree, *workers)
+	tree.close()
 	write(*output, truth.writeTo)
 }
 

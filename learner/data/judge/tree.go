@@ -26,6 +26,8 @@ type tree struct {
 	modules []module
 
 	standardListed bool
+
+	shadow, shadowed string // a made-up GOROOT's src, and the directory it stands for
 }
 
 // module is a directory with a go.mod.
@@ -50,21 +52,46 @@ func openTree(root, goCmd string, roots []string) (*tree, error) {
 	}
 	t.modules, err = findModules(root)
 	for _, m := range t.modules {
-		if goroot := standardRoot(m); goroot != "" {
-			t.goroot, t.context.GOROOT = goroot, goroot
+		if m.path == "std" && isDir(filepath.Join(m.dir, "runtime")) {
+			t.useStandardRoot(m.dir)
 		}
 	}
 	return t, err
 }
 
-// standardRoot is the GOROOT that a standard library in the tree belongs to, "" for other modules. The go command has
-// to be told: it would take the imports of a copy from its own tree.
-func standardRoot(m module) string {
-	src := m.dir
-	if m.path == "std" && filepath.Base(src) == "src" && isDir(filepath.Join(src, "runtime")) {
-		return filepath.Dir(src)
+// useStandardRoot makes the go command take a copy of the standard library for its own: otherwise it would take the
+// copy's imports from its own tree, or name its packages std/fmt.
+func (t *tree) useStandardRoot(src string) {
+	goroot := filepath.Dir(src)
+	if filepath.Base(src) != "src" {
+		shadow, err := os.MkdirTemp("", "judge-goroot")
+		if err != nil || os.Symlink(src, filepath.Join(shadow, "src")) != nil {
+			return
+		}
+		t.shadow, t.shadowed, goroot = filepath.Join(shadow, "src"), src, shadow
 	}
-	return ""
+	t.goroot, t.context.GOROOT = goroot, goroot
+}
+
+func (t *tree) close() {
+	if t.shadow != "" {
+		os.RemoveAll(filepath.Dir(t.shadow))
+	}
+}
+
+// shadowOf and shadowedBy translate between a directory and its name below the made-up GOROOT.
+func (t *tree) shadowOf(dir string) string {
+	if t.shadow != "" && inside(dir, t.shadowed) {
+		return t.shadow + dir[len(t.shadowed):]
+	}
+	return dir
+}
+
+func (t *tree) shadowedBy(dir string) string {
+	if t.shadow != "" && inside(dir, t.shadow) {
+		return t.shadowed + dir[len(t.shadow):]
+	}
+	return dir
 }
 
 // sourceRoot is DIR/src for a GOPATH entry, DIR itself otherwise.
@@ -102,6 +129,7 @@ func (t *tree) readEnvironment() error {
 
 // run starts the go command so that it neither asks the network nor another toolchain.
 func (t *tree) run(dir string, env []string, args ...string) ([]byte, error) {
+	dir = t.shadowOf(dir)
 	command := exec.Command(t.goCmd, args...)
 	command.Dir = dir
 	command.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GONOSUMDB=*", "GOVCS=*:off", "GOTOOLCHAIN=local",
@@ -170,10 +198,10 @@ func readModule(dir string) module {
 
 // relative is a file's path below the root, "" for files that lie elsewhere or are vendored copies of foreign code.
 func (t *tree) relative(path string) string {
-	rest, found := strings.CutPrefix(path, t.root+string(filepath.Separator))
-	if !found {
+	if path == t.root || !inside(path, t.root) {
 		return ""
 	}
+	rest := strings.TrimPrefix(path[len(t.root):], string(filepath.Separator))
 	rest = filepath.ToSlash(rest)
 	if strings.HasPrefix(rest, "vendor/") || strings.Contains(rest, "/vendor/") {
 		return ""
@@ -182,7 +210,8 @@ func (t *tree) relative(path string) string {
 }
 
 func inside(dir, parent string) bool {
-	return dir == parent || strings.HasPrefix(dir, parent+string(filepath.Separator))
+	separator := string(filepath.Separator)
+	return dir == parent || strings.HasPrefix(dir, strings.TrimSuffix(parent, separator)+separator)
 }
 
 func isDir(path string) bool {
