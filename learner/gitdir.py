@@ -1,0 +1,178 @@
+"""What lies behind a `.git`: an ordinary repository, a submodule, or a linked worktree.
+
+Reads git's own files and runs no git command, so it works where git is not installed. Of the index only the names are
+read (SHA-1 repositories; a split index is read for what it holds itself). Knows nothing of objects or history.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+
+class GitLink(Enum):
+    REPOSITORY = "repository"
+    SUBMODULE = "submodule"
+    WORKTREE = "worktree"
+
+
+def classify(directory: Path) -> GitLink:
+    """What the `.git` in this directory makes of it."""
+    target = git_directory(directory)
+    if target is None or target == directory / ".git":
+        return GitLink.REPOSITORY
+    if target.parent.name == "worktrees":
+        return GitLink.WORKTREE
+    return GitLink.SUBMODULE if "modules" in target.parts else GitLink.REPOSITORY
+
+
+def git_directory(directory: Path) -> Path | None:
+    """Where the git data of a checkout is: its `.git`, or what the file `.git` points to."""
+    link = directory / ".git"
+    if link.is_dir():
+        return link
+    text = _text(link)
+    return directory / text.partition("gitdir:")[2].strip() if text.startswith("gitdir:") else None
+
+
+def common_directory(directory: Path) -> Path | None:
+    """Where a checkout's git data is that all its worktrees share."""
+    own = git_directory(directory)
+    if own is None:
+        return None
+    shared = _text(own / "commondir").strip()
+    return own / shared if shared else own
+
+
+def checkout_of(root: Path) -> Checkout | None:
+    """The checkout that a directory is in, or None outside of git."""
+    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    return None if top is None else Checkout(top, prefix="/".join((*root.relative_to(top).parts, "")))
+
+
+_SUBMODULE_PATH: Final = re.compile(r"^\s*path\s*=\s*(.*?)\s*$", re.MULTILINE)
+
+
+def submodule_paths(directory: Path) -> frozenset[str]:
+    """The paths that a checkout's `.gitmodules` names."""
+    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_text(directory / ".gitmodules")))
+
+
+class Checkout:
+    """One git checkout in the tree, asked only what its ignore files cannot tell: what is tracked in spite of them.
+
+    git does not ignore a path that is tracked. The index is read on the first question, which many trees never ask.
+    Paths in questions are relative to the learned root; `base` is where the checkout begins below that root, and
+    `prefix` where that root begins below the checkout.
+    """
+
+    __slots__ = ("_base", "_directories", "_index", "_names", "_prefix", "_submodules", "_top")
+
+    def __init__(self, top: Path, base: str = "", prefix: str = "") -> None:
+        self._top = top
+        self._base = len(base) + 1 if base else 0
+        self._prefix = prefix
+        self._index: bytes | None = None
+        self._names: frozenset[bytes] = frozenset()
+        self._directories: frozenset[bytes] = frozenset()
+        self._submodules: frozenset[str] | None = None
+
+    def has_submodule(self, path: str) -> bool:
+        """Does `.gitmodules` name this directory?"""
+        if self._submodules is None:
+            self._submodules = submodule_paths(self._top)
+        return self._prefix + path[self._base :] in self._submodules
+
+    def tracks(self, path: str) -> bool:
+        """Is this file in the index?"""
+        return self._find(path, "_names")
+
+    def tracks_below(self, path: str) -> bool:
+        """Is this directory a submodule in the index, or the directory of a file in it?"""
+        return self._find(path, "_directories")
+
+    def _find(self, path: str, where: str) -> bool:
+        name = os.fsencode(self._prefix + path[self._base :])
+        if self._index is None:
+            own = git_directory(self._top)
+            self._index = _bytes(own / "index") if own else b""
+        # A name that is nowhere in the index's bytes need not be looked for in its entries, which take long to read.
+        if name not in self._index and _version(self._index) != 4:
+            return False
+        if not self._names:
+            self._names, links = index_entries(self._index)
+            self._directories = links | {parent for entry in self._names for parent in _parents(entry)}
+        found: frozenset[bytes] = getattr(self, where)
+        return name in found
+
+
+_HEADER: Final = struct.Struct(">4sII")
+_MODE_AND_REST: Final = 24
+_SHA1: Final = 20
+_GITLINK: Final = 0o160000
+
+
+def index_entries(data: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """The files and the submodules that a git index names; nothing when it is not one that can be read."""
+    files: set[bytes] = set()
+    links: set[bytes] = set()
+    version = _version(data)
+    if version not in (2, 3, 4):
+        return frozenset(), frozenset()
+    count, at, name = _HEADER.unpack_from(data)[2], _HEADER.size, b""
+    try:
+        for _ in range(count):
+            start = at
+            (mode,) = struct.unpack_from(">I", data, start + _MODE_AND_REST)
+            at = start + 40 + _SHA1
+            (flags,) = struct.unpack_from(">H", data, at)
+            at += 4 if flags & 0x4000 else 2
+            kept = 0
+            if version == 4:
+                dropped, at = _offset(data, at)
+                kept = len(name) - dropped
+            end = data.index(b"\0", at)
+            name = name[:kept] + data[at:end]
+            at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+            (links if mode & 0o170000 == _GITLINK else files).add(name)
+    except (struct.error, ValueError, IndexError):
+        return frozenset(), frozenset()
+    return frozenset(files), frozenset(links)
+
+
+def _offset(data: bytes, at: int) -> tuple[int, int]:
+    """A number of git's variable length, and where it ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = (value + 1) << 7 | data[at] & 0x7F
+    return value, at + 1
+
+
+def _version(data: bytes) -> int:
+    if len(data) < _HEADER.size:
+        return 0
+    signature, version, _ = _HEADER.unpack_from(data)
+    return version if signature == b"DIRC" else 0
+
+
+def _parents(name: bytes) -> Iterator[bytes]:
+    while b"/" in name:
+        name = name.rpartition(b"/")[0]
+        yield name
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _text(path: Path) -> str:
+    return _bytes(path).decode("utf-8", "replace")
