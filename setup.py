@@ -4,9 +4,10 @@ A hot module is ordinary typed Python and runs as such when it is not compiled: 
 or Python's headers, or when the compiler fails. The install succeeds all the same, and `golore doctor` tells. A type
 error in a hot module is our mistake and does stop the build.
 
-mypyc names a module after its path, and our folders are not named as they are imported: the sources are copied to
-build/hot/tree/golore/ and compiled there. The libraries are kept in build/hot/kept/ by the digest of all that went into
-them, because an editable install is built again after every edit, and few edits concern a hot module.
+mypyc names a module after its path, and our folders are not named as they are imported: the sources are copied to a
+tree below build/hot/ and compiled there. They stay there, because an editable install is built again after every
+edit, and few edits concern a hot module: as long as no source of theirs changed they are copied, and otherwise only
+those whose C code changed are compiled.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import cast
@@ -28,13 +30,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
 COMPILED: tuple[str, ...] = ()
-"""The hot modules, by the names they are imported by. They are compiled together, into one library."""
+"""The hot modules, by the names they are imported by. Each becomes a library of its own."""
 
-GROUP = "golore.learner.hot"
 ROOT = Path(__file__).resolve().parent
-TREE = ROOT / "build" / "hot" / "tree"
-KEPT = ROOT / "build" / "hot" / "kept"
-KEEP_AT_MOST = 8
 EXT_SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 MYPY_OPTIONS = (
     "--config-file=",
@@ -42,7 +40,6 @@ MYPY_OPTIONS = (
     "--explicit-package-bases",
     "--follow-imports=silent",
     "--ignore-missing-imports",
-    f"--cache-dir={ROOT / 'build' / 'hot' / 'mypy'}",
 )
 COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
 BUILD_FAULTS = (BaseError, CCompilerError, OSError)
@@ -75,12 +72,21 @@ def hot_sources() -> list[Path]:
     return sorted(found)
 
 
-def kept_folder() -> Path:
+def digest(*parts: bytes) -> str:
+    return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
+
+
+def workshop() -> Path:
+    """Where libraries for this Python are made, with this compiler and these options."""
     settings = (sys.version, sysconfig.get_platform(), version("mypy"), os.environ.get("CC"), os.environ.get("CFLAGS"))
-    parts = hashlib.blake2b(repr(settings).encode(), digest_size=8)
-    for path in (ROOT / "setup.py", *hot_sources()):
-        parts.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes())
-    return KEPT / f"{sys.implementation.cache_tag}-{parts.hexdigest()}"
+    name = digest(repr(settings).encode(), (ROOT / "setup.py").read_bytes())
+    return ROOT / "build" / "hot" / f"{sys.implementation.cache_tag}-{name}"
+
+
+def sources_digest() -> str:
+    return digest(
+        *(part for path in hot_sources() for part in (str(path.relative_to(ROOT)).encode(), path.read_bytes()))
+    )
 
 
 def reason_to_stay_pure() -> str:
@@ -92,8 +98,8 @@ def reason_to_stay_pure() -> str:
     except PackageNotFoundError:
         return "mypy is not installed beside setuptools"
     # Not at the top: setuptools has to be imported first, to put its own copy in the place of distutils.
-    from setuptools._distutils.ccompiler import new_compiler
-    from setuptools._distutils.sysconfig import customize_compiler, get_python_inc
+    from distutils.ccompiler import new_compiler
+    from distutils.sysconfig import customize_compiler, get_python_inc
 
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.c")
@@ -102,7 +108,7 @@ def reason_to_stay_pure() -> str:
         customize_compiler(compiler)
         try:
             objects = compiler.compile([str(probe)], output_dir=folder, include_dirs=[get_python_inc()])
-            if compiler.compiler_type != "msvc":  # it wants a list of exports, and has found its linker by now
+            if os.name != "nt":  # where a linker wants a list of exports, and comes with the compiler
                 compiler.link_shared_object(objects, str(Path(folder, "probe.so")))
         except BUILD_FAULTS as fault:
             return f"no working C compiler: {fault}"
@@ -112,22 +118,23 @@ def reason_to_stay_pure() -> str:
 def run_mypyc() -> list[Extension]:
     from mypyc.build import mypycify
 
-    shutil.rmtree(TREE, ignore_errors=True)
+    tree = workshop() / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
     for path in hot_sources():
-        copy = TREE / "golore" / path.relative_to(ROOT)
+        copy = tree / "golore" / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+        shutil.copy2(path, copy)
     paths = [f"{module.replace('.', '/')}.py" for module in COMPILED]
     # From inside the tree, so that tracebacks name golore/learner/x.py and not a folder of this machine.
-    os.chdir(TREE)
+    os.chdir(tree)
     try:
         made = mypycify(
-            [*MYPY_OPTIONS, *paths],
+            [*MYPY_OPTIONS, f"--cache-dir={workshop() / 'mypy'}", *paths],
             only_compile_paths=paths,
             opt_level="3",
             debug_level="0",
-            target_dir=str(TREE.with_name("c")),
-            group_name=GROUP,
+            separate=True,
+            target_dir=str(workshop() / "c"),
         )
         return cast(list[Extension], made)  # mypyc takes setuptools' class when that is loaded, but does not say so
     finally:
@@ -135,17 +142,27 @@ def run_mypyc() -> list[Extension]:
 
 
 def extensions() -> list[Extension]:
-    """What to build; those that are kept from an earlier build need no sources."""
+    """What to build. When nothing changed since the last time the names are enough, as nothing will be compiled."""
     if not COMPILED or COMPILING_COMMANDS.isdisjoint(sys.argv):
         return []
     if reason := reason_to_stay_pure():
         print(f"golore: installing pure Python, which is slower ({reason})", file=sys.stderr)
         return []
-    kept = kept_folder()
-    libraries = sorted(path.relative_to(kept) for path in kept.rglob(f"*{EXT_SUFFIX}"))
-    if libraries:
-        return [Extension(path.as_posix().removesuffix(EXT_SUFFIX).replace("/", "."), []) for path in libraries]
-    return run_mypyc()
+    names = finished()
+    return [Extension(name, []) for name in names] if names else run_mypyc()
+
+
+def finished() -> list[str]:
+    """The extensions that stand ready for the sources as they are now."""
+    with suppress(FileNotFoundError):
+        made_of, *names = (workshop() / "finished").read_text().split()
+        if made_of == sources_digest():
+            return names
+    return []
+
+
+def path_of(extension: Extension) -> Path:
+    return Path(f"{extension.name.replace('.', '/')}{EXT_SUFFIX}")
 
 
 class BuildHot(build_ext):
@@ -154,40 +171,34 @@ class BuildHot(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.inplace = False  # an editable install wants them in its link tree, not among our sources
+        self.parallel = True
 
     def run(self) -> None:
         try:
             super().run()
         except BUILD_FAULTS as fault:
             print(f"golore: installing pure Python, which is slower (compiling failed: {fault})", file=sys.stderr)
-            for output in self.get_outputs():
-                Path(output).unlink(missing_ok=True)
+            for path in map(path_of, self.extensions):
+                Path(self.build_lib, path).unlink(missing_ok=True)
             self.extensions = []
 
     def build_extensions(self) -> None:
-        kept = kept_folder()
-        built = [Path(f"{extension.name.replace('.', '/')}{EXT_SUFFIX}") for extension in self.extensions]
-        if not kept.exists():
-            super().build_extensions()
-            keep(Path(self.build_lib), built, kept)
-        else:
-            for path in built:
-                target = Path(self.build_lib, path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(kept / path, target)
+        if not finished():
+            self.compile_what_changed()
+        for path in map(path_of, self.extensions):
+            target = Path(self.build_lib, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(workshop() / "lib" / path, target)
 
-
-def keep(build_lib: Path, built: list[Path], kept: Path) -> None:
-    KEPT.mkdir(parents=True, exist_ok=True)
-    # Filled aside and then renamed, so that a killed build leaves nothing that looks whole.
-    aside = Path(tempfile.mkdtemp(dir=KEPT))
-    for path in built:
-        target = aside / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(build_lib / path, target)
-    aside.replace(kept)
-    for old in sorted(KEPT.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[KEEP_AT_MOST:]:
-        shutil.rmtree(old, ignore_errors=True)
+    def compile_what_changed(self) -> None:
+        mark = workshop() / "finished"
+        mark.unlink(missing_ok=True)
+        asked = self.build_lib, self.build_temp
+        # setuptools skips a library that is newer than its C files, which mypyc writes only when they change.
+        self.build_lib, self.build_temp = str(workshop() / "lib"), str(workshop() / "temp")
+        super().build_extensions()
+        self.build_lib, self.build_temp = asked
+        mark.write_text("\n".join((sources_digest(), *(extension.name for extension in self.extensions))))
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildHot})
