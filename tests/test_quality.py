@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -18,7 +19,7 @@ SCRIPTS = Path(sysconfig.get_path("scripts"))
     [
         pytest.param(["ruff", "check", "--no-cache"], id="lint"),
         pytest.param(["ruff", "format", "--check", "--no-cache"], id="format"),
-        pytest.param(["pyright", "--warnings"], id="types"),
+        pytest.param(["pyright", "--warnings", "--pythonpath", sys.executable], id="types"),
         pytest.param(["lint-imports", "--no-cache", "--no-logo"], id="import-directions"),
     ],
 )
@@ -29,3 +30,8 @@ def test_tool_finds_nothing(command: list[str]) -> None:
         [SCRIPTS / command[0], *command[1:]], cwd=ROOT, env=settings, capture_output=True, text=True, check=False
     )
     assert tool.returncode == 0, tool.stdout + tool.stderr
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    last_line = (ROOT / ".ci" / "run").read_text().splitlines()[-1]
+    assert f"python3 -m pip install uv && {last_line}\n" in (ROOT / "README.md").read_text()
