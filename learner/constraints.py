@@ -11,7 +11,7 @@ asked: all release tags `go1.N` hold. The implicit constraint of `import "C"` is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -112,7 +112,7 @@ def compatible(a: str, b: str) -> bool:
     worlds = _worlds(a) & _worlds(b)
     if not worlds or _free_tags(a).isdisjoint(_free_tags(b)):
         return worlds != 0
-    return _worlds(f"({a}) && ({b})") != 0
+    return _possible_platforms(_join(And, [_parsed(a), _parsed(b)])) != 0
 
 
 _TOKEN: Final = re.compile(r"[ \t]*(?:(&&|\|\||[()!])|([\w.]+)|(\S))")
@@ -170,7 +170,9 @@ def _parse_not(tokens: list[str], depth: int) -> Expr:
     else:
         operand = Tag(token)
     tokens.pop()
-    return Not(operand) if negated else operand
+    if not negated:
+        return operand
+    return operand.operand if isinstance(operand, Not) else Not(operand)
 
 
 def _parse_plus_build(line: str) -> Expr:
@@ -308,18 +310,31 @@ _MOST_SPLITS: Final = 4096
 
 
 @lru_cache(maxsize=1 << 14)
-def _free_tags(text: str) -> frozenset[str]:
-    return frozenset(_RENAMED.get(name, name) for name in re.findall(r"[\w.]+", text)) - _FIXED.keys()
+def _worlds(text: str) -> int:
+    return _possible_platforms(_parsed(text)) if text else _ALL
 
 
 @lru_cache(maxsize=1 << 14)
-def _worlds(text: str) -> int:
+def _free_tags(text: str) -> frozenset[str]:
+    return frozenset(_names(_parsed(text))).difference(_FIXED) if text else frozenset()
+
+
+def _names(expr: Expr) -> Iterator[str]:
+    match expr:
+        case Tag(name):
+            yield _RENAMED.get(name, name)
+        case Not(operand):
+            yield from _names(operand)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from _names(operand)
+
+
+def _possible_platforms(expr: Expr) -> int:
     """The platforms on which the expression holds for some choice of its free tags."""
-    if not text:
-        return _ALL
-    expr, found = _parsed(text), 0
+    found = 0
     pending: list[dict[str, int]] = [{}]
-    order = sorted(_free_tags(text))
+    order = sorted(set(_names(expr)).difference(_FIXED))
     for _ in range(_MOST_SPLITS):
         chosen = pending.pop()
         surely, possibly = _bounds(expr, chosen)

@@ -47,6 +47,9 @@ func (w *witness) file(file *ast.File, errors map[string][]string) {
 	if len(errors[full]) > 0 {
 		w.lines.str("error", errors[full][0])
 	}
+	if _, broken := w.c.broken.Load(full); broken {
+		w.lines.flag("broken", true)
+	}
 	w.lines.close()
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {

@@ -24,6 +24,8 @@ type checker struct {
 	truth *truth
 	fset  *token.FileSet
 	sizes types.Sizes
+
+	broken sync.Map // names of files whose syntax is broken
 }
 
 func judgeTree(t *tree, workers int) *truth {
@@ -198,7 +200,10 @@ func (c *checker) parse(dir, name string, names []string) []*ast.File {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, base)
 		}
-		file, _ := parser.ParseFile(c.fset, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(c.fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			c.broken.Store(path, true)
+		}
 		if file == nil || file.Name == nil || name != "" && file.Name.Name != name {
 			continue
 		}

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// walk adds every package below dir, as a GOPATH tree or a module whose dependencies are absent would have them.
+// walk adds every package below dir, which is a module whose dependencies are absent, or, without an import path, a
+// tree without modules.
 func (u *universe) walk(dir, importPath, version string) {
 	filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -19,8 +20,12 @@ func (u *universe) walk(dir, importPath, version string) {
 		if name != dir && (ignoredDir(entry.Name()) || u.tree.isModule(name)) {
 			return filepath.SkipDir
 		}
-		rest, _ := filepath.Rel(dir, name)
-		u.addDir(name, path.Join(importPath, filepath.ToSlash(rest)), version, true)
+		found := u.tree.loosePath(name)
+		if importPath != "" {
+			rest, _ := filepath.Rel(dir, name)
+			found = path.Join(importPath, filepath.ToSlash(rest))
+		}
+		u.addDir(name, found, version, true)
 		return nil
 	})
 }
@@ -34,16 +39,26 @@ func (t *tree) isModule(dir string) bool {
 	return false
 }
 
-// loosePath is the import path of a root without go.mod: what follows the source root it lies in, or nothing, so that
-// packages are named by their directory.
-func (t *tree) loosePath() string {
+// loosePath is the import path of a directory outside modules: what GOPATH would make of it, or its path below the root.
+func (t *tree) loosePath(dir string) string {
+	whole := filepath.ToSlash(dir)
 	for _, root := range t.roots {
-		if inside(t.root, root) {
-			rest, _ := filepath.Rel(root, t.root)
-			return filepath.ToSlash(rest)
+		if dir != root && inside(dir, root) {
+			return whole[len(filepath.ToSlash(root))+1:]
 		}
 	}
-	return ""
+	rest, _ := filepath.Rel(t.root, dir)
+	rest = filepath.ToSlash(rest)
+	if _, below, found := strings.Cut("/"+rest, "/src/"); found {
+		return below
+	}
+	if i := strings.LastIndex(whole, "/src/"); i >= 0 {
+		below := whole[i+len("/src/"):]
+		if host, _, _ := strings.Cut(below, "/"); strings.Contains(host, ".") {
+			return below
+		}
+	}
+	return rest
 }
 
 func (u *universe) addDir(dir, importPath, version string, target bool) *unit {
@@ -69,6 +84,9 @@ var majorVersion = regexp.MustCompile(`/v[0-9]+(/|$)`)
 
 // lookElsewhere searches the standard library, the vendor directories above the importer, and the given source roots.
 func (u *universe) lookElsewhere(from *unit, importPath string) *unit {
+	if strings.HasPrefix(importPath, ".") {
+		return u.find(path.Join(from.path, importPath))
+	}
 	if u.loadStandard(); u.std[importPath] != nil {
 		return u.std[importPath]
 	}

@@ -178,9 +178,8 @@ func (s *implementations) writeTo(w io.Writer) error {
 		r.open("iface").str("i", iface.name).str("if", iface.file).num("il", iface.line).flag("partial", iface.partial).close()
 	}
 	for _, id := range sortedKeys(s.types) {
-		if t := s.types[id]; t.partial {
-			r.open("partial").str("t", t.name).str("tf", t.file).num("tl", t.line).close()
-		}
+		t := s.types[id]
+		r.open("type").str("t", t.name).str("tf", t.file).num("tl", t.line).flag("partial", t.partial).close()
 	}
 	for _, id := range sortedKeys(s.interfaces) {
 		iface := s.interfaces[id]

@@ -53,7 +53,8 @@ type universe struct {
 	units map[string]*unit
 	// sealed is set once linking is over: from then on nothing new is looked up.
 	sealed bool
-	absent map[string]bool
+	// elsewhere remembers what was looked up outside the listing, nil for what was not found.
+	elsewhere map[string]*unit
 }
 
 // listed is what `go list` tells of a package.
@@ -74,7 +75,7 @@ const listFields = "-json=Dir,ImportPath,Name,ForTest,Standard,DepOnly,GoFiles,C
 func loadUniverses(t *tree, notes *truth, each func(*universe)) {
 	std := map[string]*unit{}
 	fresh := func() *universe {
-		return &universe{tree: t, std: std, units: map[string]*unit{}, absent: map[string]bool{}}
+		return &universe{tree: t, std: std, units: map[string]*unit{}, elsewhere: map[string]*unit{}}
 	}
 	for _, group := range moduleGroups(t) {
 		u := fresh()
@@ -87,7 +88,7 @@ func loadUniverses(t *tree, notes *truth, each func(*universe)) {
 	}
 	if len(t.modules) == 0 || t.modules[0].dir != t.root {
 		u := fresh()
-		u.walk(t.root, t.loosePath(), "")
+		u.walk(t.root, "", "")
 		each(u)
 	}
 }
@@ -290,10 +291,14 @@ func (u *universe) resolve(from *unit, path string) *unit {
 	if found := u.find(path); found != nil {
 		return found
 	}
-	if u.sealed || u.absent[path] {
-		return nil
+	key := path
+	if strings.HasPrefix(path, ".") {
+		key = from.path + " " + path
+	}
+	if found, known := u.elsewhere[key]; known || u.sealed {
+		return found
 	}
 	found := u.lookElsewhere(from, path)
-	u.absent[path] = found == nil
+	u.elsewhere[key] = found
 	return found
 }

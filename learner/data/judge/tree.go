@@ -44,11 +44,14 @@ func openTree(root, goCmd string, roots []string) (*tree, error) {
 		return nil, err
 	}
 	t := &tree{root: root, goCmd: goCmd}
-	if err := t.readEnvironment(); err != nil {
+	gopath, err := t.readEnvironment()
+	if err != nil {
 		return nil, err
 	}
-	for _, dir := range roots {
-		t.roots = append(t.roots, sourceRoot(dir))
+	for _, dir := range append(roots, filepath.SplitList(gopath)...) {
+		if dir = sourceRoot(dir); isDir(dir) {
+			t.roots = append(t.roots, dir)
+		}
 	}
 	t.modules, err = findModules(root)
 	for _, m := range t.modules {
@@ -106,14 +109,15 @@ func sourceRoot(dir string) string {
 	return dir
 }
 
-func (t *tree) readEnvironment() error {
-	out, err := t.run(t.root, nil, "env", "-json", "GOROOT", "GOARCH", "GOOS", "GOVERSION", "CGO_ENABLED", "GOFLAGS")
+// readEnvironment asks the go command for its settings and returns GOPATH.
+func (t *tree) readEnvironment() (gopath string, err error) {
+	out, err := t.run(t.root, nil, "env", "-json", "GOROOT", "GOARCH", "GOOS", "GOVERSION", "CGO_ENABLED", "GOFLAGS", "GOPATH")
 	if err != nil {
-		return fmt.Errorf("the go command does not work: %w", err)
+		return "", fmt.Errorf("the go command does not work: %w", err)
 	}
 	env := map[string]string{}
 	if err := json.Unmarshal(out, &env); err != nil {
-		return fmt.Errorf("the go command does not tell its environment: %w", err)
+		return "", fmt.Errorf("the go command does not tell its environment: %w", err)
 	}
 	t.goroot, t.arch, t.version = env["GOROOT"], env["GOARCH"], strings.Fields(env["GOVERSION"] + " ")[0]
 	t.context = build.Default
@@ -124,7 +128,7 @@ func (t *tree) readEnvironment() error {
 			t.context.BuildTags = strings.Split(tags, ",")
 		}
 	}
-	return nil
+	return env["GOPATH"], nil
 }
 
 // run starts the go command so that it neither asks the network nor another toolchain.

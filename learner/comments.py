@@ -1,0 +1,43 @@
+"""Comments as Go reads them: which group documents a declaration, and its text without markers and directives.
+
+Works on the bytes of comments; where a comment stands in the tree is `extract`'s affair.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_DIRECTIVE: Final = re.compile(rb"(?:line |extern |export |[a-z0-9]+:[a-z0-9])")
+_GENERATED: Final = re.compile(rb"^// Code generated .* DO NOT EDIT\.\r?$", re.MULTILINE)
+_DEPRECATED: Final = re.compile(r"(?:\A|\n\n)Deprecated: ")
+
+
+def comment_text(comments: list[bytes]) -> str:
+    """The text of a comment group: markers and directives removed, runs of blank lines made one."""
+    lines: list[str] = []
+    for comment in comments:
+        if comment.startswith(b"//"):
+            content = comment[2:]
+            if content[:1] == b" ":
+                content = content[1:]
+            elif _DIRECTIVE.match(content):
+                continue
+        else:
+            content = comment[2:-2]
+        for line in content.decode("utf-8", "replace").split("\n"):
+            line = line.rstrip(" \t\r\n")
+            if line or (lines and lines[-1]):
+                lines.append(line)
+    while lines and not lines[-1]:
+        lines.pop()
+    return "\n".join(lines)
+
+
+def is_deprecated(doc: str) -> bool:
+    return "Deprecated: " in doc and _DEPRECATED.search(doc) is not None
+
+
+def is_generated(header: bytes) -> bool:
+    """Whether the text before the package clause carries the standard marker of generated code."""
+    return b"// Code generated " in header and _GENERATED.search(header) is not None

@@ -1,0 +1,168 @@
+"""Finding members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
+
+Where an embedded type is unknown, a member found below it could be hidden by it; such a find is `UNSURE`, never a fact.
+Build-tag twins: `visible` keeps the declarations that one file can be built with.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner.constraints import compatible
+from golore.learner.generics import substitute
+from golore.learner.types import (
+    Declaration,
+    FileScope,
+    Func,
+    Interface,
+    Method,
+    Named,
+    Package,
+    Pointer,
+    Selection,
+    Struct,
+    Type,
+    TypeParam,
+    Typer,
+    Unknown,
+    is_exported,
+)
+
+UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
+AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
+
+
+def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
+    """The twins that can be in one build with `file`; its own come first and alone."""
+    if len(decls) == 1:
+        return decls
+    own = [decl for decl in decls if decl.file is file]
+    if own:
+        return own
+    return [decl for decl in decls if compatible(decl.file.constraint, file.constraint)] or decls[:1]
+
+
+def methods_of(named: Named, name: str, package: Package) -> list[Declaration] | None:
+    """The methods declared on a type itself (not promoted), as seen from `package`."""
+    if named.local:
+        return None
+    home = named.decl.file.package
+    table = home.methods.get(named.decl.name)
+    if table is None:
+        return None
+    found = table.get(name)
+    if found is None or (home is not package and not is_exported(name)):
+        return None
+    return found
+
+
+def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
+    """All methods of an interface, those of embedded interfaces included."""
+    known = interface.all_methods
+    if known is None:
+        known = {}
+        interface.all_methods = known
+        for method in interface.methods:
+            known[method.name] = method
+        for embed in interface.embeds:
+            under = typer.underlying(embed) if isinstance(embed, Named) else embed
+            if isinstance(under, Interface):
+                for name, method in interface_methods(typer, under).items():
+                    known.setdefault(name, method)
+                if under.unknown_embed:
+                    interface.unknown_embed = True
+            elif isinstance(under, Unknown):
+                interface.unknown_embed = True
+    return known
+
+
+def select(typer: Typer, type: Type, name: str, package: Package) -> Selection | None:
+    """What `x.name` means for an `x` of this type, seen from `package`: None if there is no such member."""
+    base = type
+    if isinstance(base, Pointer):
+        base = base.elem
+        if isinstance(base, Named) and isinstance(typer.underlying(base), (Pointer, Interface)):
+            return None
+    if isinstance(base, Named):
+        cacheable = base.decl.file.package is package or is_exported(name)
+        if cacheable:
+            found = base.selections.get(name)
+            if found is not None:
+                return found
+        found = _search(typer, base, name, package)
+        if found is not None and cacheable:
+            base.selections[name] = found
+        return found
+    return _search(typer, base, name, package)
+
+
+def _search(typer: Typer, base: Type, name: str, package: Package) -> Selection | None:
+    level: list[Type] = [base]
+    seen: list[Named] = []
+    depth = 0
+    unsure = False
+    while level:
+        found: Selection | None = None
+        count = 0
+        deeper: list[Type] = []
+        unsure_here = False
+        for type in level:
+            under = type
+            if isinstance(type, Named):
+                if any(named is type for named in seen):
+                    continue
+                seen.append(type)
+                decls = methods_of(type, name, package)
+                if decls is not None:
+                    count += 1
+                    found = Selection(method_type(typer, type, decls[0]), decls, None, depth)
+                    continue
+                under = typer.underlying(type)
+                if isinstance(under, Pointer) and depth == 0:
+                    under = typer.underlying(under.elem) if isinstance(under.elem, Named) else under.elem
+            elif isinstance(type, TypeParam):
+                under = _constraint_of(typer, type)
+            if isinstance(under, Struct):
+                for field in under.fields:
+                    if field.name == name and (under.package is package or is_exported(name)):
+                        count += 1
+                        found = Selection(field.type, [], None, depth)
+                    elif field.embedded:
+                        deeper.append(field.type.elem if isinstance(field.type, Pointer) else field.type)
+            elif isinstance(under, Interface):
+                method = interface_methods(typer, under).get(name)
+                if method is not None and (method.package is package or is_exported(name)):
+                    count += 1
+                    found = Selection(method.type, [], method, depth)
+                elif under.unknown_embed:
+                    unsure_here = True
+            elif isinstance(under, Unknown):
+                unsure_here = True
+        if count == 1:
+            return UNSURE if unsure else found
+        if count > 1:
+            return AMBIGUOUS
+        unsure = unsure or unsure_here
+        level = deeper
+        depth += 1
+    return UNSURE if unsure else None
+
+
+def _constraint_of(typer: Typer, param: TypeParam) -> Type:
+    constraint = param.constraint
+    under = typer.underlying(constraint) if isinstance(constraint, Named) else constraint
+    if isinstance(under, Interface) and not under.methods and len(under.embeds) == 1:
+        only = under.embeds[0]
+        if isinstance(only, Pointer):
+            return only
+    return under
+
+
+def method_type(typer: Typer, named: Named, decl: Declaration) -> Type:
+    """The signature of a declared method, with the arguments of an instantiated receiver put in."""
+    type = typer.type_of(decl)
+    origin = named.origin
+    if origin is not None and isinstance(type, Func):
+        return substitute(type, origin.params, named.args)
+    return type
+

@@ -1,0 +1,100 @@
+"""What resolving one declaration found: calls, references and unresolved uses, each with the lines where they occur."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner import facts as f
+from golore.learner.types import Declaration, Method
+
+_KIND_NAMES: Final = {
+    f.FUNC: "func",
+    f.METHOD: "method",
+    f.TYPE: "type",
+    f.ALIAS: "alias",
+    f.CONST: "const",
+    f.VAR: "var",
+}
+
+
+class Recorder:
+    """Collects the edges of one source declaration; `externals` gathers what lies outside, for the whole file."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, list[int]] = {}
+        self.references: dict[str, list[int]] = {}
+        self.unresolved: dict[tuple[str, str, str], list[int]] = {}
+        self.externals: dict[str, tuple[str, str, str]] = {}
+
+    def start(self) -> None:
+        """Begin with the next declaration."""
+        self.calls = {}
+        self.references = {}
+        self.unresolved = {}
+
+    def call(self, decls: list[Declaration], line: int) -> None:
+        for decl in decls:
+            _add(self.calls, decl.id, line)
+            if decl.file.package.external:
+                self._external(decl)
+
+    def call_method(self, method: Method, line: int) -> None:
+        """A call through an interface; methods of nameless interfaces are no symbols."""
+        owner = method.owner
+        if owner is not None:
+            _add(self.calls, self._method_id(method, owner), line)
+
+    def refer(self, decls: list[Declaration], line: int) -> None:
+        for decl in decls:
+            if not decl.id:
+                continue  # a type declared inside a function
+            _add(self.references, decl.id, line)
+            if decl.file.package.external:
+                self._external(decl)
+
+    def refer_method(self, method: Method, line: int) -> None:
+        owner = method.owner
+        if owner is not None:
+            _add(self.references, self._method_id(method, owner), line)
+
+    def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
+        """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
+        _add(self.references, target, line)
+        if target not in self.externals:
+            self.externals[target] = ("unknown", name, package)
+
+    def unsettled(self, name: str, line: int, reason: str, candidate: str = "") -> None:
+        _add_to(self.unresolved, (name, reason, candidate), line)
+
+    def _method_id(self, method: Method, owner: Declaration) -> str:
+        id = member_id(owner, method.name)
+        if owner.file.package.external and id not in self.externals:
+            self.externals[id] = ("imethod", method.name, owner.file.package.path)
+        return id
+
+    def _external(self, decl: Declaration) -> None:
+        if decl.id not in self.externals:
+            self.externals[decl.id] = (_KIND_NAMES[decl.kind], decl.name, decl.file.package.path)
+
+
+def member_id(owner: Declaration, name: str) -> str:
+    """The id of a field or interface method: below its type's, and a twin's member is a twin."""
+    if owner.suffix:
+        return f"{owner.id[: len(owner.id) - len(owner.suffix)]}.{name}{owner.suffix}"
+    return f"{owner.id}.{name}"
+
+
+def _add(found: dict[str, list[int]], target: str, line: int) -> None:
+    lines = found.get(target)
+    if lines is None:
+        found[target] = [line]
+    elif lines[-1] != line:
+        lines.append(line)
+
+
+def _add_to(found: dict[tuple[str, str, str], list[int]], key: tuple[str, str, str], line: int) -> None:
+    lines = found.get(key)
+    if lines is None:
+        found[key] = [line]
+    elif lines[-1] != line:
+        lines.append(line)

@@ -1,0 +1,136 @@
+"""One file's code → its edges: what each declaration calls and refers to, and what it leaves unsettled.
+
+Works on a package that the world has loaded. Implements, tests and the graph's rows are made elsewhere (`implements`,
+`exercise`, `rows`); here, names become ids, once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from golore.learner import facts as f
+from golore.learner.infer import Evaluator
+from golore.learner.record import Recorder
+from golore.learner.types import Declaration, FileScope, Interface, Named, Pointer, Struct, Type, Unknown
+from golore.learner.world import World
+
+
+class Uses(NamedTuple):
+    """What one declaration uses. Lines are where it does; an unresolved use is (name, reason, candidate)."""
+
+    source: str
+    line: int
+    calls: dict[str, list[int]]
+    references: dict[str, list[int]]
+    unresolved: dict[tuple[str, str, str], list[int]]
+    embeds: list[tuple[str, bool]]
+
+
+class FileUses(NamedTuple):
+    uses: list[Uses]
+    externals: dict[str, tuple[str, str, str]]
+    complaints: list[str]
+
+
+def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
+    """Resolve every declaration of a file."""
+    recorder = Recorder()
+    shape_lines = f.unpack(body.shape_lines)
+    decl_lines = f.unpack(body.decl_lines)
+    code = f.unpack(body.code)
+    names = file.names + list(body.names)
+    entries: dict[int, list[f.Entry]] = {}
+    for entry in body.entries:
+        entries.setdefault(entry.decl, []).append(entry)
+    found: list[Uses] = []
+    complaints: list[str] = []
+    for decl in file.decls:
+        recorder.start()
+        evaluator = Evaluator(world, file, recorder)
+        evaluator.lines = shape_lines
+        evaluator.names = names
+        try:
+            _declaration(world, decl, evaluator, code, entries.get(decl.ordinal, []))
+        except RecursionError:
+            complaints.append(f"{decl.id}: nested too deeply to resolve all of it")
+        found.append(
+            Uses(
+                decl.id,
+                decl_lines[decl.ordinal],
+                recorder.calls,
+                recorder.references,
+                recorder.unresolved,
+                _embeds(world, decl, recorder),
+            )
+        )
+    return FileUses(found, recorder.externals, complaints)
+
+
+def _declaration(
+    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]
+) -> None:
+    kind = decl.kind
+    facts = decl.facts
+    if kind == f.FUNC or kind == f.METHOD:
+        _function(world, decl, evaluator, code, entries)
+        return
+    if kind == f.TYPE or kind == f.ALIAS:
+        evaluator.at = facts.at
+        evaluator.type_parameters(decl.id)
+        evaluator.type()
+        return
+    if facts.at >= 0:
+        evaluator.at = facts.at
+        evaluator.type()
+    for entry in entries:
+        _run(evaluator, code, entry.at)
+
+
+def _function(
+    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]
+) -> None:
+    evaluator.open()
+    if decl.kind == f.METHOD:
+        base = world.bind_receiver(decl, evaluator)
+        receiver: Type = base
+        if isinstance(base, Named) and base.params:
+            receiver = base  # inside its methods a generic type stands for itself
+        if entries:
+            evaluator.bind(evaluator.names[entries[0].receiver], Pointer(receiver) if decl.pointer else receiver)
+    evaluator.at = decl.facts.at
+    evaluator.type_parameters(decl.id)
+    evaluator.signature(True)
+    for entry in entries:
+        _run(evaluator, code, entry.at)
+
+
+def _run(evaluator: Evaluator, code: list[int], at: int) -> None:
+    evaluator.code = code
+    evaluator.in_shape = False
+    evaluator.at = at
+    evaluator.statements()
+
+
+def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[str, bool]]:
+    """The named types that a type embeds, and whether as pointers."""
+    if decl.kind != f.TYPE:
+        return []
+    type = world.type_of(decl)
+    if not isinstance(type, Named):
+        return []
+    under = world.underlying(type)
+    embedded: list[Type] = []
+    if isinstance(under, Struct):
+        embedded = [field.type for field in under.fields if field.embedded]
+    elif isinstance(under, Interface):
+        embedded = under.embeds
+    found: list[tuple[str, bool]] = []
+    for part in embedded:
+        pointer = isinstance(part, Pointer)
+        base = part.elem if isinstance(part, Pointer) else part
+        if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
+            found.append((base.decl.id, pointer))
+        elif isinstance(base, Unknown) and base.name:
+            found.append((f"{base.package}.{base.name}", pointer))
+            recorder.refer_missing(f"{base.package}.{base.name}", base.name, base.package, 0)
+    return found

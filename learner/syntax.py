@@ -1,0 +1,36 @@
+"""The only door to tree-sitter: the Go grammar, its parser, and its node kinds as integers.
+
+Kinds are looked up in the grammar by name when this module loads, so a grammar that renames one fails at once.
+Nothing here knows what the nodes mean; `extract` and `emit` do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import tree_sitter_go
+from tree_sitter import Language, Node, Parser, Tree
+
+LANGUAGE: Final = Language(tree_sitter_go.language())
+GRAMMAR: Final = "tree-sitter-go 0.25"
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(LANGUAGE)
+
+
+def parse(source: bytes) -> Tree:
+    return _parser().parse(source)
+
+
+def kind(name: str, named: bool = True) -> int:
+    """The grammar's number for a kind of node."""
+    found = LANGUAGE.id_for_node_kind(name, named)
+    if not found:
+        raise LookupError(f"the Go grammar has no node kind {name!r}")
+    return found
+
+
+__all__ = ["GRAMMAR", "LANGUAGE", "Node", "Tree", "kind", "parse"]
