@@ -17,6 +17,7 @@ from golore.learner import facts as f
 from golore.learner.comments import comment_text, is_deprecated, is_generated
 from golore.learner.constraints import file_constraint
 from golore.learner.emit import Emitter, meaningful
+from golore.learner.modern import Receiver, rewrite
 from golore.learner.syntax import Node, kind, parse
 
 PACKAGE_CLAUSE: Final = kind("package_clause")
@@ -28,6 +29,7 @@ FUNCTION: Final = kind("function_declaration")
 METHOD: Final = kind("method_declaration")
 
 MOST_COMPLAINTS: Final = 5
+MOST_REWRITES: Final = 5
 LONGEST_VALUE: Final = 80
 _BOM: Final = b"\xef\xbb\xbf"
 _COMMENT: Final = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -42,6 +44,16 @@ def extract(source: bytes) -> f.Facts:
         source = b"   " + source[3:]
     tree = parse(source)
     reader = _Reader(source)
+    rewritten = source
+    for _ in range(MOST_REWRITES):
+        if not tree.root_node.has_error:
+            break
+        newer = rewrite(rewritten, reader.broken_lines(tree.root_node), reader.emitter.line_starts)
+        if newer is None:
+            break
+        rewritten = newer.source
+        tree = parse(rewritten)
+        reader.receivers.update(newer.receivers)
     reader.read(tree.root_node)
     return reader.facts()
 
@@ -65,7 +77,8 @@ class _Reader:
         self.symbols: list[f.Declared] = []
         self.decls: list[f.Decl] = []
         self.decl_lines: list[int] = []
-        self.bodies: list[tuple[int, Node, Node | None]] = []
+        self.receivers: dict[int, Receiver] = {}
+        self.bodies: list[tuple[int, Node, bytes]] = []
         self.complaints: list[f.Complaint] = []
         self.shape_code: list[int] = []
         self.shape_names = 0
@@ -210,6 +223,10 @@ class _Reader:
         if name is None:
             return
         owner, pointer, parameters, receiver_name = self._receiver(receiver)
+        hidden = self.receivers.get(node.start_byte)
+        if hidden is not None:
+            method = True
+            receiver_name, pointer, owner, parameters = hidden
         at = len(emitter.code)
         emitter.type_parameters(type_parameters)
         emitter.signature(signature[0] if signature else None, signature[1] if len(signature) > 1 else None)
@@ -220,14 +237,14 @@ class _Reader:
         if body is not None:
             self.bodies.append((len(self.decls) - 1, body, receiver_name))
 
-    def _receiver(self, receiver: Node | None) -> tuple[str, bool, tuple[str, ...], Node | None]:
-        """Base type, whether it is a pointer, the names of its type parameters, and the node of the receiver's name."""
+    def _receiver(self, receiver: Node | None) -> tuple[str, bool, tuple[str, ...], bytes]:
+        """Base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
         if receiver is None:
-            return "", False, (), None
+            return "", False, (), b""
         declarations = meaningful(receiver)
         parts = meaningful(declarations[0]) if declarations else []
         if not parts:
-            return "", False, (), None
+            return "", False, (), b""
         base = parts[-1]
         pointer = False
         parameters: tuple[str, ...] = ()
@@ -242,7 +259,8 @@ class _Reader:
                 arguments = meaningful(inner[-1])
                 parameters = tuple(self._text(argument) for argument in arguments)
             base = inner[0]
-        return self._text(base), pointer, parameters, parts[0] if len(parts) > 1 else None
+        name = self.emitter.text(parts[0]) if len(parts) > 1 else b""
+        return self._text(base), pointer, parameters, name
 
     def _types(self, node: Node, group_doc: str) -> None:
         grouped = any(child.kind_id == T_OPEN for child in node.children)
@@ -344,7 +362,7 @@ class _Reader:
             text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
             self._add(decl, "const" if const else "var", name, span, text, doc)
             if i < len(values):
-                self.bodies.append((len(self.decls) - 1, values[i], None))
+                self.bodies.append((len(self.decls) - 1, values[i], b""))
         return typed, inits
 
     def _value_signature(self, const: bool, name: str, type_node: Node | None, value: Node | None) -> str:
@@ -355,7 +373,7 @@ class _Reader:
             text += " = " + clean(self.emitter.text(value))
         return text
 
-    def _body(self, decl: int, node: Node, receiver: Node | None) -> None:
+    def _body(self, decl: int, node: Node, receiver: bytes) -> None:
         emitter = self.emitter
         at = len(emitter.code)
         if node.kind_id == e.BLOCK:
@@ -364,8 +382,7 @@ class _Reader:
             emitter.code.append(c.EVALUATE)
             emitter.expression(node)
         emitter.code.append(c.END)
-        name = 0 if receiver is None else emitter.name_of(receiver)
-        self.entries.append(f.Entry(decl, at, name))
+        self.entries.append(f.Entry(decl, at, emitter.intern(receiver)))
 
     # -- rows
 
@@ -406,6 +423,18 @@ class _Reader:
 
     def _text(self, node: Node) -> str:
         return self.emitter.text(node).decode("utf-8", "replace")
+
+    def broken_lines(self, root: Node) -> set[int]:
+        """The lines where something does not parse."""
+        found: set[int] = set()
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if node.kind_id == e.ERROR or node.is_missing:
+                found.add(self.emitter.line_of(node.start_byte))
+                found.add(self._last_line(node))
+            pending += [child for child in node.children if child.has_error]
+        return found
 
     def _complain(self, node: Node, depth: int) -> None:
         """Tell where the tree is broken, the outermost places first. The grammar misses some line ends: those are fine."""

@@ -106,7 +106,7 @@ class Checkout:
             return False
         if not self._names:
             self._names, links = index_entries(self._index)
-            self._directories = links | {parent for entry in self._names for parent in _parents(entry)}
+            self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
         return name in found
 

@@ -70,9 +70,30 @@ def build_package(
         if shaped.test:
             package.tests = True
         for decl in file.decls:
-            _enter(package, decl)
+            if decl.kind != f.METHOD:
+                _enter(package, decl)
+    for file in package.files:
+        for decl in file.decls:
+            if decl.kind == f.METHOD:
+                decl.owner = owner_of(package, decl.owner)
+                _enter(package, decl)
     _identify(package)
     return package
+
+
+def owner_of(package: Package, name: str) -> str:
+    """The type that a method's receiver names: an alias stands for the type of the package it is made for."""
+    for _ in range(8):
+        decls = package.members.get(name)
+        if not decls or decls[0].kind != f.ALIAS:
+            break
+        file = decls[0].file
+        code = file.shape_code()
+        at = decls[0].facts.at
+        if code[at] != 0 or code[at + 1] != c.NAME:
+            break
+        name = file.names[code[at + 2]]
+    return name
 
 
 def _enter(package: Package, decl: Declaration) -> None:
