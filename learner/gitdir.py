@@ -1,7 +1,7 @@
 """What lies behind a `.git`: an ordinary repository, a submodule, or a linked worktree.
 
 Reads git's own files and runs no git command, so it works where git is not installed. Of the index only the names are
-read (SHA-1 repositories; a split index is read for what it holds itself). Knows nothing of objects or history.
+read, and of a split index those that it holds itself. Knows nothing of objects or history.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class Checkout:
         if name not in self._index and _version(self._index) != 4:
             return False
         if not self._names:
-            self._names, links = index_entries(self._index)
+            common = common_directory(self._top)
+            is_sha256 = common is not None and _SHA256_FORMAT.search(_text(common / "config")) is not None
+            self._names, links = index_entries(self._index, 32 if is_sha256 else 20)
             self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
         return name in found
@@ -113,11 +115,11 @@ class Checkout:
 
 _HEADER: Final = struct.Struct(">4sII")
 _MODE_AND_REST: Final = 24
-_SHA1: Final = 20
+_SHA256_FORMAT: Final = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 _GITLINK: Final = 0o160000
 
 
-def index_entries(data: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
+def index_entries(data: bytes, hash_size: int = 20) -> tuple[frozenset[bytes], frozenset[bytes]]:
     """The files and the submodules that a git index names; nothing when it is not one that can be read."""
     files: set[bytes] = set()
     links: set[bytes] = set()
@@ -129,7 +131,7 @@ def index_entries(data: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
         for _ in range(count):
             start = at
             (mode,) = struct.unpack_from(">I", data, start + _MODE_AND_REST)
-            at = start + 40 + _SHA1
+            at = start + 40 + hash_size
             (flags,) = struct.unpack_from(">H", data, at)
             at += 4 if flags & 0x4000 else 2
             kept = 0

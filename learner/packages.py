@@ -89,7 +89,7 @@ def primary_name(files: Iterable[PackageFile]) -> str:
             tests + (file.is_test and not _by_hand(file)),
             prose + 1,
         )
-    return max(sorted(votes), key=lambda name: votes[name], default="")
+    return max(sorted(votes), key=lambda name: (votes[name], name != "main"), default="")
 
 
 def _by_hand(file: PackageFile) -> bool:

@@ -7,6 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
+import pytest
 from golore.learner.discover import discover
 from golore.learner.ignore import IgnoreRules, parse_patterns, rules_for
 from hypothesis import given
@@ -158,8 +159,9 @@ def test_rules_from_above_the_root_hold_unless_they_ignore_the_root_itself(tmp_p
     assert _learned(tmp_path / "third") == ["c.gen.go", "c.go"]
 
 
-def test_what_git_tracks_is_not_ignored(tmp_path: Path) -> None:
-    _git(tmp_path, "init", "-q")
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_what_git_tracks_is_not_ignored(tmp_path: Path, object_format: str) -> None:
+    _git(tmp_path, "init", "-q", f"--object-format={object_format}")
     _write(tmp_path, {"cmd/server/main.go": "", "cmd/server/sub/deep/a.go": "", "x.gen.go": "", "b.go": ""})
     _git(tmp_path, "add", "-A")
     _write(

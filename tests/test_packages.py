@@ -42,6 +42,7 @@ def test_external_tests_and_strays_are_packages_of_their_own() -> None:
         ("a_test.go:x_test: b_test.go:x:", "m/x, m/x_test"),
         ("a.go:x: a_test.go:y_test:", "m/x, m/x [y_test]"),
         ("a.go:x: odd.go:x_test:ignore a_test.go:x_test:", "m/x, m/x_test, m/x [x_test]"),
+        ("a.go:main: b.go:x:", "m/x, m/x [main]"),
         ("a.go::", "m/x"),
         ("", ""),
     ],
