@@ -213,6 +213,9 @@ func (u *universe) take(out []byte, asDependencies bool) int {
 		path, _, isVariant := strings.Cut(p.ImportPath, " [")
 		if isVariant && path != p.ForTest && path != p.ForTest+"_test" && u.find(path) == nil {
 			p.ImportPath, p.DepOnly = path, true
+			for i, imported := range p.Imports {
+				p.Imports[i], _, _ = strings.Cut(imported, " [")
+			}
 			u.add(p)
 		}
 	}
