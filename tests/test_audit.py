@@ -99,6 +99,11 @@ def test_vendored_callees_are_compared_by_name() -> None:
     assert compare_calls(truth, said("example.com/v.V", "vendor/example.com/v/v.go", 3)).calls == Score(1, 0, 0, 0)
 
 
+def test_a_published_copy_of_a_module_in_the_repository_is_the_same_callee() -> None:
+    truth = Truth(calls=(so(4, "example.com/b.G"),))
+    assert compare_calls(truth, said("example.com/b.G", "b.go", 3)).calls == Score(1, 0, 0, 0)
+
+
 def test_files_with_broken_syntax_are_not_compared() -> None:
     truth = Truth(files=(JudgedFile("a.go", 1, "", True), JudgedFile("b.go")))
     assert compare_calls(truth, said("m.G", "b.go", 7)).calls == Score(0, 0, 0, 0)

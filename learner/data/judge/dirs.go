@@ -82,7 +82,8 @@ func (u *universe) addDir(dir, importPath, version string, target bool) *unit {
 
 var majorVersion = regexp.MustCompile(`/v[0-9]+(/|$)`)
 
-// lookElsewhere searches the standard library, the vendor directories above the importer, and the given source roots.
+// lookElsewhere searches the standard library, the vendor directories above the importer, the tree's own modules, and
+// the given source roots.
 func (u *universe) lookElsewhere(from *unit, importPath string) *unit {
 	if strings.HasPrefix(importPath, ".") {
 		return u.find(path.Join(from.path, importPath))
@@ -96,6 +97,13 @@ func (u *universe) lookElsewhere(from *unit, importPath string) *unit {
 	for dir := from.dir; inside(dir, u.tree.root); dir = filepath.Dir(dir) {
 		if found := u.tryDir(filepath.Join(dir, "vendor", filepath.FromSlash(importPath)), importPath); found != nil {
 			return found
+		}
+	}
+	for _, m := range u.tree.modules {
+		if rest, found := strings.CutPrefix(importPath+"/", m.path+"/"); found {
+			if found := u.tryDir(filepath.Join(m.dir, filepath.FromSlash(rest)), importPath); found != nil {
+				return found
+			}
 		}
 	}
 	unversioned := strings.TrimSuffix(majorVersion.ReplaceAllString(importPath, "/"), "/")
