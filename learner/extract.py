@@ -40,6 +40,15 @@ _BEFORE_CLOSE: Final = re.compile(r",? ([)\]])")
 
 def extract(source: bytes) -> f.Facts:
     """The facts of one Go file. Never raises on bad input."""
+    return _read(source, True).facts()
+
+
+def extract_shape(source: bytes) -> f.Shape:
+    """Only what other files can see of one: for code outside the repository, whose bodies do not matter."""
+    return _read(source, False).shape()
+
+
+def _read(source: bytes, bodies: bool) -> _Reader:
     if source.startswith(_BOM):
         source = b"   " + source[3:]
     tree = parse(source)
@@ -54,8 +63,8 @@ def extract(source: bytes) -> f.Facts:
         rewritten = newer.source
         tree = parse(rewritten)
         reader.receivers.update(newer.receivers)
-    reader.read(tree.root_node)
-    return reader.facts()
+    reader.read(tree.root_node, bodies)
+    return reader
 
 
 def encode(facts: f.Facts) -> f.EncodedFacts:
@@ -84,7 +93,7 @@ class _Reader:
         self.shape_names = 0
         self.entries: list[f.Entry] = []
 
-    def read(self, root: Node) -> None:
+    def read(self, root: Node, bodies: bool) -> None:
         if root.has_error:
             self._complain(root, 0)
         self.emitter.in_shape = True
@@ -94,37 +103,39 @@ class _Reader:
         self.shape_names = len(self.emitter.names)
         self.emitter.in_shape = False
         self.emitter.code = []
-        for decl, node, receiver in self.bodies:
-            self._body(decl, node, receiver)
+        if bodies:
+            for decl, node, receiver in self.bodies:
+                self._body(decl, node, receiver)
         if self.emitter.too_deep:
             self.complaints.append(f.Complaint(1, "nested too deeply: the innermost parts were not read"))
         if not self.package:
             self.complaints.append(f.Complaint(1, "no package clause"))
 
-    def facts(self) -> f.Facts:
-        emitter = self.emitter
+    def shape(self) -> f.Shape:
         header = self.source[: self.header_end]
-        constraint = file_constraint("x.go", header) if b"build" in header else ""
-        cgo = any(imported.path == "C" for imported in self.imports)
-        shape = f.Shape(
+        return f.Shape(
             self.package,
-            constraint,
-            cgo,
+            file_constraint("x.go", header) if b"build" in header else "",
+            any(imported.path == "C" for imported in self.imports),
             tuple(self.imports),
             tuple(self.decls),
-            tuple(emitter.names[: self.shape_names]),
+            tuple(self.emitter.names[: self.shape_names]),
             f.pack(self.shape_code),
         )
+
+    def facts(self) -> f.Facts:
+        emitter = self.emitter
+        shape = self.shape()
         outline = f.Outline(
             self.package,
             self.doc,
-            constraint,
-            tuple(self.imports),
+            shape.constraint,
+            shape.imports,
             tuple(self.import_lines),
             tuple(self.symbols),
             len(emitter.line_starts) - (1 if not self.source or self.source.endswith(b"\n") else 0),
-            is_generated(header),
-            cgo,
+            is_generated(self.source[: self.header_end]),
+            shape.cgo,
             blake2b(f.encode(shape), digest_size=16).hexdigest(),
             tuple(self.complaints),
         )
