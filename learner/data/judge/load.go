@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 )
 
@@ -115,6 +116,10 @@ func moduleGroups(t *tree) []moduleGroup {
 		workspace.dir = workspace.modules[0].dir
 		groups = append([]moduleGroup{workspace}, groups...)
 	}
+	// A standard library to be judged comes first: once it was checked for others, without bodies, it would be too late.
+	sort.SliceStable(groups, func(i, j int) bool {
+		return groups[i].modules[0].path == "std" && groups[j].modules[0].path != "std"
+	})
 	return groups
 }
 
@@ -241,21 +246,11 @@ func (u *universe) add(p listed) bool {
 	if p.Standard {
 		home = u.std
 	}
-	if known := home[p.ImportPath]; known != nil && (known.target || !made.target || known.pkg != nil) {
-		if made.target && !known.target {
-			u.adopt(known, made)
-		}
-		return made.target
+	if known := home[p.ImportPath]; known != nil && (known.pkg != nil || known.target) {
+		return known.target && made.target
 	}
 	home[p.ImportPath] = made
 	return made.target
-}
-
-// adopt makes a package that was loaded as a dependency before one to be judged.
-func (u *universe) adopt(known, made *unit) {
-	pkg, syntax := known.pkg, known.syntax
-	*known = *made
-	known.pkg, known.syntax = pkg, syntax
 }
 
 // isTestMain recognises the main package that `go list -test` makes up for each tested package.
