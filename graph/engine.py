@@ -1,0 +1,153 @@
+"""One open database of the embedded engine: Ladybug, or Kuzu 0.11.3 when GOLORE_ENGINE says so.
+
+Both have the same Python interface and, as far as we use it, the same Cypher; they are imported by name and never both
+in one process, which crashes the interpreter. Only `store` and its siblings `bulk` and `schema` know this module.
+Locking is not done here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, UsageError
+
+ENGINES: Final = ("ladybug", "kuzu")
+
+_MEGABYTE: Final = 1 << 20
+_READ_POOL: Final = 256 * _MEGABYTE
+_MAX_DATABASE: Final = 1 << 38
+"""The engines reserve address space for the largest possible file, by default 8 TB, which small machines refuse."""
+_THREADS: Final = max(1, min(4, os.cpu_count() or 1))
+_PAGE: Final = 10_000
+
+Row = list[Any]
+
+
+class _Result(Protocol):
+    def has_next(self) -> bool: ...
+    def get_n(self, count: int) -> list[Row]: ...
+    def get_column_names(self) -> list[str]: ...
+    def close(self) -> None: ...
+
+
+class _Connection(Protocol):
+    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> _Result | list[_Result]: ...
+    def close(self) -> None: ...
+
+
+class _Database(Protocol):
+    def close(self) -> None: ...
+
+
+def engine_name() -> str:
+    name = os.environ.get("GOLORE_ENGINE", "").strip().lower() or ENGINES[0]
+    if name not in ENGINES:
+        raise UsageError(f"GOLORE_ENGINE is {name!r}. Set it to one of {', '.join(ENGINES)}, or leave it unset.")
+    return name
+
+
+class EngineFailure(Exception):
+    """What the engine said when a statement failed; never leaves the `graph` package."""
+
+
+class Session:
+    """A database with one connection. Values go in as parameters and come out as lists in the order of the columns."""
+
+    def __init__(self, path: Path, *, write: bool, pool: int = _READ_POOL, checkpoint_on_close: bool = False) -> None:
+        module = _module(engine_name())
+        self._database: _Database
+        self._connection: _Connection
+        try:
+            self._database = module.Database(
+                str(path),
+                buffer_pool_size=pool,
+                max_num_threads=_THREADS,
+                read_only=not write,
+                max_db_size=_MAX_DATABASE,
+            )
+            self._connection = module.Connection(self._database)
+        except RuntimeError as failure:
+            raise opening_error(path, str(failure)) from failure
+        if write and not checkpoint_on_close:
+            # Folding the log into the file rewrites whole groups of nodes, seconds at 400,000 symbols; reading the
+            # log again at the next open takes milliseconds. `Store` decides when to fold.
+            self.run("CALL force_checkpoint_on_close = false")
+
+    def close(self) -> None:
+        self._connection.close()
+        self._database.close()
+
+    def run(self, statement: str, **parameters: object) -> None:
+        self._execute(statement, parameters).close()
+
+    def rows(self, statement: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
+        result = self._execute(statement, parameters or {})
+        try:
+            while result.has_next():
+                yield from result.get_n(_PAGE)
+        finally:
+            result.close()
+
+    def table(self, statement: str, parameters: Mapping[str, object] | None = None) -> tuple[list[str], list[Row]]:
+        """The names of the columns, and all rows."""
+        result = self._execute(statement, parameters or {})
+        try:
+            rows: list[Row] = []
+            while result.has_next():
+                rows.extend(result.get_n(_PAGE))
+            return result.get_column_names(), rows
+        finally:
+            result.close()
+
+    def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
+        try:
+            result = self._connection.execute(statement, dict(parameters))
+        except RuntimeError as failure:
+            raise EngineFailure(str(failure)) from failure
+        if isinstance(result, list):
+            raise EngineFailure("more than one statement")
+        return result
+
+
+def _module(name: str) -> Any:
+    try:
+        return cast("Any", importlib.import_module(name))
+    except ImportError as failure:
+        raise StoreError(
+            f"The graph engine {name} cannot be loaded ({failure}). Install it with `pip install golore[kuzu]`."
+            if name == "kuzu"
+            else f"The graph engine {name} cannot be loaded ({failure}). Install golore again."
+        ) from failure
+
+
+def opening_error(path: Path, said: str) -> StoreError:
+    known = _resource_error(path, said)
+    if known is not None:
+        return known
+    if "lock" in said.lower():
+        return StoreBusy(f"The store {path} is locked by another program ({said}). Close it and try again.")
+    return StoreDamaged(
+        f"The store {path} does not open: {said.strip()} Remove {path.parent} and run `golore learn` again."
+    )
+
+
+def running_error(path: Path, said: str) -> StoreError:
+    """For statements of our own, which are right as long as the store is."""
+    return _resource_error(path, said) or StoreDamaged(
+        f"The store {path} did not answer: {said.strip()} Run `golore learn --full` to make it anew."
+    )
+
+
+def _resource_error(path: Path, said: str) -> StoreError | None:
+    lowered = said.lower()
+    if "no space left" in lowered or "disk quota" in lowered:
+        return StoreError(f"The disk that holds {path.parent} is full. Make room and try again.")
+    if "permission denied" in lowered or "read-only file system" in lowered:
+        return StoreError(f"There is no permission to use {path}. Check who owns it.")
+    if "buffer manager exception" in lowered or "mmap" in lowered:
+        return StoreError(f"There is not enough memory for the store {path}: {said.strip()}")
+    return None

@@ -1,0 +1,155 @@
+"""Advisory locks on files, shared or exclusive, that vanish with the process that holds them.
+
+Neither engine's own locking is enough (one refuses readers outright, the other lets them see half a write), so every
+process of ours takes these first. They bind only processes that ask; nothing stops a stranger from opening the files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from golore.graph.errors import StoreBusy, StoreError
+
+if sys.platform == "win32":
+    raise StoreError("golore does not run on Windows itself yet: its file locks need a Unix system. Use it under WSL.")
+
+import fcntl
+
+_FIRST_PAUSE: Final = 0.002
+_LONGEST_PAUSE: Final = 0.05
+
+
+class FileLock:
+    """A lock that is held. `release` is safe to call twice."""
+
+    __slots__ = ("_descriptor", "_owner", "exclusive", "path")
+
+    def __init__(self, path: Path, descriptor: int, *, exclusive: bool) -> None:
+        self.path = path
+        self.exclusive = exclusive
+        self._descriptor = descriptor
+        self._owner = os.getpid()
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0 and self._owner == os.getpid():
+            _held.discard(descriptor)
+            if self.exclusive:
+                os.ftruncate(descriptor, 0)
+            # An explicit unlock: a child forked meanwhile may still have the file open.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+
+def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock:
+    """Wait for the lock at most `timeout` seconds, then raise `StoreBusy` with the name of the process that has it.
+
+    `purpose` completes the sentence "The store cannot be ...".
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except PermissionError:
+        if exclusive:
+            raise
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _wait(path, descriptor, exclusive=exclusive, timeout=timeout, purpose=purpose)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    _held.add(descriptor)
+    if exclusive:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
+    return FileLock(path, descriptor, exclusive=exclusive)
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the lock exclusively at this moment."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _wait(path: Path, descriptor: int, *, exclusive: bool, timeout: float, purpose: str) -> None:
+    operation = (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB
+    deadline = time.monotonic() + timeout
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            fcntl.flock(descriptor, operation)
+        except BlockingIOError:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise StoreBusy(
+                    f"The store cannot be {purpose}: {_holder(path, descriptor)} is using it. "
+                    "Wait until it is done, or end it, and try again."
+                ) from None
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        else:
+            return
+
+
+def _holder(path: Path, descriptor: int) -> str:
+    pids = [pid for pid in _pids_in_proc(descriptor) if pid != os.getpid()]
+    if pids:
+        return ", ".join(f"process {pid} ({_command(pid)})" for pid in pids)
+    pid, _, command = path.read_text(errors="replace").partition(" ")
+    return f"process {pid} ({command})" if pid.isdecimal() and command else "another process"
+
+
+def _pids_in_proc(descriptor: int) -> list[int]:
+    """Who has a `flock` on this file, shared ones included; empty where the system does not tell."""
+    inode = str(os.fstat(descriptor).st_ino)
+    pids: set[int] = set()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            # "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF"; a waiting one has an arrow as second word.
+            if len(words) >= 6 and words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode:
+                pids.add(int(words[4]))
+    return sorted(pid for pid in pids if pid > 0)
+
+
+def _command(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        return _shortened([word.decode(errors="replace") for word in words])
+    return "unknown command"
+
+
+def _own_command() -> str:
+    return _shortened(sys.argv)
+
+
+def _shortened(words: list[str]) -> str:
+    text = " ".join(words)
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+_held: Final[set[int]] = set()
+
+
+def _forget_after_fork() -> None:
+    """A worker forked while a lock is held must not keep it alive when its parent dies."""
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

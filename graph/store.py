@@ -1,0 +1,370 @@
+"""The store: the only door to the graph database.
+
+A store is a directory (`.golore/`). Two locks guard it: `writer.lock` is held by the one process that learns, for as
+long as it learns; `lock` is shared by readers while they have the database open, and exclusive for the moments in which
+the writer changes it in place. A first learn builds a new database beside the old one and makes it current by replacing
+`store.json`, so readers are not in its way. What the graph means is not known here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from golore.graph import lock
+from golore.graph.bulk import BulkLoad
+from golore.graph.cypher import require_read_only
+from golore.graph.delta import GraphDelta
+from golore.graph.engine import EngineFailure, Row, Session, engine_name, running_error
+from golore.graph.errors import StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
+from golore.graph.manifest import Manifest, read_manifest, require_ours, write_manifest
+from golore.graph.model import Edge, EdgeKind, Node
+from golore.graph.schema import (
+    EDGE_COLUMNS,
+    META_TABLE,
+    MIGRATIONS,
+    NODE_COLUMNS,
+    SCHEMA_VERSION,
+    edge_from,
+    node_from,
+)
+from golore.graph.writing import write_delta
+
+_WAIT: Final = 5.0
+"""Seconds to wait for another process; a change in place takes well under one."""
+_FOLD_LOG_AT: Final = 4 << 20
+"""Bytes of log that make every open about half a second slower; past it, the log is folded into the file."""
+_PAGE_NODES: Final = 40_000
+"""Source nodes read at a time when the whole graph is read in order."""
+
+
+class Store:
+    """Open it with `Store.open` and use it as a context manager."""
+
+    def __init__(self, directory: Path, manifest: Manifest | None, writer: lock.FileLock | None, wait: float) -> None:
+        self.directory = directory
+        self._manifest = manifest
+        self._writer = writer
+        self._wait = wait
+        self._session: Session | None = None
+        self._lock: lock.FileLock | None = None
+
+    @classmethod
+    def open(cls, directory: Path, *, write: bool, wait: float = _WAIT) -> Self:
+        """A reader needs a store that exists; the writer gets an empty one where there is none.
+
+        The database itself is opened by the first call that needs it.
+        """
+        engine = engine_name()
+        if not write:
+            manifest = read_manifest(directory)
+            if manifest is None:
+                raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
+            require_ours(manifest, directory, engine)
+            if manifest.schema < SCHEMA_VERSION:
+                raise StoreMismatch(
+                    f"The store in {directory} was made by an older golore ({manifest.golore}). "
+                    "Run `golore learn` to bring it up to date."
+                )
+            return cls(directory, manifest, None, wait)
+        with _disk_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            writer = lock.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
+        try:
+            manifest = read_manifest(directory)
+            if manifest is not None:
+                require_ours(manifest, directory, engine)
+            with _disk_errors(directory):
+                _prepare_directory(directory, manifest)
+            store = cls(directory, manifest, writer, wait)
+            store._migrate()
+        except BaseException:
+            writer.release()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._close_session()
+        if self._writer is not None:
+            self._writer.release()
+            self._writer = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever stored here."""
+        return self._manifest is None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a writer has come since this reader opened: close, and open again to see what it did."""
+        return read_manifest(self.directory) != self._manifest or lock.is_held(self.directory / "writer.lock")
+
+    def query(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
+        """The answer to a question from outside; refused if it does anything but read."""
+        require_read_only(cypher)
+        try:
+            names, rows = self._reading().table(cypher, parameters)
+        except EngineFailure as failure:
+            raise UsageError(f"The query failed: {failure}") from failure
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
+        """The answer to a question of our own, row by row."""
+        try:
+            yield from self._reading().rows(cypher, parameters)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+
+    def nodes(self, label: str) -> Iterator[Node]:
+        """All nodes of a label, in the order of their ids."""
+        values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
+        for low, high in self._pages(label):
+            for row in self.rows(
+                f"MATCH (n:{label}) WHERE n.id >= $low AND n.id <= $high RETURN {values} ORDER BY n.id",
+                {"low": low, "high": high},
+            ):
+                yield node_from(label, row)
+
+    def edges(self, kind: EdgeKind) -> Iterator[Edge]:
+        """All edges of a kind, in the order of their ends."""
+        names: dict[int, str] = dict(self.rows(f"MATCH (n:{kind.target}) RETURN offset(id(n)), n.id"))
+        values = "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[kind.label])
+        # The far end comes as its offset: joining its id in the engine takes memory for the whole table of targets.
+        statement = (
+            f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) WHERE a.id >= $low AND a.id <= $high "
+            f"RETURN a.id, offset(id(b)){values}"
+        )
+        for low, high in self._pages(kind.source):
+            rows = self.rows(statement, {"low": low, "high": high})
+            yield from sorted(edge_from(kind, row[0], names[row[1]], row[2:]) for row in rows)
+
+    def marks(self) -> dict[str, str]:
+        """The learner's notes on the state of the graph, as written with the last change."""
+        if self._manifest is None:
+            return {}
+        return dict(self.rows(f"MATCH (m:{META_TABLE}) WHERE m.id <> 'schema' RETURN m.id, m.value ORDER BY m.id"))
+
+    @contextlib.contextmanager
+    def bulk_load(self, marks: Mapping[str, str] | None = None) -> Generator[BulkLoad]:
+        """Collect a whole graph; when the block ends well, it replaces what was there. Readers go on meanwhile."""
+        self._require_writer()
+        load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
+        try:
+            yield load
+            self._replace(load, {} if marks is None else marks)
+        finally:
+            load.discard()
+
+    def apply(self, delta: GraphDelta) -> None:
+        """Make the change in one transaction; an empty one writes nothing."""
+        self._require_writer()
+        if not delta:
+            return
+        if self._manifest is None:
+            raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        session = self._writing()
+        try:
+            write_delta(session, delta)
+        except EngineFailure as failure:
+            self._close_session()
+            raise running_error(self._database, str(failure)) from failure
+        log = self._database.with_name(self._database.name + ".wal")
+        if log.exists() and log.stat().st_size > _FOLD_LOG_AT:
+            self.checkpoint()
+        self._close_session()
+
+    def checkpoint(self) -> None:
+        """Fold the log into the database file; takes seconds on a large store and makes opening it quicker."""
+        self._require_writer()
+        if self._manifest is not None:
+            try:
+                self._writing().run("CHECKPOINT")
+            except EngineFailure as failure:
+                raise running_error(self._database, str(failure)) from failure
+            finally:
+                self._close_session()
+
+    @property
+    def _database(self) -> Path:
+        if self._manifest is None:
+            raise StoreMissing(f"There is no store in {self.directory}. Run `golore learn` first.")
+        return self.directory / self._manifest.graph
+
+    def _require_writer(self) -> None:
+        if self._writer is None:
+            raise StoreError("The store was opened for reading. Open it for writing to change it.")
+
+    def _reading(self) -> Session:
+        return self._session or self._open_session(write=False)
+
+    def _writing(self) -> Session:
+        if self._session is not None and self._lock is not None and self._lock.exclusive:
+            return self._session
+        self._close_session()
+        return self._open_session(write=True)
+
+    def _open_session(self, *, write: bool) -> Session:
+        held = self._acquire(exclusive=write)
+        try:
+            # Another process may have made a new database current since this store was opened.
+            manifest = read_manifest(self.directory)
+            if manifest is not None:
+                require_ours(manifest, self.directory, engine_name())
+            self._manifest = manifest
+            path = self._database
+            if not path.is_file():
+                raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to make it anew.")
+            try:
+                session = Session(path, write=write)
+            except StoreDamaged:
+                if write or not _has_log(path):
+                    raise
+                held.release()
+                held = self._acquire(exclusive=True)
+                # A killed writer may leave a fold of the log half done, which only a writing open can finish.
+                Session(path, write=True).close()
+                session = Session(path, write=False)
+            _require_schema(session, path)
+        except BaseException:
+            held.release()
+            raise
+        self._session, self._lock = session, held
+        return session
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        held, self._lock = self._lock, None
+        try:
+            if session is not None:
+                session.close()
+        finally:
+            if held is not None:
+                held.release()
+
+    def _acquire(self, *, exclusive: bool) -> lock.FileLock:
+        purpose = "changed" if exclusive else "read"
+        with _disk_errors(self.directory):
+            return lock.acquire(self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose)
+
+    def _replace(self, load: BulkLoad, marks: Mapping[str, str]) -> None:
+        self._close_session()
+        number = 1 if self._manifest is None else _generation(self._manifest.graph) + 1
+        database = self.directory / f"graph-{number}.db"
+        with _disk_errors(self.directory):
+            for leftover in (database, *_companions(database)):
+                leftover.unlink(missing_ok=True)
+            load.build(database, marks)
+            manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
+            write_manifest(self.directory, manifest)
+            self._manifest = manifest
+            _remove_leftovers(self.directory, manifest)
+
+    def _migrate(self) -> None:
+        """Bring an older database up to date, one transaction for each step."""
+        if self._manifest is None or self._manifest.schema == SCHEMA_VERSION:
+            return
+        session = self._writing()
+        try:
+            migrate(session, MIGRATIONS, SCHEMA_VERSION)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+        finally:
+            self._close_session()
+        self._manifest = self._manifest._replace(schema=SCHEMA_VERSION, golore=metadata.version("golore"))
+        write_manifest(self.directory, self._manifest)
+
+    def _pages(self, label: str) -> Iterable[tuple[str, str]]:
+        """The first and last id of each stretch of nodes, so that what is sorted at once stays small."""
+        ids = sorted(identity for (identity,) in self.rows(f"MATCH (n:{label}) RETURN n.id"))
+        last = len(ids) - 1
+        return [(ids[at], ids[min(at + _PAGE_NODES - 1, last)]) for at in range(0, len(ids), _PAGE_NODES)]
+
+
+def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target: int) -> None:
+    """Run the steps that this database has not seen; the number is noted in the same transaction as its step."""
+    for number in range(_schema_of(session) + 1, target + 1):
+        session.run("BEGIN TRANSACTION")
+        for statement in migrations[number]:
+            session.run(statement)
+        session.run(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) SET m.value = $value", value=str(number))
+        session.run("COMMIT")
+
+
+def _schema_of(session: Session) -> int:
+    for (value,) in session.rows(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) RETURN m.value"):
+        return int(value)
+    raise EngineFailure("it has no schema number.")
+
+
+def _require_schema(session: Session, path: Path) -> None:
+    """A truncated file may open as an empty database."""
+    try:
+        _schema_of(session)
+    except EngineFailure as failure:
+        session.close()
+        raise running_error(path, str(failure)) from failure
+
+
+def _prepare_directory(directory: Path, manifest: Manifest | None) -> None:
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    _remove_leftovers(directory, manifest)
+
+
+def _remove_leftovers(directory: Path, manifest: Manifest | None) -> None:
+    """Remove what dead writers left and databases no longer current, unless a reader may still be at one of them."""
+    try:
+        held = lock.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
+    except StoreError:
+        return
+    current = manifest.graph if manifest else ""
+    try:
+        for path in directory.iterdir():
+            if path.name.endswith(".tmp"):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+            elif path.name.startswith("graph-") and not (current and path.name.startswith(current)):
+                path.unlink()
+    finally:
+        held.release()
+
+
+def _generation(name: str) -> int:
+    digits = name.removeprefix("graph-").removesuffix(".db")
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _companions(database: Path) -> list[Path]:
+    return sorted(database.parent.glob(f"{database.name}.*"))
+
+
+def _has_log(database: Path) -> bool:
+    return bool(_companions(database))
+
+
+@contextlib.contextmanager
+def _disk_errors(directory: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise StoreError(
+            f"The store in {directory} cannot be used: {failure.strerror or failure}. "
+            "Check the free space and who owns the directory."
+        ) from failure
