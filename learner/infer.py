@@ -100,6 +100,10 @@ class Evaluator:
         self._guards: list[Type] = []
         self._constant: list[Type] = []
 
+    def own(self, decl: Declaration) -> None:
+        """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
+        self.owner = decl if self.code[self.at] == c.INTERFACE else None
+
     # -- the local scope
 
     def bind(self, name: str, type: Type) -> None:

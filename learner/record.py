@@ -18,13 +18,17 @@ _KIND_NAMES: Final = {
 
 
 class Recorder:
-    """Collects the edges of one source declaration; `externals` gathers what lies outside, for the whole file."""
+    """Collects the edges of one source declaration at a time.
+
+    `externals` gathers what lies outside, `dynamic` the interface methods that are called, for the whole file.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[str, list[int]] = {}
         self.references: dict[str, list[int]] = {}
         self.unresolved: dict[tuple[str, str, str], list[int]] = {}
         self.externals: dict[str, tuple[str, str, str]] = {}
+        self.dynamic: set[str] = set()
 
     def start(self) -> None:
         """Begin with the next declaration."""
@@ -42,7 +46,9 @@ class Recorder:
         """A call through an interface; methods of nameless interfaces are no symbols."""
         owner = method.owner
         if owner is not None:
-            _add(self.calls, self._method_id(method, owner), line)
+            id = self._method_id(method, owner)
+            _add(self.calls, id, line)
+            self.dynamic.add(id)
 
     def refer(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:

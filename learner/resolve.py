@@ -29,6 +29,9 @@ class Uses(NamedTuple):
 class FileUses(NamedTuple):
     uses: list[Uses]
     externals: dict[str, tuple[str, str, str]]
+    """Kind, name and package of what lies outside the repository, by id."""
+    dynamic: set[str]
+    """The interface methods among the called."""
     complaints: list[str]
 
 
@@ -63,7 +66,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
                 _embeds(world, decl, recorder),
             )
         )
-    return FileUses(found, recorder.externals, complaints)
+    return FileUses(found, recorder.externals, recorder.dynamic, complaints)
 
 
 def _declaration(
@@ -92,11 +95,9 @@ def _function(
     evaluator.open()
     if decl.kind == f.METHOD:
         base = world.bind_receiver(decl, evaluator)
-        receiver: Type = base
-        if isinstance(base, Named) and base.params:
-            receiver = base  # inside its methods a generic type stands for itself
         if entries:
-            evaluator.bind(evaluator.names[entries[0].receiver], Pointer(receiver) if decl.pointer else receiver)
+            # Inside its methods a generic type stands for itself.
+            evaluator.bind(evaluator.names[entries[0].receiver], Pointer(base) if decl.pointer else base)
     evaluator.at = decl.facts.at
     evaluator.type_parameters(decl.id)
     evaluator.signature(True)

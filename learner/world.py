@@ -259,7 +259,7 @@ class World(Typer):
     def _alias(self, decl: Declaration, evaluator: Evaluator) -> Type:
         evaluator.at = decl.facts.at
         params = evaluator.type_parameters(decl.id)
-        evaluator.owner = decl
+        evaluator.own(decl)
         type = evaluator.type()
         return GenericAlias(type, params) if params else type
 
@@ -303,7 +303,7 @@ class World(Typer):
             self._skip_parameters(evaluator)
             for param in named.params:
                 evaluator.bind(param.name, TypeName(param))
-        evaluator.owner = decl
+        evaluator.own(decl)
         type = evaluator.type()
         if isinstance(type, Named):
             return self.underlying(type)

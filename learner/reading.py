@@ -1,0 +1,170 @@
+"""Files → facts in the cache: only what is new is read, only what is unknown is parsed.
+
+Size and time of a file decide whether to look at it again; its digest decides what it is. Extraction runs in the crew's
+processes, each of which writes nothing: the facts come back packed and are kept by this process in batches.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from golore.graph.cache import Cache, CachedFacts, CachedFile, facts_key
+from golore.graph.model import Problem
+from golore.learner import facts as f
+from golore.learner.catalog import FileHead, head_of, head_of_shape
+from golore.learner.crew import Crew
+from golore.learner.discover import digest as digest_of
+from golore.learner.extract import encode, extract, extract_shape
+
+BATCH_BYTES = 1 << 19
+RECENT_NS = 2_000_000_000
+Tick = Callable[[int], None]
+
+
+class Wanted(NamedTuple):
+    """A file to know: its name in the cache (relative inside the repository), where it is, and its state on disk."""
+
+    name: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Reading(NamedTuple):
+    """The heads of all files that could be read, and what was done for it."""
+
+    heads: dict[str, FileHead]
+    files: dict[str, CachedFile]
+    problems: list[Problem]
+    read: int
+    parsed: int
+
+
+class _Batch(NamedTuple):
+    files: tuple[Wanted, ...]
+    known: frozenset[str]
+    shapes_only: bool
+
+
+class _Read(NamedTuple):
+    """One file as a worker read it; `facts` is None when the cache has them already."""
+
+    digest: str
+    key: str
+    facts: CachedFacts | None
+    problem: str = ""
+
+
+def read_files(
+    cache: Cache, crew: Crew, wanted: Iterable[Wanted], tick: Tick, *, shapes_only: bool = False
+) -> Reading:
+    """The heads of these files; facts that the cache does not have yet are extracted and put there."""
+    wanted = list(wanted)
+    before = cache.files()
+    files: dict[str, CachedFile] = {}
+    changed: list[Wanted] = []
+    for file in wanted:
+        last = before.get(file.name)
+        if (
+            last is not None
+            and (last.size, last.mtime_ns) == (file.size, file.mtime_ns)
+            and last.key == _key(last.digest, shapes_only)
+        ):
+            files[file.name] = last
+        else:
+            changed.append(file)
+    heads = _heads(cache, {file.key for file in files.values()})
+    changed += [file for file in wanted if file.name in files and files[file.name].key not in heads]
+    problems: list[Problem] = []
+    parsed = 0
+    tick(len(wanted) - len(changed))
+    known = frozenset(cache.keys()) if changed else frozenset[str]()
+    for batch, results in crew.run(_read_batch, _batches(changed, known, shapes_only)):
+        if results is None:
+            results = _one_by_one(crew, batch)
+        fresh = [result.facts for result in results if result.facts is not None]
+        parsed += len(fresh)
+        cache.put_many(fresh)
+        for file, result in zip(batch.files, results, strict=True):
+            if result.problem:
+                problems.append(Problem(file.name, 0, result.problem))
+                continue
+            files[file.name] = CachedFile(file.name, result.digest, file.size, _settled(file), result.key)
+            if result.facts is not None:
+                heads[result.key] = msgspec.msgpack.decode(result.facts.head, type=FileHead)
+        tick(len(batch.files))
+    missing = {file.key for file in files.values()} - heads.keys()
+    heads.update(_heads(cache, missing))
+    cache.set_files([files[file.name] for file in changed if file.name in files])
+    return Reading({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
+
+
+def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
+    decoder = msgspec.msgpack.Decoder(FileHead)
+    return {key: decoder.decode(head) for key, head in cache.get_heads(keys)}
+
+
+def _batches(files: list[Wanted], known: frozenset[str], shapes_only: bool) -> Iterator[_Batch]:
+    """Batches of about equal size, the largest files first so that none is left for the end."""
+    batch: list[Wanted] = []
+    size = 0
+    for file in sorted(files, key=lambda file: (-min(file.size, BATCH_BYTES), file.name)):
+        batch.append(file)
+        size += file.size
+        if size >= BATCH_BYTES or len(batch) >= 200:
+            yield _Batch(tuple(batch), known, shapes_only)
+            batch, size = [], 0
+    if batch:
+        yield _Batch(tuple(batch), known, shapes_only)
+
+
+def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
+    """A worker died over a batch: find the file that did it, and keep the rest."""
+    single = [_Batch((file,), batch.known, batch.shapes_only) for file in batch.files]
+    done = {task.files[0].name: results for task, results in crew.run(_read_batch, single)}
+    lost = _Read("", "", None, "the parser crashed on it; the file is left out")
+    return [(done[file.name] or [lost])[0] for file in batch.files]
+
+
+def _read_batch(batch: _Batch) -> list[_Read]:
+    return [_read(file, batch.known, batch.shapes_only) for file in batch.files]
+
+
+def _read(file: Wanted, known: frozenset[str], shapes_only: bool) -> _Read:
+    try:
+        data = Path(file.path).read_bytes()
+    except OSError as error:
+        return _Read("", "", None, f"cannot be read: {error.strerror or error}")
+    digest = digest_of(data)
+    key = _key(digest, shapes_only)
+    if key in known:
+        return _Read(digest, key, None)
+    if shapes_only:
+        shape = f.encode(found := extract_shape(data))
+        head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
+        return _Read(digest, key, CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b""))
+    facts = extract(data)
+    packed = encode(facts)
+    head = msgspec.msgpack.encode(head_of(key, facts.outline))
+    return _Read(digest, key, CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1)))
+
+
+def _key(digest: str, shapes_only: bool) -> str:
+    return facts_key(digest, f.EXTRACTOR + (":shape" if shapes_only else ""))
+
+
+def _settled(file: Wanted) -> int:
+    """The time to remember a file by: none if it is so recent that a later write could bear the same one."""
+    return file.mtime_ns if file.mtime_ns < time.time_ns() - RECENT_NS else 0
+
+
+def body_from(data: bytes) -> f.Body:
+    return f.decode_body(zlib.decompress(data))
+

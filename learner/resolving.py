@@ -1,0 +1,206 @@
+"""Packages → rows, in the crew's processes.
+
+A worker keeps one world for all its tasks, so that a package many import is built once. What a task needs to know
+beyond its packages lies in a `Plan`, pickled once beside the store.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from golore.graph.cache import Cache, CachedFile
+from golore.graph.model import External
+from golore.graph.slices import Slice
+from golore.learner import facts as f
+from golore.learner.catalog import Catalog, CatalogPackage
+from golore.learner.methodsets import MethodTable, interface_table, package_tables
+from golore.learner.outside import plain_path
+from golore.learner.project import Project
+from golore.learner.reading import body_from
+from golore.learner.resolve import resolve_file
+from golore.learner.rows import ImportTarget, ResolvedFile, package_rows
+from golore.learner.sources import Sources
+from golore.learner.stdlib import package_files
+from golore.learner.types import Interface, Package, is_exported
+from golore.learner.universe import ERROR
+from golore.learner.world import World
+
+BATCH_FILES = 60
+
+
+class Plan(NamedTuple):
+    """All that is the same for every task."""
+
+    project: Project
+    catalog: Catalog
+    outside: dict[str, CatalogPackage]
+    files: dict[str, CachedFile]
+    cache: Path
+
+
+class Assignment(NamedTuple):
+    """Packages of some directories to resolve; only those with these ids."""
+
+    plan: Path
+    directories: tuple[str, ...]
+    ids: frozenset[str]
+
+
+class PackageResult(NamedTuple):
+    id: str
+    rows: Slice
+    types: list[MethodTable]
+    interfaces: list[MethodTable]
+    unresolved: int
+
+
+def assignments(plan: Path, catalog: Catalog, ids: frozenset[str]) -> Iterator[Assignment]:
+    """Neighbouring packages together: they import the same things."""
+    directories: list[str] = []
+    files = 0
+    for directory in sorted(catalog):
+        wanted = [package for package in catalog[directory] if package.id in ids]
+        if not wanted:
+            continue
+        directories.append(directory)
+        files += sum(len(package.files) for package in wanted)
+        if files >= BATCH_FILES:
+            yield Assignment(plan, tuple(directories), ids)
+            directories, files = [], 0
+    if directories:
+        yield Assignment(plan, tuple(directories), ids)
+
+
+class _Workshop:
+    """A worker's world over one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.cache = Cache.open(plan.cache)
+        self.sources = Sources(plan.project, plan.catalog, plan.outside, self._shape)
+        self.world = World(self.sources)
+        self._sources_of: dict[str, str] = {
+            package.path: package.module or "outside" for package in plan.outside.values()
+        }
+
+    def _shape(self, key: str) -> f.Shape:
+        data = self.cache.get_shape(key)
+        if data is None:
+            raise LookupError(f"the cache lost the facts {key}")
+        return f.decode_shape(data)
+
+    def source_of(self, path: str) -> str:
+        """Where an outside package is from: `std`, its module, `builtin`, or `missing`."""
+        if not path:
+            return "builtin"
+        if path in self._sources_of:
+            return self._sources_of[path]
+        return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
+
+    def import_of(self, entry: CatalogPackage, path: str) -> ImportTarget | None:
+        if path == "C":
+            return None
+        location = self.plan.project.find(entry.context, path)
+        if location is not None and location.kind == "repo":
+            packages = self.plan.catalog.get(location.dir, ())
+            return ImportTarget(packages[0].id, False, "") if packages else None
+        plain = plain_path(location.import_path) if location is not None else path
+        return ImportTarget(plain, True, self.source_of(plain))
+
+    def resolve(self, entry: CatalogPackage, package: Package) -> PackageResult:
+        entries = {file.path: file for file in entry.files}
+        keys = [file.key for file in entry.files]
+        bodies = dict(self.cache.get_bodies(keys))
+        outlines = dict(self.cache.get_outlines(keys))
+        files: list[ResolvedFile] = []
+        for scope in sorted(package.files, key=lambda scope: scope.path):
+            key = entries[scope.path].key
+            known = self.plan.files[scope.path]
+            uses = resolve_file(self.world, scope, body_from(bodies[key]))
+            outline = f.decode_outline(outlines[key])
+            files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
+        rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        types, interfaces = package_tables(self.world, package)
+        return PackageResult(entry.id, rows, types, interfaces, len(rows.nodes["Unresolved"]))
+
+
+@lru_cache(maxsize=1)
+def _workshop(plan: Path) -> _Workshop:
+    return _Workshop(pickle.loads(plan.read_bytes()))
+
+
+def resolve_packages(assignment: Assignment) -> list[PackageResult]:
+    """What a worker does with an assignment."""
+    workshop = _workshop(assignment.plan)
+    results: list[PackageResult] = []
+    for directory in assignment.directories:
+        entries = workshop.plan.catalog[directory]
+        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+            if entry.id in assignment.ids:
+                results.append(workshop.resolve(entry, package))
+    return results
+
+
+def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
+    """Only the method tables of packages, for those whose rows are still right."""
+    workshop = _workshop(assignment.plan)
+    found: list[tuple[str, list[MethodTable], list[MethodTable]]] = []
+    for directory in assignment.directories:
+        entries = workshop.plan.catalog[directory]
+        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+            if entry.id in assignment.ids:
+                found.append((entry.id, *package_tables(workshop.world, package)))
+    return found
+
+
+def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
+    """The interfaces that types of the repository may implement without saying so: `error`, and the exported ones of
+    every outside package that the repository's code can see."""
+    workshop = _workshop(plan)
+    found: list[tuple[MethodTable, External]] = []
+    if isinstance(ERROR.under, Interface):
+        table = interface_table(workshop.world, ERROR.decl, ERROR.under)
+        if table is not None:
+            found.append((table, External("error", "interface", "error", "", "builtin")))
+    for package in _outside_packages(workshop):
+        source = workshop.source_of(package.path)
+        for table in package_tables(workshop.world, package)[1]:
+            name = table.id[len(package.id) + 1 :]
+            if is_exported(name):
+                found.append((table, External(table.id, "interface", name, package.path, source)))
+    return found
+
+
+def _outside_packages(workshop: _Workshop) -> Iterator[Package]:
+    plan = workshop.plan
+    for directory in sorted(plan.outside):
+        package = workshop.sources.outside(directory)
+        if package is not None:
+            yield package
+    pending = sorted(
+        {
+            location.import_path
+            for entry in _everything(plan)
+            for file in entry.files
+            for path in file.imports
+            if (location := plan.project.find(entry.context, path)) is not None and location.kind == "std"
+        }
+    )
+    seen: set[str] = set()
+    while pending:
+        path = pending.pop()
+        package = None if path in seen else workshop.sources.standard(path)
+        seen.add(path)
+        if package is not None:
+            yield package
+            pending += sorted({imported.path for file in package_files(path) or () for imported in file.shape.imports})
+
+
+def _everything(plan: Plan) -> Iterable[CatalogPackage]:
+    for group in plan.catalog.values():
+        yield from group
+    yield from plan.outside.values()
