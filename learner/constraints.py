@@ -30,7 +30,15 @@ _BASE_OF: Final = {"android": "linux", "illumos": "solaris", "ios": "darwin"}
 """A GOOS that also satisfies the tag of the one it is built on."""
 _RENAMED: Final = {"boringcrypto": "goexperiment.boringcrypto"}
 
-DEFAULT: Final = frozenset(("linux", "amd64", "gc", "cgo", "unix")) | RELEASES
+EXPERIMENTS: Final = frozenset(
+    f"goexperiment.{name}"
+    for name in (
+        "dwarf5 greenteagc jsonv2 randomizedheapbase64 regabiargs regabiwrappers sizespecializedmalloc".split()
+    )
+)
+"""What Go 1.27 switches on by default (`go list -f '{{context.ToolTags}}'`)."""
+
+DEFAULT: Final = frozenset(("linux", "amd64", "amd64.v1", "gc", "cgo", "unix")) | RELEASES | EXPERIMENTS
 """The configuration of an ordinary Linux machine."""
 
 

@@ -707,10 +707,18 @@ class Emitter:
         self.expression(parts[1])
 
     def _if(self, node: Node) -> None:
-        self.code.append(c.OPEN)
-        for part in meaningful(node):
-            self._clause(part)
-        self.code.append(c.CLOSE)
+        """A chain of `else if` leans to the right and can be long: it is written without recursion."""
+        opened = 0
+        following: Node | None = node
+        while following is not None:
+            self.code.append(c.OPEN)
+            opened += 1
+            parts = meaningful(following)
+            following = parts.pop() if len(parts) > 2 and parts[-1].kind_id == IF else None
+            for part in parts:
+                self._clause(part)
+        for _ in range(opened):
+            self.code.append(c.CLOSE)
 
     def _clause(self, part: Node) -> None:
         """A part of a compound statement's head or body: a statement, a block, or a bare expression."""

@@ -361,6 +361,9 @@ class Evaluator:
         type = self.expression()
         if self.mode == TYPE:
             return Pointer(type)
+        if isinstance(type, Unknown) and type.name:
+            self.mode = TYPE  # of a missing package: most likely a type, and harmless if it is a value
+            return Pointer(type)
         under = self.under(type)
         self.mode = VALUE
         if isinstance(under, Pointer):
@@ -414,6 +417,8 @@ class Evaluator:
         for _ in range(count):
             self.expression()
         self.mode = VALUE
+        if isinstance(type, Unknown):
+            return Unknown(type.why, type.package)  # an element, or another instantiation: no longer what has the name
         return self._element_of(type)
 
     def _element_of(self, type: Type) -> Type:
@@ -426,9 +431,7 @@ class Evaluator:
             return under.elem
         if isinstance(under, Array):
             return under.elem
-        if isinstance(under, Basic):
-            return BYTE
-        return type if isinstance(type, Unknown) else UNKNOWN
+        return BYTE if isinstance(under, Basic) else UNKNOWN
 
     def _slice(self) -> Type:
         count = self._next()

@@ -149,11 +149,4 @@ def _own_methods(typer: Typer, named: Named) -> list[tuple[str, str, bool]]:
 
 def _is_vague(signature: str) -> bool:
     """Whether a signature holds a type that nothing is known of, so that it equals no other."""
-    return "?" in signature and not _only_named_unknowns(signature)
-
-
-def _only_named_unknowns(signature: str) -> bool:
-    """A type of a missing package is written `?path.Name?`: it has a name, and equals itself."""
-    parts = signature.split("?")
-    return len(parts) % 2 == 1 and all("." in part for part in parts[1::2])
-
+    return "?" in signature

@@ -22,7 +22,7 @@ class Type:
 
 
 class Unknown(Type):
-    """A type that could not be told. `why` is the reason, `package` the missing package it comes from, if that is it."""
+    """A type that could not be told, and why. One that a missing package declares still has its name, and equals itself."""
 
     def __init__(self, why: str, package: str = "", name: str = "") -> None:
         self.why = why
@@ -30,7 +30,7 @@ class Unknown(Type):
         self.name = name
 
     def key(self) -> str:
-        return f"?{self.package}.{self.name}?" if self.name else "?"
+        return f"{self.package}.{self.name}" if self.name else "?"
 
 
 class Basic(Type):

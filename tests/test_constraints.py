@@ -156,9 +156,9 @@ _EXPRESSIONS = st.recursive(
 def test_compatible_agrees_with_trying_every_build(a: str, b: str) -> None:
     builds = (
         frozenset((goos, goarch, compiler, *free))
-        for goos in ("linux", "android", "windows", "js", "darwin", "plan9")
+        for goos in ("linux", "android", "windows", "js", "wasip1", "darwin", "plan9")
         for goarch in ("amd64", "wasm", "arm64")
-        if (goos == "js") == (goarch == "wasm")
+        if (goos in ("js", "wasip1")) == (goarch == "wasm")
         for compiler in ("gc", "gccgo")
         for size in range(4)
         for free in itertools.combinations(("cgo", "x", "y"), size)
