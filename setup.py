@@ -29,7 +29,25 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
-COMPILED: tuple[str, ...] = ()
+COMPILED: tuple[str, ...] = tuple(
+    f"golore.learner.{name}"
+    for name in (
+        "code",
+        "comments",
+        "emit",
+        "extract",
+        "generics",
+        "infer",
+        "lookup",
+        "methodsets",
+        "modern",
+        "record",
+        "resolve",
+        "types",
+        "universe",
+        "world",
+    )
+)
 """The hot modules, by the names they are imported by. Each becomes a library of its own."""
 
 ROOT = Path(__file__).resolve().parent

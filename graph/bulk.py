@@ -48,7 +48,7 @@ class _Spool:
         self.path = path
         self.rows = 0
 
-    def write(self, columns: list[list[object]]) -> None:
+    def write(self, columns: list[list[Any]]) -> None:
         pa = self._arrow
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
@@ -132,7 +132,7 @@ class BulkLoad:
             columns = (*ends, *EDGE_COLUMNS[kind.label])
             self._write(kind, "-".join(kind), columns, edge_columns_of(kind, rows))
 
-    def _write(self, key: str | EdgeKind, name: str, columns: tuple[Column, ...], values: list[list[object]]) -> None:
+    def _write(self, key: str | EdgeKind, name: str, columns: tuple[Column, ...], values: list[list[Any]]) -> None:
         try:
             if key not in self._spools:
                 self._spools[key] = _Spool(self._directory / f"{name}.parquet", columns)

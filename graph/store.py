@@ -31,7 +31,7 @@ from golore.graph.schema import (
     MIGRATIONS,
     NODE_COLUMNS,
     SCHEMA_VERSION,
-    edge_from,
+    edges_from,
     node_from,
 )
 from golore.graph.writing import write_delta
@@ -54,6 +54,7 @@ class Store:
         self._wait = wait
         self._session: Session | None = None
         self._lock: lock.FileLock | None = None
+        self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
     def open(cls, directory: Path, *, write: bool, wait: float = _WAIT) -> Self:
@@ -141,7 +142,7 @@ class Store:
 
     def edges(self, kind: EdgeKind) -> Iterator[Edge]:
         """All edges of a kind, in the order of their ends."""
-        names: dict[int, str] = dict(self.rows(f"MATCH (n:{kind.target}) RETURN offset(id(n)), n.id"))
+        names = self._ids(kind.target)
         values = "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[kind.label])
         # The far end comes as its offset: joining its id in the engine takes memory for the whole table of targets.
         statement = (
@@ -149,8 +150,9 @@ class Store:
             f"RETURN a.id, offset(id(b)){values}"
         )
         for low, high in self._pages(kind.source):
-            rows = self.rows(statement, {"low": low, "high": high})
-            yield from sorted(edge_from(kind, row[0], names[row[1]], row[2:]) for row in rows)
+            rows = [[row[0], names[row[1]], *row[2:]] for row in self.rows(statement, {"low": low, "high": high})]
+            rows.sort()
+            yield from edges_from(kind, rows)
 
     def marks(self) -> dict[str, str]:
         """The learner's notes on the state of the graph, as written with the last change."""
@@ -248,6 +250,7 @@ class Store:
     def _close_session(self) -> None:
         session, self._session = self._session, None
         held, self._lock = self._lock, None
+        self._ids_by_label.clear()
         try:
             if session is not None:
                 session.close()
@@ -287,9 +290,16 @@ class Store:
         self._manifest = self._manifest._replace(schema=SCHEMA_VERSION, golore=metadata.version("golore"))
         write_manifest(self.directory, self._manifest)
 
+    def _ids(self, label: str) -> dict[int, str]:
+        """The ids of a label's nodes by their place in the table, kept until the database is closed."""
+        if label not in self._ids_by_label:
+            found = self.rows(f"MATCH (n:{label}) RETURN offset(id(n)), n.id")
+            self._ids_by_label[label] = {row[0]: row[1] for row in found}
+        return self._ids_by_label[label]
+
     def _pages(self, label: str) -> Iterable[tuple[str, str]]:
         """The first and last id of each stretch of nodes, so that what is sorted at once stays small."""
-        ids = sorted(identity for (identity,) in self.rows(f"MATCH (n:{label}) RETURN n.id"))
+        ids = sorted(self._ids(label).values())
         last = len(ids) - 1
         return [(ids[at], ids[min(at + _PAGE_NODES - 1, last)]) for at in range(0, len(ids), _PAGE_NODES)]
 

@@ -251,14 +251,9 @@ def _take(walk: _Walk, path: str, status: os.stat_result) -> None:
 
 
 def _take_links(walk: _Walk) -> None:
-    """Takes linked files once everything else is known, so that no file is taken under two names."""
-    if not walk.links:
-        return
-    taken = {str(walk.root / file.path) for file in walk.files}
+    """Takes linked files as Go does: each is a file of the package it is linked into, whatever else it is."""
     for link in sorted(walk.links):
         target = os.path.realpath(walk.root / link)
-        if target in taken:
-            continue
         if not Path(target).is_relative_to(walk.root):
             walk.problem(link, "symbolic link not learned: it leads out of the repository")
             continue
@@ -267,7 +262,6 @@ def _take_links(walk: _Walk) -> None:
         except OSError as error:
             walk.problem(link, f"symbolic link not learned: {_reason(error)}")
             continue
-        taken.add(target)
         _take(walk, link, status)
 
 

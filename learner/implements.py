@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from golore.learner.constraints import compatible
 from golore.learner.methodsets import MethodTable
 
 
@@ -32,7 +33,9 @@ def implementations(types: Iterable[MethodTable], interfaces: Iterable[MethodTab
         wanted = interface.methods.items()
         for table in having.get(rarest, ()):
             methods = table.methods
-            if all(methods.get(name) == signature for name, signature in wanted):
+            if all(methods.get(name) == signature for name, signature in wanted) and compatible(
+                table.constraint, interface.constraint
+            ):
                 found.append(Implements(table.id, interface.id, not table.pointer.isdisjoint(interface.methods)))
     found.sort()
     return found

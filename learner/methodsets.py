@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from golore.learner import facts as f
-from golore.learner.lookup import interface_methods, method_type
+from golore.learner.constraints import satisfied
+from golore.learner.lookup import interface_methods, method_type, visible
 from golore.learner.types import (
     Declaration,
+    FileScope,
     Interface,
     Named,
     Package,
@@ -26,11 +28,15 @@ from golore.learner.types import (
 
 
 class MethodTable(NamedTuple):
-    """The methods of one type or interface: name → signature. `pointer` are those that only `*T` has."""
+    """The methods of one type or interface: name → signature. `pointer` are those that only `*T` has.
+
+    `constraint` is that of the declaration's file: what can never be in one build does not implement each other.
+    """
 
     id: str
     methods: dict[str, str]
     pointer: frozenset[str]
+    constraint: str
 
 
 def package_tables(typer: Typer, package: Package) -> tuple[list[MethodTable], list[MethodTable]]:
@@ -66,7 +72,7 @@ def interface_table(typer: Typer, decl: Declaration, interface: Interface) -> Me
     table = {method.full_name(): method.type.key() for method in methods.values()}
     if any(_is_vague(signature) for signature in table.values()):
         return None
-    return MethodTable(decl.id, table, frozenset())
+    return MethodTable(decl.id, table, frozenset(), decl.file.constraint)
 
 
 def _has_type_set(typer: Typer, interface: Interface, depth: int) -> bool:
@@ -100,7 +106,7 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
                 if any(other is type for other in seen):
                     continue
                 seen.append(type)
-                for name, signature, needs_pointer in _own_methods(typer, type):
+                for name, signature, needs_pointer in _own_methods(typer, type, named.decl.file):
                     if name in found:
                         twice.add(name)
                     found[name] = (signature, needs_pointer and not indirect)
@@ -132,16 +138,20 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
         hidden |= fields
         hidden.update(found)
         level = [] if unknown else deeper
-    return MethodTable(named.decl.id, methods, frozenset(pointer))
+    return MethodTable(named.decl.id, methods, frozenset(pointer), named.decl.file.constraint)
 
 
-def _own_methods(typer: Typer, named: Named) -> list[tuple[str, str, bool]]:
+def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str, str, bool]]:
+    """The methods declared on a type, as the build has them that `file` is in: the ordinary one, if it is in that."""
     if named.local:
         return []
     package = named.decl.file.package
+    ordinary = satisfied(file.constraint)
     found: list[tuple[str, str, bool]] = []
     for name, decls in package.methods.get(named.decl.name, {}).items():
-        decl = decls[0]
+        decl = decls[0] if ordinary else visible(decls, file)[0]
+        if ordinary and not satisfied(decl.file.constraint):
+            continue
         full = name if is_exported(name) else f"{package.path}.{name}"
         found.append((full, method_type(typer, named, decl).key(), decl.pointer))
     return found
