@@ -144,7 +144,7 @@ def running_error(path: Path, said: str) -> StoreError:
 
 def _resource_error(path: Path, said: str) -> StoreError | None:
     lowered = said.lower()
-    if "no space left" in lowered or "disk quota" in lowered:
+    if any(sign in lowered for sign in ("no space left", "disk quota", "file too large")):
         return StoreError(f"The disk that holds {path.parent} is full. Make room and try again.")
     if "permission denied" in lowered or "read-only file system" in lowered:
         return StoreError(f"There is no permission to use {path}. Check who owns it.")

@@ -123,6 +123,27 @@ def test_bulk_load_in_many_batches_equals_one(tmp_path: Path) -> None:
     assert edges_of(tmp_path, CALLS) == links
 
 
+def test_edges_out_of_some_nodes_are_all_of_theirs_and_no_others(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with Store.open(tmp_path, write=False) as store:
+        assert store.edges_out_of("Symbol", ["m.B", "m.A", "m.Nobody"]) == {
+            CALLS_OUT: EDGES[CALLS_OUT],
+            CALLS: EDGES[CALLS][:2],
+            IMPLEMENTS: EDGES[IMPLEMENTS],
+        }
+        assert store.edges_out_of("File", ["a.go"]) == {HOLDS: EDGES[HOLDS]}
+
+
+def test_full_disk_is_one_clear_error_and_the_old_graph_stays(tmp_path: Path) -> None:
+    fill(tmp_path)
+    limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+    done = run_python(limit + _KILLED_LOAD, tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "golore.graph.errors.StoreError: " in done.stderr.splitlines()[-1]
+    assert nodes_of(tmp_path, "Symbol") == NODES["Symbol"]
+
+
 def test_empty_graph_can_be_loaded_and_read(tmp_path: Path) -> None:
     fill(tmp_path, {}, {})
     assert nodes_of(tmp_path, "Symbol") == []

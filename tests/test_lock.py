@@ -1,0 +1,100 @@
+"""Locks bind processes that ask, and vanish with the process that held them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from golore.graph import lock
+from golore.graph.errors import StoreBusy
+
+_HOLD = """
+import sys
+from pathlib import Path
+from golore.graph import lock
+held = lock.acquire(Path(sys.argv[1]), exclusive=sys.argv[2] == "exclusive", timeout=0, purpose="held")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def holder(path: Path, mode: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _HOLD, str(path), mode]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def acquire(path: Path, *, exclusive: bool, timeout: float = 0.02) -> lock.FileLock:
+    return lock.acquire(path, exclusive=exclusive, timeout=timeout, purpose="tried")
+
+
+def test_shared_locks_go_together_and_shut_out_the_exclusive_one(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path, "shared") as process:
+        acquire(path, exclusive=False).release()
+        with pytest.raises(StoreBusy, match=f"cannot be tried: process {process.pid} \\(.*python"):
+            acquire(path, exclusive=True)
+        assert not lock.is_held(path)
+        process.kill()
+
+
+def test_exclusive_lock_shuts_out_all_others_and_names_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path, "exclusive") as process:
+        for exclusive in (True, False):
+            with pytest.raises(StoreBusy, match=f"process {process.pid} "):
+                acquire(path, exclusive=exclusive)
+        assert lock.is_held(path)
+        process.kill()
+
+
+def test_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path, "exclusive") as process:
+        process.kill()
+    acquire(path, exclusive=True, timeout=0).release()
+
+
+def test_waiting_gets_the_lock_when_its_holder_ends(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path, "exclusive") as process:
+        assert process.stdin is not None
+        process.stdin.close()
+        acquire(path, exclusive=True, timeout=10).release()
+
+
+def test_released_lock_can_be_released_again_and_taken_anew(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    held = acquire(path, exclusive=True)
+    held.release()
+    held.release()
+    acquire(path, exclusive=True).release()
+    assert not lock.is_held(tmp_path / "none")
+
+
+def test_forked_child_neither_keeps_nor_ends_its_parents_lock(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    held = acquire(path, exclusive=True)
+    ready, tell = os.pipe()
+    wait, done = os.pipe()
+    child = os.fork()
+    if child == 0:
+        held.release()
+        os.write(tell, b"x")
+        os.close(done)
+        os.read(wait, 1)
+        os._exit(0)
+    assert os.read(ready, 1) == b"x"
+    assert lock.is_held(path)
+    # As if the parent had died: its descriptor is gone, no unlock was called, and the child still lives.
+    os.close(held._descriptor)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    assert not lock.is_held(path)
+    os.close(done)
+    os.waitpid(child, 0)
+    for descriptor in (ready, tell, wait):
+        os.close(descriptor)
