@@ -1,0 +1,269 @@
+"""Marker tests: a txtar archive is a small Go repository whose comments say what its graph must hold.
+
+    s.Save() //@ calls("Store.Save"), !calls("Cache.Save")
+
+A marker is about its own line. A name stands for every id or qualified name that ends with it at a dot or a slash. What
+the graph is compared with otherwise (the compiler) is no affair of this module, which only reads the store.
+
+    calls("F"), calls("F", "Caller")   a CALLS edge has this line among its sites; the second name is its source's
+    refs("T")                          the same for REFERENCES
+    unresolved("Name"[, "reason"])     an unresolved use of that name has this line among its sites
+    candidate("F")                     an unresolved use on this line may mean it
+    implements("I"[, "pointer"])       what this line declares implements it: the value too, or only the pointer
+    embeds("T"[, "pointer"])           what this line declares embeds it, as `*T` or as `T`
+    tests("F")                         the test that this line declares exercises it
+    imports("p")                       this line imports it
+    declares("kind", "p.F")            this line declares it
+    evidence("interface")              some call on this line rests on that evidence
+
+A `!` before a marker means that there is no such thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from golore.graph.model import EDGE_KINDS, External, Symbol, Unresolved
+from golore.graph.store import Store
+from golore.learner.audit import OurCall, OurEdges, OurImplements, OurUnresolved
+
+_FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
+_COMMENT: Final = re.compile(r"//@(.*)$")
+_MARKER: Final = re.compile(r'\s*(!?)(\w+)\(((?:"[^"]*"(?:,\s*"[^"]*")*)?)\)\s*(,|$)')
+_TWIN: Final = re.compile(r"@[^/]*\.go(#\d+)?$")
+_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "TESTS", "IMPORTS")
+_ARGUMENTS: Final = {
+    "calls": (1, 2),
+    "refs": (1, 2),
+    "unresolved": (1, 2),
+    "candidate": (1, 1),
+    "implements": (1, 2),
+    "embeds": (1, 2),
+    "tests": (1, 1),
+    "imports": (1, 1),
+    "declares": (2, 2),
+    "evidence": (1, 1),
+}
+"""The fewest and the most arguments of each kind of marker."""
+
+
+class MarkerError(Exception):
+    """An archive that does not test anything, or says something that is no marker."""
+
+
+class Archive(NamedTuple):
+    about: str
+    files: dict[str, str]
+
+    def write_to(self, root: Path) -> Path:
+        for name, text in self.files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return root
+
+
+class Marker(NamedTuple):
+    file: str
+    line: int
+    negated: bool
+    kind: str
+    arguments: tuple[str, ...]
+
+    def __str__(self) -> str:
+        arguments = ", ".join(f'"{argument}"' for argument in self.arguments)
+        return f"{self.file}:{self.line}: {'!' if self.negated else ''}{self.kind}({arguments})"
+
+
+class Relation(NamedTuple):
+    """An edge with what a marker can say of it. Its line is a site's, or that of the source's declaration."""
+
+    source: str
+    target: str
+    evidence: str
+    pointer: bool
+
+
+Place = tuple[str, int]
+
+
+def _relations() -> defaultdict[str, defaultdict[Place, list[Relation]]]:
+    return defaultdict(lambda: defaultdict(list))
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What a store holds, by file and line."""
+
+    symbols: dict[str, Symbol]
+    externals: dict[str, External]
+    unresolved: tuple[Unresolved, ...]
+    files: frozenset[str]
+    edges: dict[str, tuple[tuple[str, str, tuple[int, ...], str, bool], ...]]
+    at: defaultdict[str, defaultdict[Place, list[Relation]]] = field(default_factory=_relations)
+
+
+def read_archive(text: str) -> Archive:
+    """Files stand below lines of the form `-- name --`; what comes before the first is about the archive."""
+    parts = _FILE.split(text)
+    files = {name: body.removeprefix("\n") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    return Archive(parts[0].strip(), files)
+
+
+def read_markers(archive: Archive) -> tuple[Marker, ...]:
+    """All markers of the Go files; none at all is as wrong as one that cannot be read."""
+    found: list[Marker] = []
+    for name, text in sorted(archive.files.items()):
+        for number, line in enumerate(text.split("\n"), start=1):
+            comment = _COMMENT.search(line)
+            if comment is not None and name.endswith(".go"):
+                found += _parse(name, number, comment[1])
+    if not found:
+        raise MarkerError("the archive has no markers, so it tests nothing")
+    return tuple(found)
+
+
+def _parse(file: str, line: int, text: str) -> Iterable[Marker]:
+    at = 0
+    while True:
+        match = _MARKER.match(text, at)
+        if match is None:
+            raise MarkerError(f"{file}:{line}: this is no marker: {text[at:].strip() or 'nothing'!r}")
+        negated, kind, arguments, more = match.groups()
+        marker = Marker(file, line, bool(negated), kind, tuple(re.findall(r'"([^"]*)"', arguments)))
+        fewest, most = _ARGUMENTS.get(kind, (1, 0))
+        if not fewest <= len(marker.arguments) <= most:
+            raise MarkerError(f"{marker}: there is no such marker with {len(marker.arguments)} arguments")
+        yield marker
+        if not more:
+            return
+        at = match.end()
+
+
+def read_graph(store: Store) -> Graph:
+    symbols = {node.id: node for node in store.nodes("Symbol") if isinstance(node, Symbol)}
+    graph = Graph(
+        symbols=symbols,
+        externals={node.id: node for node in store.nodes("External") if isinstance(node, External)},
+        unresolved=tuple(node for node in store.nodes("Unresolved") if isinstance(node, Unresolved)),
+        files=frozenset(node.id for node in store.nodes("File")),
+        edges={
+            label: tuple(
+                (edge.source, edge.target, edge.sites, edge.evidence, edge.pointer)
+                for kind in EDGE_KINDS
+                if kind.label == label
+                for edge in store.edges(kind)
+            )
+            for label in _LABELS
+        },
+    )
+    for label, edges in graph.edges.items():
+        for source, target, sites, evidence, pointer in edges:
+            symbol = symbols.get(source)
+            file = symbol.file if symbol is not None else source
+            if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "TESTS"):
+                sites = (symbol.line,)
+            for line in sites:
+                graph.at[label][file, line].append(Relation(source, target, evidence, pointer))
+    return graph
+
+
+def failures(graph: Graph, markers: Iterable[Marker]) -> list[str]:
+    """Every expectation that the graph does not meet, with what it holds in that place instead."""
+    found: list[str] = []
+    for marker in markers:
+        said, holds = _CHECKS[marker.kind](graph, marker)
+        if holds == marker.negated:
+            found.append(f"{marker}  but there is {', '.join(sorted(said)) or 'nothing'}")
+    return found
+
+
+def _matches(id: str, name: str) -> bool:
+    """Whether a name stands for an id: at its end, from a dot or a slash on. Without a file it stands for all twins."""
+    plain = id if "@" in name else _TWIN.sub("", id)
+    return plain == name or plain.endswith((f".{name}", f"/{name}"))
+
+
+_Check = Callable[[Graph, Marker], tuple[list[str], bool]]
+
+
+def _along(label: str) -> _Check:
+    def check(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+        there = graph.at[label][marker.file, marker.line]
+        name, *more = marker.arguments
+        holds = [relation for relation in there if _matches(relation.target, name)]
+        if more and label in ("CALLS", "REFERENCES"):
+            holds = [relation for relation in holds if _matches(relation.source, more[0])]
+        elif more:
+            holds = [relation for relation in holds if relation.pointer == (more[0] == "pointer")]
+        return [f"{r.source} -> {r.target}{' (pointer)' if r.pointer else ''}" for r in there], bool(holds)
+
+    return check
+
+
+def _unresolved(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    there = _open_at(graph, marker)
+    name, *reasons = marker.arguments
+    holds = any(node.name == name and all(reason in node.reason for reason in reasons) for node in there)
+    return [f"{node.name}: {node.reason}" for node in there], holds
+
+
+def _candidate(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    there = [candidate for node in _open_at(graph, marker) for candidate in node.candidates]
+    return there, any(_matches(candidate, marker.arguments[0]) for candidate in there)
+
+
+def _open_at(graph: Graph, marker: Marker) -> list[Unresolved]:
+    return [node for node in graph.unresolved if node.file == marker.file and marker.line in node.sites]
+
+
+def _declares(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    there = [symbol for symbol in graph.symbols.values() if (symbol.file, symbol.line) == (marker.file, marker.line)]
+    kind, name = marker.arguments
+    holds = any(symbol.kind == kind and _matches(symbol.id, name) for symbol in there)
+    return [f"{symbol.kind} {symbol.id}" for symbol in there], holds
+
+
+def _evidence(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    there = [relation.evidence for relation in graph.at["CALLS"][marker.file, marker.line]]
+    return there, marker.arguments[0] in there
+
+
+_CHECKS: Final[Mapping[str, _Check]] = {
+    "calls": _along("CALLS"),
+    "refs": _along("REFERENCES"),
+    "implements": _along("IMPLEMENTS"),
+    "embeds": _along("EMBEDS"),
+    "tests": _along("TESTS"),
+    "imports": _along("IMPORTS"),
+    "unresolved": _unresolved,
+    "candidate": _candidate,
+    "declares": _declares,
+    "evidence": _evidence,
+}
+
+
+def our_edges(graph: Graph) -> OurEdges:
+    """The graph as the audit compares it with the judge."""
+    return OurEdges(
+        graph.files,
+        tuple(
+            OurCall(*_declared(graph, source), *_declared(graph, target), sites)
+            for source, target, sites, _, _ in graph.edges["CALLS"]
+        ),
+        tuple(
+            OurImplements(*_declared(graph, source), *_declared(graph, target), pointer)
+            for source, target, _, _, pointer in graph.edges["IMPLEMENTS"]
+        ),
+        tuple(OurUnresolved(node.file, node.name, node.reason, node.sites) for node in graph.unresolved),
+    )
+
+
+def _declared(graph: Graph, id: str) -> tuple[str, str, int]:
+    symbol = graph.symbols.get(id)
+    return (id, "", 0) if symbol is None else (symbol.qualified_name, symbol.file, symbol.line)

@@ -1,0 +1,135 @@
+"""What golore resolves, one archive per complaint and per rule of the language, checked against the compiler too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import markers
+import pytest
+from golore.graph.store import Store
+from golore.learner.audit import compare, render_table
+from golore.learner.judge import judge_edges
+from golore.learner.pipeline import learn
+
+ARCHIVES = sorted((Path(__file__).parent.parent / "fixtures" / "resolve").glob("*.txtar"))
+COMPLAINTS = 24
+
+
+class Learned:
+    """An archive, its files on disk and the graph that was made of them."""
+
+    def __init__(self, archive: markers.Archive, directory: Path) -> None:
+        self.archive = archive
+        self.markers = markers.read_markers(archive)
+        self.root = archive.write_to(directory / "repository")
+        learn(self.root, store_directory=directory / "store", workers=0)
+        with Store.open(directory / "store", write=False) as store:
+            self.graph = markers.read_graph(store)
+
+    @property
+    def compiles(self) -> bool:
+        """An archive that expects something to stay unresolved is broken on purpose."""
+        return not any(marker.kind == "unresolved" and not marker.negated for marker in self.markers)
+
+
+Learn = Callable[[Path], Learned]
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Learn:
+    """Learns each archive once for all tests."""
+
+    @cache
+    def read(path: Path) -> Learned:
+        archive = markers.read_archive(path.read_text(encoding="utf-8"))
+        return Learned(archive, tmp_path_factory.mktemp(path.stem))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def judge_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("judge")
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_the_graph_holds_what_the_markers_say(path: Path, learned: Learn) -> None:
+    archive = learned(path)
+    assert markers.failures(archive.graph, archive.markers) == []
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_calls_and_implements_are_those_of_the_compiler(path: Path, learned: Learn, judge_cache: Path) -> None:
+    archive = learned(path)
+    truth = judge_edges(archive.root, cache=judge_cache)
+    errors = [f"{file.path}: {file.error}" for file in truth.files if file.errors]
+    assert not (archive.compiles and errors)
+    result = compare(truth, markers.our_edges(archive.graph))
+    scores = (result.calls, result.sites, result.implements)
+    assert all(score.wrong == score.missed == 0 for score in scores), render_table(result)
+    assert result.pointer_differs == 0
+
+
+def test_every_complaint_has_an_archive_with_expectations_of_both_signs() -> None:
+    names = {path.stem[:2]: path for path in ARCHIVES if path.stem[:2].isdigit()}
+    assert sorted(names) == [f"{number:02}" for number in range(1, COMPLAINTS + 1)]
+    for path in names.values():
+        found = markers.read_markers(markers.read_archive(path.read_text(encoding="utf-8")))
+        assert {marker.negated for marker in found} == {False, True}, path.stem
+
+
+ARCHIVE = """About it.
+
+-- go.mod --
+module example.com/m
+
+go 1.22
+-- m.go --
+package m
+
+func F() {
+	G() //@ MARKER
+}
+
+func G() {}
+"""
+
+
+def failures(marker: str, tmp_path: Path) -> list[str]:
+    archive = Learned(markers.read_archive(ARCHIVE.replace("MARKER", marker)), tmp_path)
+    return markers.failures(archive.graph, archive.markers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "instead"),
+    [
+        ('calls("m.H")', "example.com/m.F -> example.com/m.G"),
+        ('!calls("m.G")', "example.com/m.F -> example.com/m.G"),
+        ('calls("m.G", "m.G")', "example.com/m.F -> example.com/m.G"),
+        ('unresolved("G")', "nothing"),
+        ('refs("m.G")', "nothing"),
+        ('declares("func", "m.G")', "nothing"),
+        ('evidence("interface")', "static"),
+    ],
+)
+def test_a_wrong_expectation_fails_and_says_what_is_there(wrong: str, instead: str, tmp_path: Path) -> None:
+    assert failures(wrong, tmp_path) == [f"m.go:4: {wrong}  but there is {instead}"]
+
+
+def test_all_failures_of_an_archive_are_told_at_once(tmp_path: Path) -> None:
+    assert len(failures('calls("m.H"), calls("m.G"), !calls("m.G"), unresolved("G")', tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    "marker", ["nonsense", 'call("m.G")', "calls()", 'calls("m.G") and more', 'calls("a", "b", "c")', ""]
+)
+def test_what_cannot_be_read_as_a_marker_is_an_error(marker: str) -> None:
+    with pytest.raises(markers.MarkerError, match=r"m\.go:4"):
+        markers.read_markers(markers.read_archive(ARCHIVE.replace("MARKER", marker)))
+
+
+def test_an_archive_without_markers_is_an_error() -> None:
+    with pytest.raises(markers.MarkerError, match="no markers"):
+        markers.read_markers(markers.read_archive(ARCHIVE.replace("//@ MARKER", "")))
