@@ -616,11 +616,16 @@ class Evaluator:
                 self.bind(name, types[i])
         return Func(types[:params], types[params:], variadic)
 
-    def type_parameters(self, owner: str) -> list[TypeParam]:
-        """Read a list of type parameters and bind their names."""
+    def type_parameters(self, owner: str, known: list[TypeParam] | None = None) -> list[TypeParam]:
+        """Read a list of type parameters and bind their names; `known` are those it was read as before.
+
+        A parameter is one object, by which instantiation knows it: whoever reads a list again must hand it in.
+        """
         count = self._next()
         if not count:
             return []
+        if known is not None and len(known) == count:
+            return self._known_parameters(known)
         start = self.at
         params: list[TypeParam] = []
         recorder = self.recorder
@@ -636,6 +641,14 @@ class Evaluator:
         for param in params:
             self.at += 1
             param.constraint = self.type()
+        return params
+
+    def _known_parameters(self, params: list[TypeParam]) -> list[TypeParam]:
+        for param in params:
+            self.bind(param.name, TypeName(param))
+        for _ in params:
+            self.at += 1
+            self.type()
         return params
 
     def skip(self) -> None:

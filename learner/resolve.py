@@ -11,7 +11,19 @@ from typing import NamedTuple
 from golore.learner import facts as f
 from golore.learner.infer import Evaluator
 from golore.learner.record import Recorder
-from golore.learner.types import Declaration, FileScope, Interface, Named, Pointer, Struct, Type, Unknown
+from golore.learner.types import (
+    Declaration,
+    FileScope,
+    Func,
+    GenericAlias,
+    Interface,
+    Named,
+    Pointer,
+    Struct,
+    Type,
+    TypeParam,
+    Unknown,
+)
 from golore.learner.world import World
 
 
@@ -79,7 +91,7 @@ def _declaration(
         return
     if kind == f.TYPE or kind == f.ALIAS:
         evaluator.at = facts.at
-        evaluator.type_parameters(decl.id)
+        _bind_parameters(world, decl, evaluator)
         evaluator.type()
         return
     if facts.at >= 0:
@@ -89,9 +101,7 @@ def _declaration(
         _run(evaluator, code, entry.at)
 
 
-def _function(
-    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]
-) -> None:
+def _function(world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]) -> None:
     evaluator.open()
     if decl.kind == f.METHOD:
         base = world.bind_receiver(decl, evaluator)
@@ -99,10 +109,24 @@ def _function(
             # Inside its methods a generic type stands for itself.
             evaluator.bind(evaluator.names[entries[0].receiver], Pointer(base) if decl.pointer else base)
     evaluator.at = decl.facts.at
-    evaluator.type_parameters(decl.id)
+    _bind_parameters(world, decl, evaluator)
     evaluator.signature(True)
     for entry in entries:
         _run(evaluator, code, entry.at)
+
+
+def _bind_parameters(world: World, decl: Declaration, evaluator: Evaluator) -> None:
+    """Bind the type parameters of a declaration, the same ones that its type has."""
+    if evaluator.code[evaluator.at] == 0:
+        evaluator.at += 1
+        return
+    known: list[TypeParam] = []
+    type = world.type_of(decl)
+    if isinstance(type, Func):
+        known = type.type_params
+    elif isinstance(type, (Named, GenericAlias)):
+        known = type.params
+    evaluator.type_parameters(decl.id, known)
 
 
 def _run(evaluator: Evaluator, code: list[int], at: int) -> None:

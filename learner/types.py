@@ -106,7 +106,9 @@ class Func(Type):
 
     def key(self) -> str:
         params = ",".join([t.key() for t in self.params])
-        return f"func({params}{'...' if self.variadic else ''})(" + ",".join([t.key() for t in self.results]) + ")"
+        generic = f"[{len(self.type_params)}]" if self.type_params else ""
+        results = ",".join([t.key() for t in self.results])
+        return f"func{generic}({params}{'...' if self.variadic else ''})({results})"
 
     def result(self) -> Type:
         return self.results[0] if len(self.results) == 1 else Tuple(self.results)

@@ -241,9 +241,7 @@ class World(Typer):
 
     def _method(self, decl: Declaration, evaluator: Evaluator) -> Type:
         self.bind_receiver(decl, evaluator)
-        evaluator.at = decl.facts.at
-        evaluator.type_parameters(decl.id)
-        return evaluator.signature(False)
+        return self._function(decl, evaluator)
 
     def bind_receiver(self, decl: Declaration, evaluator: Evaluator) -> Type:
         """Bind the receiver's type parameters by the names the method gives them; returns the receiver's base type."""
