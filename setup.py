@@ -43,6 +43,7 @@ COMPILED: tuple[str, ...] = tuple(
         "modern",
         "record",
         "resolve",
+        "sources",
         "types",
         "universe",
         "world",

@@ -39,8 +39,7 @@ class Recorder:
     def call(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:
             _add(self.calls, decl.id, line)
-            if decl.file.package.external:
-                self._external(decl)
+            self.note(decl)
 
     def call_method(self, method: Method, line: int) -> None:
         """A call through an interface; methods of nameless interfaces are no symbols."""
@@ -55,8 +54,7 @@ class Recorder:
             if not decl.id:
                 continue  # a type declared inside a function
             _add(self.references, decl.id, line)
-            if decl.file.package.external:
-                self._external(decl)
+            self.note(decl)
 
     def refer_method(self, method: Method, line: int) -> None:
         owner = method.owner
@@ -78,8 +76,9 @@ class Recorder:
             self.externals[id] = ("imethod", method.name, owner.file.package.path)
         return id
 
-    def _external(self, decl: Declaration) -> None:
-        if decl.id not in self.externals:
+    def note(self, decl: Declaration) -> None:
+        """Keep what a declaration outside the repository is, for its node."""
+        if decl.file.package.external and decl.id not in self.externals:
             self.externals[decl.id] = (_KIND_NAMES[decl.kind], decl.name, decl.file.package.path)
 
 

@@ -155,6 +155,7 @@ def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[s
         base = part.elem if isinstance(part, Pointer) else part
         if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
             found.append((base.decl.id, pointer))
+            recorder.note(base.decl)
         elif isinstance(base, Unknown) and base.name:
             found.append((f"{base.package}.{base.name}", pointer))
             recorder.refer_missing(f"{base.package}.{base.name}", base.name, base.package, 0)
