@@ -64,6 +64,9 @@ class Recorder:
     def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
         """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
         _add(self.references, target, line)
+        self.note_missing(target, name, package)
+
+    def note_missing(self, target: str, name: str, package: str) -> None:
         if target not in self.externals:
             self.externals[target] = ("unknown", name, package)
 

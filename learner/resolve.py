@@ -157,6 +157,7 @@ def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[s
             found.append((base.decl.id, pointer))
             recorder.note(base.decl)
         elif isinstance(base, Unknown) and base.name:
-            found.append((f"{base.package}.{base.name}", pointer))
-            recorder.refer_missing(f"{base.package}.{base.name}", base.name, base.package, 0)
+            target = f"{base.package}.{base.name}"
+            found.append((target, pointer))
+            recorder.note_missing(target, base.name, base.package)
     return found
