@@ -78,6 +78,7 @@ def substitute_func(type: Func, params: list[TypeParam], args: list[Type]) -> Fu
         return type
     changed = Func(ins, outs, type.variadic)
     changed.type_params = [p for p in type.type_params if not _contains(params, p)]
+    changed.given = type.given
     return changed
 
 
@@ -132,6 +133,8 @@ def infer(typer: Typer, signature: Func, arguments: list[Type], spread: bool) ->
     """The type arguments of a call of a generic function; UNKNOWN where they do not follow from the arguments."""
     params = signature.type_params
     bound: list[Type | None] = [None] * len(params)
+    for i, type in enumerate(signature.given):
+        bound[i] = type
     count = len(signature.params)
     untyped: list[tuple[Type, Type]] = []
     for i, argument in enumerate(arguments):

@@ -959,8 +959,7 @@ def _instantiated(type: Func, args: list[Type]) -> Func:
             changed = Func(type.params, type.results, type.variadic)
         changed.type_params = []
         return changed
-    partial = substitute_func(type, params[: len(args)], args)
-    if partial is type:
-        partial = Func(type.params, type.results, type.variadic)
-    partial.type_params = params[len(args) :]
+    partial = Func(type.params, type.results, type.variadic)
+    partial.type_params = params
+    partial.given = args
     return partial

@@ -98,11 +98,14 @@ class Tuple(Type):
 
 
 class Func(Type):
+    """`given` are arguments for the first of its type parameters, where a use leaves the rest to inference."""
+
     def __init__(self, params: list[Type], results: list[Type], variadic: bool) -> None:
         self.params = params
         self.results = results
         self.variadic = variadic
         self.type_params: list[TypeParam] = []
+        self.given: list[Type] = []
 
     def key(self) -> str:
         params = ",".join([t.key() for t in self.params])

@@ -296,6 +296,10 @@ func (w *typeWriter) named(t *types.Named) {
 
 func (w *typeWriter) signature(t *types.Signature) {
 	w.text.WriteString("func")
+	if n := t.TypeParams().Len(); n > 0 {
+		// A generic method satisfies no interface, whatever its parameters.
+		w.text.WriteString("[" + strconv.Itoa(n) + "]")
+	}
 	if t.Variadic() {
 		w.text.WriteString("...")
 	}
