@@ -30,7 +30,9 @@ class Learned:
 
     @property
     def compiles(self) -> bool:
-        """An archive that expects something to stay unresolved is broken on purpose."""
+        """Not what expects something to stay unresolved, broken on purpose, nor what needs a C compiler."""
+        if any('import "C"' in text for text in self.archive.files.values()):
+            return False
         return not any(marker.kind == "unresolved" and not marker.negated for marker in self.markers)
 
 
