@@ -277,6 +277,8 @@ class Evaluator:
         self.mode = VALUE
         if mode == PACKAGE and isinstance(type, PackageName):
             return self._member_of_package(type, name, place, calling)
+        if isinstance(type, Pointer) and isinstance(type.elem, Unknown):
+            type = type.elem
         if isinstance(type, Unknown):
             if calling and self.recorder is not None:
                 self.recorder.unsettled(name, self._line(place), type.why)
