@@ -209,6 +209,10 @@ func (u *universe) take(out []byte, asDependencies bool) int {
 	}
 	targets := 0
 	for _, p := range packages {
+		// What is looked up while packages are being linked must not take the place of one that already is.
+		if asDependencies && u.find(p.ImportPath) != nil {
+			continue
+		}
 		if p.ForTest == "" && u.add(p) {
 			targets++
 		}
