@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,9 +127,21 @@ class _Workshop:
         return PackageResult(entry.id, rows, types, interfaces, len(rows.nodes["Unresolved"]))
 
 
-@lru_cache(maxsize=1)
+_workshops: dict[Path, _Workshop] = {}
+
+
 def _workshop(plan: Path) -> _Workshop:
-    return _Workshop(pickle.loads(plan.read_bytes()))
+    found = _workshops.get(plan)
+    if found is None:
+        found = _workshops[plan] = _Workshop(pickle.loads(plan.read_bytes()))
+    return found
+
+
+def leave_workshop(plan: Path) -> None:
+    """Close what this process opened for a plan: the next plan may lie in the same place."""
+    workshop = _workshops.pop(plan, None)
+    if workshop is not None:
+        workshop.cache.close()
 
 
 def resolve_packages(assignment: Assignment) -> list[PackageResult]:

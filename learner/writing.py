@@ -22,6 +22,7 @@ from golore.learner.resolving import (
     PackageResult,
     Plan,
     assignments,
+    leave_workshop,
     outside_interfaces,
     resolve_packages,
     tables_of,
@@ -135,6 +136,7 @@ def _handed_out(plan: Plan, directory: Path) -> Iterator[Path]:
     try:
         yield path
     finally:
+        leave_workshop(path)
         path.unlink(missing_ok=True)
 
 
