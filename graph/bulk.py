@@ -7,6 +7,7 @@ Nothing here touches the current database; making the new one current is `store`
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from golore.graph.engine import EngineFailure, Session, running_error
+from golore.graph.engine import EngineFailure, Session, loading_error, require_room
 from golore.graph.errors import StoreError
 from golore.graph.model import EDGE_KINDS, Edge, EdgeKind, Node
 from golore.graph.schema import (
@@ -89,14 +90,14 @@ class BulkLoad:
             self._flush_edges(kind)
         for spool in self._spools.values():
             spool.close()
+        require_room(database, sum(spool.rows for spool in self._spools.values()))
         most = max((spool.rows for spool in self._spools.values()), default=0)
-        session = Session(database, write=True, pool=_POOL_FLOOR + _POOL_PER_ROW * most, checkpoint_on_close=True)
         try:
-            self._copy(session, marks)
+            pool = _POOL_FLOOR + _POOL_PER_ROW * most
+            with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
+                self._copy(session, marks)
         except EngineFailure as failure:
-            raise running_error(database, str(failure)) from failure
-        finally:
-            session.close()
+            raise loading_error(database, str(failure)) from failure
         self.discard()
         with database.open("rb") as file:
             os.fsync(file.fileno())

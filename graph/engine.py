@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
@@ -23,6 +25,8 @@ _MAX_DATABASE: Final = 1 << 38
 """The engines reserve address space for the largest possible file, by default 8 TB, which small machines refuse."""
 _THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 _PAGE: Final = 10_000
+_ROOM_FLOOR: Final = 16 * _MEGABYTE
+_ROOM_PER_ROW: Final = 100
 
 Row = list[Any]
 
@@ -135,6 +139,18 @@ def opening_error(path: Path, said: str) -> StoreError:
     )
 
 
+def require_room(path: Path, rows: int) -> None:
+    """Refuse to write what will not fit: both engines end the whole process when their log cannot be written."""
+    if _free_bytes(path) < _ROOM_FLOOR + _ROOM_PER_ROW * rows:
+        raise _full(path)
+
+
+def loading_error(path: Path, said: str) -> StoreError:
+    return _resource_error(path, said) or StoreError(
+        f"The graph could not be loaded into {path}: {said.strip()} The store is as it was; please report this."
+    )
+
+
 def running_error(path: Path, said: str) -> StoreError:
     """For statements of our own, which are right as long as the store is."""
     return _resource_error(path, said) or StoreDamaged(
@@ -144,10 +160,23 @@ def running_error(path: Path, said: str) -> StoreError:
 
 def _resource_error(path: Path, said: str) -> StoreError | None:
     lowered = said.lower()
-    if any(sign in lowered for sign in ("no space left", "disk quota", "file too large")):
-        return StoreError(f"The disk that holds {path.parent} is full. Make room and try again.")
+    full = any(sign in lowered for sign in ("no space left", "disk quota", "file too large"))
+    if full or _free_bytes(path) < _MEGABYTE:
+        return _full(path)
     if "permission denied" in lowered or "read-only file system" in lowered:
         return StoreError(f"There is no permission to use {path}. Check who owns it.")
     if "buffer manager exception" in lowered or "mmap" in lowered:
         return StoreError(f"There is not enough memory for the store {path}: {said.strip()}")
     return None
+
+
+def _full(path: Path) -> StoreError:
+    return StoreError(f"The disk that holds {path.parent} is full. Make room and try again.")
+
+
+def _free_bytes(path: Path) -> int:
+    """Ladybug reports a full disk as a failed read of what it could not write, so the disk itself is asked."""
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return sys.maxsize

@@ -40,7 +40,8 @@ class FileLock:
         if descriptor >= 0 and self._owner == os.getpid():
             _held.discard(descriptor)
             if self.exclusive:
-                os.ftruncate(descriptor, 0)
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, 0)
             # An explicit unlock: a child forked meanwhile may still have the file open.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
@@ -64,8 +65,10 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
         raise
     _held.add(descriptor)
     if exclusive:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
+        # The name is a courtesy to those who wait; a full disk must not keep anybody from the lock.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
     return FileLock(path, descriptor, exclusive=exclusive)
 
 
@@ -105,7 +108,7 @@ def _wait(path: Path, descriptor: int, *, exclusive: bool, timeout: float, purpo
 
 
 def _holder(path: Path, descriptor: int) -> str:
-    pids = [pid for pid in _pids_in_proc(descriptor) if pid != os.getpid()]
+    pids = _pids_in_proc(descriptor)
     if pids:
         return ", ".join(f"process {pid} ({_command(pid)})" for pid in pids)
     pid, _, command = path.read_text(errors="replace").partition(" ")

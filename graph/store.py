@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +20,8 @@ from golore.graph import lock
 from golore.graph.bulk import BulkLoad
 from golore.graph.cypher import require_read_only
 from golore.graph.delta import GraphDelta
-from golore.graph.engine import EngineFailure, Row, Session, engine_name, running_error
+from golore.graph.directory import has_log, next_database, prepare_directory, remove_leftovers, unlink_database
+from golore.graph.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
 from golore.graph.errors import StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
 from golore.graph.manifest import Manifest, read_manifest, require_ours, write_manifest
 from golore.graph.model import Edge, EdgeKind, Node
@@ -83,7 +83,7 @@ class Store:
             if manifest is not None:
                 require_ours(manifest, directory, engine)
             with _disk_errors(directory):
-                _prepare_directory(directory, manifest)
+                prepare_directory(directory, manifest)
             store = cls(directory, manifest, writer, wait)
             store._migrate()
         except BaseException:
@@ -194,6 +194,7 @@ class Store:
             return
         if self._manifest is None:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        require_room(self._database, len(delta))
         session = self._writing()
         try:
             write_delta(session, delta)
@@ -209,6 +210,7 @@ class Store:
         """Fold the log into the database file; takes seconds on a large store and makes opening it quicker."""
         self._require_writer()
         if self._manifest is not None:
+            require_room(self._database, 0)
             try:
                 self._writing().run("CHECKPOINT")
             except EngineFailure as failure:
@@ -249,7 +251,7 @@ class Store:
             try:
                 session = Session(path, write=write)
             except StoreDamaged:
-                if write or not _has_log(path):
+                if write or not has_log(path):
                     raise
                 held.release()
                 held = self._acquire(exclusive=True)
@@ -281,16 +283,18 @@ class Store:
 
     def _replace(self, load: BulkLoad, marks: Mapping[str, str]) -> None:
         self._close_session()
-        number = 1 if self._manifest is None else _generation(self._manifest.graph) + 1
-        database = self.directory / f"graph-{number}.db"
+        database = next_database(self.directory, self._manifest)
         with _disk_errors(self.directory):
-            for leftover in (database, *_companions(database)):
-                leftover.unlink(missing_ok=True)
-            load.build(database, marks)
+            unlink_database(database)
+            try:
+                load.build(database, marks)
+            except BaseException:
+                unlink_database(database)
+                raise
             manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
             write_manifest(self.directory, manifest)
             self._manifest = manifest
-            _remove_leftovers(self.directory, manifest)
+            remove_leftovers(self.directory, manifest)
 
     def _migrate(self) -> None:
         """Bring an older database up to date, one transaction for each step."""
@@ -343,46 +347,6 @@ def _require_schema(session: Session, path: Path) -> None:
     except EngineFailure as failure:
         session.close()
         raise running_error(path, str(failure)) from failure
-
-
-def _prepare_directory(directory: Path, manifest: Manifest | None) -> None:
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
-    _remove_leftovers(directory, manifest)
-
-
-def _remove_leftovers(directory: Path, manifest: Manifest | None) -> None:
-    """Remove what dead writers left and databases no longer current, unless a reader may still be at one of them."""
-    try:
-        held = lock.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
-    except StoreError:
-        return
-    current = manifest.graph if manifest else ""
-    try:
-        for path in directory.iterdir():
-            if path.name.endswith(".tmp"):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-            elif path.name.startswith("graph-") and not (current and path.name.startswith(current)):
-                path.unlink()
-    finally:
-        held.release()
-
-
-def _generation(name: str) -> int:
-    digits = name.removeprefix("graph-").removesuffix(".db")
-    return int(digits) if digits.isdecimal() else 0
-
-
-def _companions(database: Path) -> list[Path]:
-    return sorted(database.parent.glob(f"{database.name}.*"))
-
-
-def _has_log(database: Path) -> bool:
-    return bool(_companions(database))
 
 
 @contextlib.contextmanager

@@ -77,6 +77,14 @@ def fill(directory: Path, nodes: dict[str, list[Node]] = NODES, edges: dict[Edge
             load.edges(kind, links)
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that no test changes."""
+    directory = tmp_path_factory.mktemp("filled")
+    fill(directory)
+    return directory
+
+
 def change(directory: Path, delta: GraphDelta) -> None:
     with Store.open(directory, write=True) as store:
         store.apply(delta)
@@ -280,12 +288,11 @@ def test_query_answers_with_named_columns(tmp_path: Path) -> None:
         "MATCH (n",
     ],
 )
-def test_query_that_does_not_read_is_refused(tmp_path: Path, statement: str) -> None:
-    fill(tmp_path)
+def test_query_that_does_not_read_is_refused(filled: Path, statement: str) -> None:
     for write in (False, True):
-        with Store.open(tmp_path, write=write) as store, pytest.raises(UsageError):
+        with Store.open(filled, write=write) as store, pytest.raises(UsageError):
             store.query(statement)
-    assert nodes_of(tmp_path, "Symbol") == NODES["Symbol"]
+    assert nodes_of(filled, "Symbol") == NODES["Symbol"]
 
 
 def test_words_that_write_are_fine_as_names_and_text(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""The files in a store's directory: their names, and which of them are left over from writers that died.
+
+What is in the files is known to `store`, `manifest` and `cache`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from golore.graph import lock
+from golore.graph.errors import StoreError
+from golore.graph.manifest import Manifest
+
+
+def prepare_directory(directory: Path, manifest: Manifest | None) -> None:
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    remove_leftovers(directory, manifest)
+
+
+def remove_leftovers(directory: Path, manifest: Manifest | None) -> None:
+    """Remove what dead writers left and databases no longer current, unless a reader may still be at one of them."""
+    try:
+        held = lock.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
+    except StoreError:
+        return
+    current = manifest.graph if manifest else ""
+    try:
+        for path in directory.iterdir():
+            if path.name.endswith(".tmp"):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+            elif path.name.startswith("graph-") and not (current and path.name.startswith(current)):
+                path.unlink()
+    finally:
+        held.release()
+
+
+def next_database(directory: Path, manifest: Manifest | None) -> Path:
+    """Where a new database goes: never over the current one, whose log would be taken for its own."""
+    return directory / f"graph-{1 if manifest is None else _generation(manifest.graph) + 1}.db"
+
+
+def unlink_database(database: Path) -> None:
+    for path in (database, *_companions(database)):
+        path.unlink(missing_ok=True)
+
+
+def _companions(database: Path) -> list[Path]:
+    return sorted(database.parent.glob(f"{database.name}.*"))
+
+
+def has_log(database: Path) -> bool:
+    return bool(_companions(database))
+
+
+def _generation(name: str) -> int:
+    digits = name.removeprefix("graph-").removesuffix(".db")
+    return int(digits) if digits.isdecimal() else 0
