@@ -1,0 +1,336 @@
+"""After any change the updated store equals one that is learned anew, and the work done follows the change."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from golore.graph.export import export_jsonl
+from golore.graph.store import Store
+from golore.learner.pipeline import Report, learn
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+SHAPE = """package shape
+
+import "example.com/m/unit"
+
+type Shape interface {
+	Area() unit.Meters
+}
+
+type Square struct{ side unit.Meters }
+
+func (s Square) Area() unit.Meters { return s.side.Times(s.side) }
+"""
+UNIT = """package unit
+
+type Meters int
+
+func (m Meters) Times(other Meters) Meters { return m * other }
+
+func Zero() Meters { return 0 }
+"""
+MAIN = """package main
+
+import (
+	"fmt"
+
+	"example.com/m/shape"
+)
+
+func main() {
+	var s shape.Shape = shape.Square{}
+	fmt.Println(s.Area().Times(2))
+	report(s)
+}
+
+func report(s shape.Shape) { fmt.Println(s.Area()) }
+"""
+TEST = """package shape
+
+import "testing"
+
+func TestArea(t *testing.T) {
+	if (Square{}).Area() != 0 {
+		t.Fatal("area")
+	}
+}
+"""
+FILES = {
+    "go.mod": "module example.com/m\n\ngo 1.22\n",
+    "main.go": MAIN,
+    "shape/shape.go": SHAPE,
+    "shape/shape_test.go": TEST,
+    "unit/unit.go": UNIT,
+    "other/other.go": "package other\n\nfunc Alone() {}\n",
+}
+
+
+class Tree:
+    """A repository whose store is kept up to date beside it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.root = directory / "repository"
+        self.root.mkdir(exist_ok=True)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
+    def learn(self) -> Report:
+        return learn(self.root, store_directory=self.directory / "store", workers=0)
+
+    def kept(self) -> list[str]:
+        return exported(self.directory / "store")
+
+    def staleness(self) -> list[str]:
+        """How the store differs from one that is learned anew."""
+        return differences(self.kept(), self.fresh())
+
+    def fresh(self) -> list[str]:
+        directory = self.directory / "fresh"
+        learn(self.root, store_directory=directory, workers=0)
+        lines = exported(directory)
+        shutil.rmtree(directory)
+        return lines
+
+
+def differences(kept: list[str], fresh: list[str]) -> list[str]:
+    """Lines that only one of two exports has."""
+    return [f"- {line}" for line in sorted(set(kept) - set(fresh))] + [
+        f"+ {line}" for line in sorted(set(fresh) - set(kept))
+    ]
+
+
+def exported(directory: Path) -> list[str]:
+    out = io.StringIO()
+    with Store.open(directory, write=False) as store:
+        export_jsonl(store, out)
+    return out.getvalue().splitlines()
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    made = Tree(tmp_path_factory.mktemp("learned"))
+    for name, text in FILES.items():
+        made.write(name, text)
+    made.learn()
+    return made
+
+
+@pytest.fixture
+def tree(learned: Tree, tmp_path: Path) -> Tree:
+    """The learned repository, to be changed."""
+    shutil.copytree(learned.directory, tmp_path, dirs_exist_ok=True)
+    return Tree(tmp_path)
+
+
+def move(tree: Tree, old: str, new: str) -> None:
+    (tree.root / new).parent.mkdir(parents=True, exist_ok=True)
+    (tree.root / old).rename(tree.root / new)
+
+
+CHANGES: dict[str, Callable[[Tree], object]] = {
+    "a body is edited": lambda t: t.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()"),
+    "a body of a leaf package is edited": lambda t: t.edit("unit/unit.go", "m * other", "Zero() + m"),
+    "lines move": lambda t: t.edit("shape/shape.go", "type Shape", "\n\n// Shape has an area.\ntype Shape"),
+    "a comment is added": lambda t: t.edit("unit/unit.go", "func Zero", "// Zero is nothing.\nfunc Zero"),
+    "a result type changes": lambda t: t.edit("unit/unit.go", "Times(other Meters) Meters", "Times(other Meters) int"),
+    "a method is renamed": lambda t: t.edit("unit/unit.go", ") Times(", ") Multiply("),
+    "an interface grows": lambda t: t.edit(
+        "shape/shape.go", "Area() unit.Meters\n}", "Area() unit.Meters\n\tName() string\n}"
+    ),
+    "a type begins to implement error": lambda t: t.edit(
+        "unit/unit.go", "func Zero", 'func (m Meters) Error() string { return "" }\n\nfunc Zero'
+    ),
+    "a receiver becomes a pointer": lambda t: t.edit("shape/shape.go", "(s Square) Area", "(s *Square) Area"),
+    "a file is added": lambda t: t.write("shape/circle.go", "package shape\n\ntype Circle struct{ Square }\n"),
+    "a twin is added": lambda t: t.write("unit/unit_windows.go", "package unit\n\nfunc Zero() Meters { return 1 }\n"),
+    "a package is added": lambda t: t.write(
+        "deep/er/er.go", 'package er\n\nimport "example.com/m/unit"\n\nvar Z = unit.Zero()\n'
+    ),
+    "an import becomes missing": lambda t: shutil.rmtree(t.root / "unit"),
+    "a test is deleted": lambda t: (t.root / "shape/shape_test.go").unlink(),
+    "the last file is deleted": lambda t: (t.root / "main.go").unlink(),
+    "a file is renamed": lambda t: move(t, "shape/shape.go", "shape/form.go"),
+    "a file moves to another package": lambda t: move(t, "other/other.go", "another/other.go"),
+    "a package is renamed": lambda t: t.edit("unit/unit.go", "package unit", "package units"),
+    "syntax breaks": lambda t: t.edit("shape/shape.go", "func (s Square)", "func (s Square"),
+    "a build tag appears": lambda t: t.edit("unit/unit.go", "package unit", "//go:build windows\n\npackage unit"),
+    "the module is renamed": lambda t: t.edit("go.mod", "example.com/m", "example.com/renamed"),
+    "a nested module cuts a package off": lambda t: t.write("unit/go.mod", "module example.com/unit\n\ngo 1.22\n"),
+    "a new module is added": lambda t: (
+        t.write("tools/go.mod", "module example.com/tools\n\ngo 1.22\n"),
+        t.write("tools/t.go", "package tools\n\nfunc T() { T() }\n"),
+    ),
+    "a vendored dependency appears": lambda t: (
+        t.write("go.mod", FILES["go.mod"] + "\nrequire example.com/dep v1.0.0\n"),
+        t.write("vendor/modules.txt", "# example.com/dep v1.0.0\n## explicit; go 1.22\nexample.com/dep\n"),
+        t.write("vendor/example.com/dep/dep.go", "package dep\n\ntype Shape interface{ Area() int }\n\nfunc Do() {}\n"),
+        t.write("other/other.go", 'package other\n\nimport "example.com/dep"\n\nfunc Alone() { dep.Do() }\n'),
+    ),
+    "a file becomes no Go at all": lambda t: (t.root / "other/other.go").write_bytes(b"\x00\xff\xfe not go"),
+    "a file becomes empty": lambda t: t.write("other/other.go", ""),
+    "everything outside is dropped": lambda t: t.write("main.go", "package main\n\nfunc main() {}\n"),
+    "two things change": lambda t: (
+        t.edit("unit/unit.go", "Zero", "Nought"),
+        t.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Nought()"),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_updated_store_equals_a_fresh_one_after(change: str, tree: Tree) -> None:
+    before = tree.kept()
+    CHANGES[change](tree)
+    tree.learn()
+    assert tree.staleness() == []
+    assert tree.kept() != before
+    shutil.rmtree(tree.root)
+    for name, text in FILES.items():
+        tree.write(name, text)
+    tree.learn()
+    assert differences(tree.kept(), before) == []
+
+
+def test_a_second_learn_parses_nothing_and_writes_nothing(tree: Tree) -> None:
+    report = tree.learn()
+    assert (report.files_parsed, report.outside_parsed, report.packages_resolved, report.rows_written) == (0, 0, 0, 0)
+
+
+def test_a_touched_file_is_read_but_not_parsed(tree: Tree) -> None:
+    (tree.root / "main.go").touch()
+    report = tree.learn()
+    assert (report.files_parsed, report.packages_resolved, report.rows_written) == (0, 0, 0)
+
+
+def test_an_edited_body_parses_one_file_and_resolves_one_package(tree: Tree) -> None:
+    tree.edit("unit/unit.go", "m * other", "other * Zero()")
+    report = tree.learn()
+    assert (report.files_parsed, report.packages_resolved) == (1, 1)
+    assert 0 < report.rows_written < 6
+
+
+def test_a_changed_shape_resolves_those_that_can_see_it(tree: Tree) -> None:
+    tree.edit("unit/unit.go", "func Zero() Meters", "func Zero() *Meters")
+    report = tree.learn()
+    assert (report.files_parsed, report.packages_resolved) == (1, 3)
+
+
+def test_an_edit_taken_back_before_the_next_learn_costs_nothing(tree: Tree) -> None:
+    tree.edit("unit/unit.go", "m * other", "m")
+    tree.edit("unit/unit.go", "return m }", "return m * other }")
+    report = tree.learn()
+    assert (report.files_parsed, report.packages_resolved, report.rows_written) == (0, 0, 0)
+
+
+def test_a_lost_cache_costs_time_and_nothing_else(tree: Tree) -> None:
+    before = tree.kept()
+    for path in (tree.directory / "store").glob("cache.db*"):
+        path.unlink()
+    report = tree.learn()
+    assert (report.files_parsed, report.rows_written) == (5, 0)
+    assert tree.kept() == before
+    tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
+    tree.learn()
+    assert tree.staleness() == []
+
+
+PATHS = tuple(
+    f"{directory}/{name}" for directory in ("a", "b", "a/c") for name in ("x.go", "y.go", "x_test.go", "x_windows.go")
+)
+
+
+def source(package: str, draw: tuple[int, ...]) -> str:
+    """A small file whose declarations and uses follow from a few numbers."""
+    first, second, third, fourth = draw
+    other = ("a", "b", "a/c")[first]
+    name = other.rpartition("/")[2]
+    imports = f'import "example.com/m/{other}"\n' if name != package else ""
+    qualified = f"{name}." if imports else ""
+    declarations = (
+        f"type T struct{{ {qualified}U }}\n\nfunc (t T) M{second}() {{ t.N() }}\n",
+        f"type U interface{{ N(); M{second}() }}\n",
+        f"type U struct{{}}\n\nfunc (*U) N() {{}}\n\nfunc (U) M{second}() *{qualified}T {{ return nil }}\n",
+        f"func F() {{ var u {qualified}U; u.M{third}(); {qualified}F{third}() }}\n",
+        f"var V, W = F{second}(), {qualified}V\n\nfunc F{second}() int {{ return {qualified}F{third}() }}\n",
+        f"func Test{second}() {{ {qualified}F{second}(); absent.Do() }}\n",
+        "func broken( {\n",
+        "",
+    )
+    return f"package {package}\n\n{imports}\n{declarations[fourth]}"
+
+
+NUMBERS = st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1), st.integers(0, 7))
+
+
+class Editing(RuleBasedStateMachine):
+    """Any sequence of adds, edits, renames, deletes and broken states, learned after each step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="golore-"))
+        self.tree = Tree(self.directory)
+
+    @initialize(draws=st.lists(NUMBERS, min_size=3, max_size=5))
+    def begin(self, draws: list[tuple[int, ...]]) -> None:
+        self.tree.write("go.mod", FILES["go.mod"])
+        for path, draw in zip(PATHS[::3], draws, strict=False):
+            self.tree.write(path, source(path.split("/")[-2], draw))
+
+    @rule(path=st.sampled_from(PATHS), draw=NUMBERS, external=st.booleans())
+    def write(self, path: str, draw: tuple[int, ...], external: bool) -> None:
+        package = path.split("/")[-2]
+        suffix = "_test" if external and path.endswith("_test.go") else ""
+        self.tree.write(path, source(package, draw).replace("\n", f"{suffix}\n", 1))
+
+    @rule(path=st.sampled_from(PATHS))
+    def delete(self, path: str) -> None:
+        (self.tree.root / path).unlink(missing_ok=True)
+
+    @rule(old=st.sampled_from(PATHS), new=st.sampled_from(PATHS))
+    def rename(self, old: str, new: str) -> None:
+        if (self.tree.root / old).exists():
+            move(self.tree, old, new)
+
+    @rule(path=st.sampled_from(PATHS), tag=st.sampled_from(["linux", "windows", "ignore"]))
+    def constrain(self, path: str, tag: str) -> None:
+        if (self.tree.root / path).exists():
+            text = (self.tree.root / path).read_text(encoding="utf-8")
+            self.tree.write(
+                path, f"//go:build {tag}\n\n{text}" if "go:build" not in text else text.partition("\n\n")[2]
+            )
+
+    @rule(module=st.sampled_from(["example.com/m", "example.com/other"]), nested=st.booleans())
+    def name_module(self, module: str, nested: bool) -> None:
+        self.tree.write("a/c/go.mod" if nested else "go.mod", f"module {module}\n\ngo 1.22\n")
+
+    @invariant()
+    def equals_a_fresh_learn(self) -> None:
+        self.tree.learn()
+        assert self.tree.staleness() == []
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.directory)
+
+
+class TestAFewEdits(Editing.TestCase):
+    settings = settings(max_examples=3, stateful_step_count=6, deadline=None, derandomize=True)
+
+
+@pytest.mark.slow
+class TestManyEdits(Editing.TestCase):
+    settings = settings(max_examples=100, stateful_step_count=15, deadline=None)
