@@ -1,99 +1,59 @@
 """The load of a whole graph at once, into a new database file.
 
-Rows are spooled to Parquet files as they come, so that the memory they take does not grow with the repository, and
-copied in by the engine at the end: one COPY for each pair of tables, since appending to a loaded one rewrites it.
+Rows are spooled to files as they come (see `spool`) and copied in by the engine at the end: one COPY for each pair of
+tables, since appending to a loaded one rewrites it.
 Nothing here touches the current database; making the new one current is `store`'s affair.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from golore.graph.engine import EngineFailure, Session, loading_error, require_room
-from golore.graph.errors import StoreError
 from golore.graph.model import EDGE_KINDS, Edge, EdgeKind, Node
-from golore.graph.schema import (
-    EDGE_COLUMNS,
-    META_TABLE,
-    NODE_COLUMNS,
-    SCHEMA_VERSION,
-    Column,
-    create_statements,
-    edge_columns_of,
-    node_columns_of,
-)
+from golore.graph.schema import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, create_statements
+from golore.graph.spool import Spools, Table, table_name
 
-_BATCH: Final = 16_384
-"""Rows turned into columns together: many small row groups would slow the COPY, large ones hold memory."""
 _POOL_FLOOR: Final = 512 << 20
 _POOL_PER_ROW: Final = 400
 """A COPY of edges needs room for all rows of its table: about 170 bytes each were measured."""
 
 
-class _Spool:
-    """The Parquet file of one table."""
-
-    def __init__(self, path: Path, columns: Iterable[Column]) -> None:
-        pa = self._arrow = _arrow()
-        types = {"STRING": pa.string(), "INT64": pa.int64(), "BOOL": pa.bool_(), "STRING[]": pa.list_(pa.string())}
-        self._schema: Any = pa.schema([(column.name, types[column.type]) for column in columns])
-        self._writer: Any = importlib.import_module("pyarrow.parquet").ParquetWriter(
-            path, self._schema, compression="snappy", use_dictionary=False, write_statistics=False
-        )
-        self.path = path
-        self.rows = 0
-
-    def write(self, columns: list[list[Any]]) -> None:
-        pa = self._arrow
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        self.rows += len(columns[0])
-
-    def close(self) -> None:
-        self._writer.close()
-
-
 class BulkLoad:
-    """Collects rows; `build` makes the database of them. Use it through `Store.bulk_load`."""
+    """Collects rows; `build` makes the database of them. Use it through `Store.bulk_load`.
+
+    Other processes may spool rows into `directory` too; what they wrote is told with `count`.
+    """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._nodes: dict[str, list[Node]] = {label: [] for label in NODE_COLUMNS}
-        self._edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in EDGE_KINDS}
-        self._spools: dict[str | EdgeKind, _Spool] = {}
+        self.directory = directory
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
+        self._own = Spools(directory, "own")
+        self._rows: Counter[Table] = Counter()
 
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
-        pending = self._nodes[label]
-        pending.extend(rows)
-        if len(pending) >= _BATCH:
-            self._flush_nodes(label)
+        self._own.nodes(label, rows)
 
     def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:
-        pending = self._edges[kind]
-        pending.extend(rows)
-        if len(pending) >= _BATCH:
-            self._flush_edges(kind)
+        self._own.edges(kind, rows)
+
+    def count(self, written: Mapping[Table, int]) -> None:
+        """Take notice of rows that another process has spooled."""
+        self._rows.update(written)
 
     def build(self, database: Path, marks: Mapping[str, str]) -> None:
         """Write the database file, complete and without a log beside it."""
-        for label in self._nodes:
-            self._flush_nodes(label)
-        for kind in self._edges:
-            self._flush_edges(kind)
-        for spool in self._spools.values():
-            spool.close()
-        require_room(database, sum(spool.rows for spool in self._spools.values()))
-        most = max((spool.rows for spool in self._spools.values()), default=0)
+        self.count(self._own.close())
+        require_room(database, self._rows.total())
         try:
-            pool = _POOL_FLOOR + _POOL_PER_ROW * most
+            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
                 self._copy(session, marks)
         except EngineFailure as failure:
@@ -103,51 +63,25 @@ class BulkLoad:
             os.fsync(file.fileno())
 
     def discard(self) -> None:
-        shutil.rmtree(self._directory, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _copy(self, session: Session, marks: Mapping[str, str]) -> None:
         for statement in create_statements():
             session.run(statement)
         for label in NODE_COLUMNS:
-            if label in self._spools:
-                session.run(f"COPY {label} FROM {_quoted(self._spools[label].path)}")
+            if files := self._files_of(label):
+                session.run(f"COPY {label} FROM {files}")
         for kind in EDGE_KINDS:
-            if kind in self._spools:
-                ends = f"(from='{kind.source}', to='{kind.target}')"
-                session.run(f"COPY {kind.label} FROM {_quoted(self._spools[kind].path)} {ends}")
+            if files := self._files_of(kind):
+                session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
         notes = {**marks, "schema": str(SCHEMA_VERSION)}
         for name, value in notes.items():
             session.run(f"CREATE (:{META_TABLE} {{id: $id, value: $value}})", id=name, value=value)
 
-    def _flush_nodes(self, label: str) -> None:
-        rows = self._nodes[label]
-        if rows:
-            self._nodes[label] = []
-            self._write(label, label, NODE_COLUMNS[label], node_columns_of(label, rows))
-
-    def _flush_edges(self, kind: EdgeKind) -> None:
-        rows = self._edges[kind]
-        if rows:
-            self._edges[kind] = []
-            ends = (Column("source", "STRING"), Column("target", "STRING"))
-            columns = (*ends, *EDGE_COLUMNS[kind.label])
-            self._write(kind, "-".join(kind), columns, edge_columns_of(kind, rows))
-
-    def _write(self, key: str | EdgeKind, name: str, columns: tuple[Column, ...], values: list[list[Any]]) -> None:
-        try:
-            if key not in self._spools:
-                self._spools[key] = _Spool(self._directory / f"{name}.parquet", columns)
-            self._spools[key].write(values)
-        except OSError as failure:
-            raise StoreError(
-                f"The rows of the graph cannot be written to {self._directory}: {failure.strerror or failure}. "
-                "Make room or check the permissions, and try again."
-            ) from failure
-
-
-def _arrow() -> Any:
-    """Loaded late, since it takes a tenth of a second that only a load needs; it ships no types."""
-    return importlib.import_module("pyarrow")
+    def _files_of(self, table: Table) -> str:
+        """The files of a table as COPY wants them named; nothing if there are none."""
+        files = sorted(self.directory.glob(f"{table_name(table)}.*.parquet"))
+        return f"[{', '.join(map(_quoted, files))}]" if files else ""
 
 
 def _quoted(path: Path) -> str:

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class Crew:
-    """Use as a context manager; leaving it ends the workers, whatever they are doing."""
+    """Use as a context manager; leaving it ends the workers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -33,6 +33,10 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """End the workers, whatever they are doing; new ones come when there is new work."""
         for connection, process in self._workers.items():
             connection.close()
             process.kill()

@@ -6,6 +6,7 @@ beyond its packages lies in a `Plan`, pickled once beside the store.
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.model import External
 from golore.graph.slices import Slice
+from golore.graph.spool import Spools, Table
 from golore.learner import facts as f
 from golore.learner.catalog import Catalog, CatalogPackage
 from golore.learner.methodsets import MethodTable, interface_table, package_tables
@@ -42,22 +44,30 @@ class Plan(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Packages of some directories to resolve; only those with these ids."""
+    """Packages of some directories to resolve; only those with these ids.
+
+    With a `spool` directory their rows are written there instead of handed back.
+    """
 
     plan: Path
     directories: tuple[str, ...]
     ids: frozenset[str]
+    spool: Path | None
 
 
 class PackageResult(NamedTuple):
+    """`rows` are those that are not spooled: nodes outside may come from several packages, so they never are."""
+
     id: str
     rows: Slice
+    written: int
     types: list[MethodTable]
     interfaces: list[MethodTable]
-    unresolved: int
 
 
-def assignments(plan: Path, catalog: Catalog, ids: frozenset[str]) -> Iterator[Assignment]:
+def assignments(
+    plan: Path, catalog: Catalog, ids: frozenset[str], spool: Path | None = None
+) -> Iterator[Assignment]:
     """Neighbouring packages together: they import the same things."""
     directories: list[str] = []
     files = 0
@@ -68,10 +78,10 @@ def assignments(plan: Path, catalog: Catalog, ids: frozenset[str]) -> Iterator[A
         directories.append(directory)
         files += sum(len(package.files) for package in wanted)
         if files >= BATCH_FILES:
-            yield Assignment(plan, tuple(directories), ids)
+            yield Assignment(plan, tuple(directories), ids, spool)
             directories, files = [], 0
     if directories:
-        yield Assignment(plan, tuple(directories), ids)
+        yield Assignment(plan, tuple(directories), ids, spool)
 
 
 class _Workshop:
@@ -124,7 +134,8 @@ class _Workshop:
             files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
         rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
         types, interfaces = package_tables(self.world, package)
-        return PackageResult(entry.id, rows, types, interfaces, len(rows.nodes["Unresolved"]))
+        written = sum(map(len, rows.nodes.values())) + sum(map(len, rows.edges.values()))
+        return PackageResult(entry.id, rows, written, types, interfaces)
 
 
 _workshops: dict[Path, _Workshop] = {}
@@ -152,8 +163,34 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
         entries = workshop.plan.catalog[directory]
         for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
-                results.append(workshop.resolve(entry, package))
+                result = workshop.resolve(entry, package)
+                if assignment.spool is not None:
+                    result = _spooled(result, assignment.spool)
+                results.append(result)
     return results
+
+
+_spools: dict[Path, Spools] = {}
+
+
+def _spooled(result: PackageResult, directory: Path) -> PackageResult:
+    """Write the rows of one package to this process's spools; what is left is what others may have too."""
+    spools = _spools.get(directory)
+    if spools is None:
+        spools = _spools[directory] = Spools(directory, str(os.getpid()))
+    kept = Slice()
+    kept.nodes["External"] = result.rows.nodes.pop("External", [])
+    for label, nodes in result.rows.nodes.items():
+        spools.nodes(label, nodes)
+    for kind, edges in result.rows.edges.items():
+        spools.edges(kind, edges)
+    return result._replace(rows=kept)
+
+
+def close_spools(directory: Path) -> dict[Table, int]:
+    """Finish what this process has spooled; tells how many rows that was."""
+    spools = _spools.pop(directory, None)
+    return {} if spools is None else spools.close()
 
 
 def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:

@@ -22,6 +22,7 @@ from golore.learner.resolving import (
     PackageResult,
     Plan,
     assignments,
+    close_spools,
     leave_workshop,
     outside_interfaces,
     resolve_packages,
@@ -64,22 +65,19 @@ def load_graph(
     tables: dict[str, Tables] = {}
     rows = 0
     progress.stage("Resolving", len(keys))
-    with _handed_out(plan, store.directory) as handed, store.bulk_load(marks) as bulk:
-        for result in _resolved(crew, handed, plan, frozenset(keys), progress):
-            tables[result.id] = Tables(result.types, result.interfaces)
-            for label, nodes in result.rows.nodes.items():
-                if label == "External":
-                    _merge(externals, nodes)
-                else:
-                    bulk.nodes(label, nodes)
-                    rows += len(nodes)
-            for kind, edges in result.rows.edges.items():
+    with store.bulk_load(marks) as bulk:
+        with _handed_out(plan, store.directory) as handed:
+            for result in _resolved(crew, handed, plan, frozenset(keys), progress, bulk.directory):
+                tables[result.id] = Tables(result.types, result.interfaces)
+                _merge(externals, result.rows.nodes["External"])
+                rows += result.written
+            for kind, edges in _implements(crew, handed, tables, externals).items():
                 bulk.edges(kind, edges)
                 rows += len(edges)
+        for written in crew.everywhere(close_spools, bulk.directory):
+            bulk.count(written)
+        crew.dismiss()  # the memory they hold is better spent on the load
         progress.stage("Storing", 0)
-        for kind, edges in _implements(crew, handed, tables, externals).items():
-            bulk.edges(kind, edges)
-            rows += len(edges)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [repository])
         _keep_tables(cache, keys, tables)
@@ -141,9 +139,9 @@ def _handed_out(plan: Plan, directory: Path) -> Iterator[Path]:
 
 
 def _resolved(
-    crew: Crew, handed: Path, plan: Plan, ids: frozenset[str], progress: Progress
+    crew: Crew, handed: Path, plan: Plan, ids: frozenset[str], progress: Progress, spool: Path | None = None
 ) -> Iterator[PackageResult]:
-    for assignment, results in crew.run(resolve_packages, assignments(handed, plan.catalog, ids)):
+    for assignment, results in crew.run(resolve_packages, assignments(handed, plan.catalog, ids, spool)):
         if results is None:
             raise RuntimeError(f"a worker died while it resolved {', '.join(assignment.directories)}")
         yield from results
