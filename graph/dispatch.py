@@ -27,7 +27,7 @@ def implementations(store: Store, method: Ref) -> list[Ref]:
     found: dict[str, Ref] = {}
     for type in types:
         target = own.get(type.id) or method_of(store, type, method.name)
-        if target is not None and target.kind in ("method", "imethod"):
+        if target is not None and target.kind in ("method", "imethod") and target.id != method.id:
             found[target.id] = target
     return sorted(found.values(), key=by_place)
 

@@ -1,0 +1,90 @@
+"""How answers leave the program: aligned text for people, coloured only on a terminal, and JSON for programs.
+
+What the answers say is not known here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TextIO, cast
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+
+
+def plain(value: object) -> Any:
+    """A value in terms of JSON: records become objects, tuples lists, paths texts."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if names := getattr(value, "_fields", None):
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in cast("Iterable[object]", value)]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return str(value)
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+def has_colours(stream: TextIO) -> bool:
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, style: str) -> str:
+    """The text as standard output can show it."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if has_colours(sys.stdout) else text
+
+
+def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
+    """Lines with each column as wide as its widest cell; the last one is left as it is."""
+    if not rows:
+        return []
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines: list[str] = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        lines.append((" " * indent + "  ".join([*cells, row[-1]])).rstrip())
+    return lines
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    print("\n".join(lines))
+
+
+def accept_any_text(stream: TextIO) -> None:
+    """Let a stream print names that its encoding lacks, rather than fail over them."""
+    match stream:
+        case io.TextIOWrapper():
+            stream.reconfigure(errors="backslashreplace")
+        case _:
+            pass
+
+
+def as_utf8(stream: TextIO) -> TextIO:
+    """The stream, made to write the same bytes on every machine."""
+    match stream:
+        case io.TextIOWrapper():
+            stream.reconfigure(encoding="utf-8", newline="\n")
+        case _:
+            pass
+    return stream
