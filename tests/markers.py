@@ -15,6 +15,8 @@ the graph is compared with otherwise (the compiler) is no affair of this module,
     imports("p")                       this line imports it
     declares("kind", "p.F")            this line declares it
     evidence("interface")              some call on this line rests on that evidence
+    callers("1 resolved, 0 candidates, 2 unresolved")
+                                       so many does the answer name for what this line declares; users, impact the same
 
 A `!` before a marker means that there is no such thing.
 """
@@ -28,7 +30,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.answers import Answer, Impact, Meaning
 from golore.graph.model import EDGE_KINDS, External, Symbol, Unresolved
+from golore.graph.names import Names
+from golore.graph.questions import callers, users
+from golore.graph.reach import impact
 from golore.graph.store import Store
 from golore.learner.audit import OurCall, OurEdges, OurImplements, OurUnresolved
 
@@ -48,6 +54,9 @@ _ARGUMENTS: Final = {
     "imports": (1, 1),
     "declares": (2, 2),
     "evidence": (1, 1),
+    "callers": (1, 1),
+    "users": (1, 1),
+    "impact": (1, 1),
 }
 """The fewest and the most arguments of each kind of marker."""
 
@@ -105,6 +114,8 @@ class Graph:
     unresolved: tuple[Unresolved, ...]
     files: frozenset[str]
     edges: dict[str, tuple[tuple[str, str, tuple[int, ...], str, bool], ...]]
+    answers: dict[tuple[str, Place], str]
+    """What was asked about, by question and place."""
     at: defaultdict[str, defaultdict[Place, list[Relation]]] = field(default_factory=_relations)
 
 
@@ -145,7 +156,8 @@ def _parse(file: str, line: int, text: str) -> Iterable[Marker]:
         at = match.end()
 
 
-def read_graph(store: Store) -> Graph:
+def read_graph(store: Store, markers: Iterable[Marker] = ()) -> Graph:
+    """Everything in the store, and the answers to what the markers ask."""
     symbols = {node.id: node for node in store.nodes("Symbol") if isinstance(node, Symbol)}
     graph = Graph(
         symbols=symbols,
@@ -161,6 +173,7 @@ def read_graph(store: Store) -> Graph:
             )
             for label in _LABELS
         },
+        answers=dict(_answers(store, symbols.values(), markers)),
     )
     for label, edges in graph.edges.items():
         for source, target, sites, evidence, pointer in edges:
@@ -171,6 +184,27 @@ def read_graph(store: Store) -> Graph:
             for line in sites:
                 graph.at[label][file, line].append(Relation(source, target, evidence, pointer))
     return graph
+
+
+_QUESTIONS: Final[Mapping[str, Callable[[Store, Meaning], Answer | Impact]]] = {
+    "callers": callers,
+    "users": users,
+    "impact": impact,
+}
+
+
+def _answers(
+    store: Store, symbols: Iterable[Symbol], markers: Iterable[Marker]
+) -> Iterable[tuple[tuple[str, Place], str]]:
+    declared = {(symbol.file, symbol.line): symbol.id for symbol in symbols if symbol.kind != "field"}
+    names = Names(store)
+    for marker in markers:
+        place = (marker.file, marker.line)
+        ask = _QUESTIONS.get(marker.kind)
+        if ask is not None and place in declared:
+            answer = ask(store, names.find(declared[place]).meanings[0])
+            counts = (len(answer.resolved), len(answer.candidates), answer.unresolved.sites)
+            yield (marker.kind, place), "{} resolved, {} candidates, {} unresolved".format(*counts)
 
 
 def failures(graph: Graph, markers: Iterable[Marker]) -> list[str]:
@@ -234,6 +268,11 @@ def _evidence(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
     return there, marker.arguments[0] in there
 
 
+def _answer(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    given = graph.answers.get((marker.kind, (marker.file, marker.line)), "no declaration")
+    return [given], given == marker.arguments[0]
+
+
 _CHECKS: Final[Mapping[str, _Check]] = {
     "calls": _along("CALLS"),
     "refs": _along("REFERENCES"),
@@ -245,6 +284,9 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "candidate": _candidate,
     "declares": _declares,
     "evidence": _evidence,
+    "callers": _answer,
+    "users": _answer,
+    "impact": _answer,
 }
 
 

@@ -26,7 +26,7 @@ class Learned:
         self.root = archive.write_to(directory / "repository")
         learn(self.root, store_directory=directory / "store", workers=0)
         with Store.open(directory / "store", write=False) as store:
-            self.graph = markers.read_graph(store)
+            self.graph = markers.read_graph(store, self.markers)
 
     @property
     def compiles(self) -> bool:
