@@ -207,7 +207,7 @@ def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list
 
 def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
     """The interfaces that types of the repository may implement without saying so: `error`, and the exported ones of
-    every outside package that the repository's code can see."""
+    every outside package that the repository's code can see and could import."""
     workshop = _workshop(plan)
     found: list[tuple[MethodTable, External]] = []
     if isinstance(ERROR.under, Interface):
@@ -215,6 +215,8 @@ def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
         if table is not None:
             found.append((table, External("error", "interface", "error", "", "builtin")))
     for package in _outside_packages(workshop):
+        if "internal" in package.path.split("/"):
+            continue
         source = workshop.source_of(package.path)
         for table in package_tables(workshop.world, package)[1]:
             name = table.id[len(package.id) + 1 :]
