@@ -54,10 +54,10 @@ class Crew:
             return
         waiting = iter(tasks)
         busy: dict[Connection, Task] = {}
-        idle = self._assembled()
+        idle = list(self._workers)
         while True:
-            while idle and (task := next(waiting, None)) is not None:
-                connection = idle.pop()
+            while (idle or len(self._workers) < self.size) and (task := next(waiting, None)) is not None:
+                connection = idle.pop() if idle else self._hire()
                 connection.send((work, task))
                 busy[connection] = task
             if not busy:
@@ -69,7 +69,6 @@ class Crew:
                     result = _received(ready)
                 except EOFError:
                     self._bury(ready)
-                    idle.append(self._hire())
                     yield task, None
                 else:
                     idle.append(ready)
@@ -82,11 +81,6 @@ class Crew:
         for connection in self._workers:
             connection.send((work, task))
         return [_received(connection) for connection in list(self._workers)]
-
-    def _assembled(self) -> list[Connection]:
-        while len(self._workers) < self.size:
-            self._hire()
-        return list(self._workers)
 
     def _hire(self) -> Connection:
         context = multiprocessing.get_context("spawn")
