@@ -206,6 +206,57 @@ def test_the_updated_store_equals_a_fresh_one_after(change: str, tree: Tree) -> 
     assert differences(tree.kept(), before) == []
 
 
+def test_code_outside_the_repository_counts_as_it_changes(tree: Tree) -> None:
+    CHANGES["a vendored dependency appears"](tree)
+    tree.learn()
+    dependency = "vendor/example.com/dep/dep.go"
+    for old, new in (
+        ("func Do() {}", "func Do() Result { return 0 }\n\ntype Result int\n\nfunc (Result) Times(Result) {}"),
+        ("Area() int", "Times(Result)"),
+        ("func Do()", "func Done()"),
+        ("package dep", "package changed"),
+    ):
+        tree.edit(dependency, old, new)
+        tree.write(
+            "other/other.go", (tree.root / "other/other.go").read_text().replace("dep.Do()", "dep.Do().Times(1)")
+        )
+        tree.learn()
+        assert tree.staleness() == []
+    shutil.rmtree(tree.root / "vendor")
+    tree.learn()
+    assert tree.staleness() == []
+
+
+def test_a_change_of_most_packages_ends_in_the_same_graph(tree: Tree) -> None:
+    for number in range(30):
+        text = f'package p{number}\n\nimport "example.com/m/unit"\n\nvar V = unit.Zero().Times({number})\n'
+        tree.write(f"many/p{number}/p.go", text)
+    tree.learn()
+    assert tree.staleness() == []
+    tree.edit("unit/unit.go", "Times(other Meters) Meters", "Times(other Meters) *Meters")
+    report = tree.learn()
+    assert (report.files_parsed, report.packages_resolved) == (1, report.packages)
+    assert tree.staleness() == []
+    shutil.rmtree(tree.root / "many")
+    tree.learn()
+    assert tree.staleness() == []
+
+
+def test_learning_in_full_equals_what_was_kept(tree: Tree) -> None:
+    tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
+    tree.learn()
+    kept = tree.kept()
+    report = learn(tree.root, store_directory=tree.directory / "store", full=True, workers=0)
+    assert report.packages_resolved == report.packages
+    assert differences(tree.kept(), kept) == []
+
+
+def test_worker_processes_update_as_one_process_does(tree: Tree) -> None:
+    tree.edit("unit/unit.go", "Times(other Meters) Meters", "Times(other Meters) *Meters")
+    learn(tree.root, store_directory=tree.directory / "store", workers=2)
+    assert tree.staleness() == []
+
+
 def test_a_second_learn_parses_nothing_and_writes_nothing(tree: Tree) -> None:
     report = tree.learn()
     assert (report.files_parsed, report.outside_parsed, report.packages_resolved, report.rows_written) == (0, 0, 0, 0)
