@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
-from golore.mcp_server.output import accept_any_text
 
 _INTERRUPTED: Final = 130
 _EXAMPLES: Final = """\
@@ -41,7 +40,7 @@ _QUESTIONS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
-        accept_any_text(stream)
+        _accept_any_text(stream)
     options = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
@@ -65,6 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _accept_any_text(stream: TextIO) -> None:
+    """Let a stream print names that its encoding lacks, rather than fail over them."""
+    match stream:
+        case io.TextIOWrapper():
+            stream.reconfigure(errors="backslashreplace")
+        case _:
+            pass
+
+
 def _failed(sentence: str, code: int) -> int:
     print(f"golore: {sentence}", file=sys.stderr)
     return code
@@ -86,8 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"golore {version('golore')}")
-    parser.set_defaults(run=partial(_print_help, parser))
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.set_defaults(run=partial(_no_command, parser))
     make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
     _add_learn(make)
     _add(make, "status", "what is stored, and how far it is behind the files", _status)
@@ -109,8 +117,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print_help(parser: argparse.ArgumentParser, _: argparse.Namespace) -> int:
-    parser.print_help()
+def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.version:
+        # The machinery for this takes longer to load than everything above.
+        from importlib.metadata import version
+
+        print(f"golore {version('golore')}")
+    else:
+        parser.print_help()
     return 0
 
 

@@ -71,15 +71,6 @@ def print_lines(lines: Iterable[str]) -> None:
     print("\n".join(lines))
 
 
-def accept_any_text(stream: TextIO) -> None:
-    """Let a stream print names that its encoding lacks, rather than fail over them."""
-    match stream:
-        case io.TextIOWrapper():
-            stream.reconfigure(errors="backslashreplace")
-        case _:
-            pass
-
-
 def as_utf8(stream: TextIO) -> TextIO:
     """The stream, made to write the same bytes on every machine."""
     match stream:
