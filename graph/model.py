@@ -158,4 +158,4 @@ EDGE_KINDS: Final = tuple(
         ("TESTS", "Symbol", "Symbol"),
     )
 )
-"""Which label may join which nodes. `IMPLEMENTS.pointer`: only the pointer type does; `EMBEDS.pointer`: embedded as `*T`."""
+"""Which label may join which nodes. `IMPLEMENTS.pointer`: only the pointer type does; `EMBEDS.pointer`: as `*T`."""

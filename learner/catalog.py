@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
-
 from golore.graph.model import ImportPath, RepoPath
 from golore.learner.constraints import file_constraint
 from golore.learner.facts import Imported, Outline, Shape
@@ -74,15 +73,15 @@ def whole_constraint(path: str, written: str) -> str:
     return f"{named} && ({written})"
 
 
-def repository_catalog(project: Project, heads: Mapping[RepoPath, FileHead]) -> dict[str, tuple[CatalogPackage, ...]]:
+def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[str, tuple[CatalogPackage, ...]]:
     """The repository's packages."""
-    directories: defaultdict[str, list[RepoPath]] = defaultdict(list)
+    directories: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(heads):
         directories[path.rpartition("/")[0]].append(path)
     catalog: dict[str, tuple[CatalogPackage, ...]] = {}
     for directory, paths in directories.items():
         constraints = {path: whole_constraint(path, heads[path].constraint) for path in paths}
-        listed = [PackageFile(path, heads[path].package, constraints[path]) for path in paths]
+        listed = [PackageFile(RepoPath(path), heads[path].package, constraints[path]) for path in paths]
         module = project.module_of(directory)
         groups = group_packages(project.import_path(directory), listed, project.id_suffix(directory))
         catalog[directory] = tuple(

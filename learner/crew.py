@@ -1,8 +1,8 @@
 """Worker processes that share out tasks, and survive the death of one of them.
 
 A crew of size 0 does the work in this process: starting Python twice costs more than a small repository. A task whose
-worker dies (a parser that crashes on some input) comes back as `None`, a new worker takes the place of the dead one, and
-the rest goes on. What the tasks are is not known here.
+worker dies (a parser that crashes on some input) comes back as `None`, a new worker takes its place, and the rest goes
+on. What the tasks are is not known here.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ class Crew:
             process.join()
         self._workers.clear()
 
-    def run(
-        self, work: Callable[[Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[tuple[Task, Result | None]]:
+    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | None]]:
         """Each task with its result, as they are done; the result is None where the worker died over it."""
         if not self.size:
             for task in tasks:

@@ -29,8 +29,8 @@ def exercised(
 ) -> list[Edge]:
     """Edges from each test (id → name) to what it exercises.
 
-    `calls` are those of every declaration in test files, `helpers` their ids, `subjects` the declarations of the package
-    under test, `inside` other callees that belong to the repository.
+    `calls` are those of every declaration in test files, `helpers` their ids, `subjects` the declarations of the
+    package under test, `inside` other callees that belong to the repository.
     """
     edges: list[Edge] = []
     for test, name in sorted(tests.items()):

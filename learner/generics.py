@@ -198,9 +198,7 @@ def _core_of(typer: Typer, constraint: Type, depth: int) -> Type | None:
     return constraint
 
 
-def unify(
-    typer: Typer, param: Type, arg: Type, params: list[TypeParam], bound: list[Type | None], depth: int
-) -> None:
+def unify(typer: Typer, param: Type, arg: Type, params: list[TypeParam], bound: list[Type | None], depth: int) -> None:
     """Match a parameter's type with an argument's, and note what its type parameters must be."""
     if depth > 30:
         return

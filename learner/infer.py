@@ -205,9 +205,7 @@ class Evaluator:
         elif op == c.RECEIVE:
             under = self.under(self.expression())
             type = under.elem if isinstance(under, Chan) else UNKNOWN
-        elif op == c.UNARY:
-            type = self.expression()
-        elif op == c.NOT:
+        elif op == c.UNARY or op == c.NOT:
             type = self.expression()
         elif op == c.RUNE:
             type = UNTYPED_RUNE
@@ -559,9 +557,7 @@ class Evaluator:
             return
         index: Type | None = None
         elem: Type | None = None
-        if isinstance(under, Slice):
-            elem = under.elem
-        elif isinstance(under, Array):
+        if isinstance(under, (Slice, Array)):
             elem = under.elem
         elif isinstance(under, Map):
             index = under.index

@@ -1,7 +1,7 @@
 """What each package's resolution depends on, as one key per package: equal keys, equal edges.
 
 A package's edges follow from its own files and from the shapes of everything it imports, directly or not. Bodies of
-other packages never count, so an edited body changes one key; a changed shape changes the keys of those that can see it.
+other packages never count: an edited body changes one key, a changed shape the keys of those that can see it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Target = CatalogPackage | str | None
 
 
 def package_keys(
-    catalog: Catalog, target_of: Callable[[CatalogPackage, str], Target]
+    catalog: Catalog, target_of: Callable[[CatalogPackage, str], Target], version: str
 ) -> dict[str, PackageKeys]:
-    """The keys of all packages of the repository, by package id."""
+    """The keys of all packages of the repository, by package id. `version` is that of what makes rows from facts."""
     deep = _DeepKeys(target_of)
     keys: dict[str, PackageKeys] = {}
     for packages in catalog.values():
         for package in packages:
             shape = _digest(
-                RESOLVER,
+                version,
                 *_identity(package),
                 *(_shape_line(file) for file in package.files),
                 *deep.of_imports(package, package.files),
@@ -82,6 +82,6 @@ def _digest(*parts: str) -> str:
     return blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def state_key(keys: Mapping[str, PackageKeys], others: Iterable[str]) -> str:
+def state_key(keys: Mapping[str, PackageKeys], repository: str) -> str:
     """One key for the whole graph."""
-    return _digest(*others, *(f"{id}={keys[id].edges}" for id in sorted(keys)))
+    return _digest(repository, *(f"{id}={keys[id].edges}" for id in sorted(keys)))

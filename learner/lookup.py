@@ -60,7 +60,7 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
     """All methods of an interface, those of embedded interfaces included."""
     known = interface.all_methods
     if known is None:
-        known = {}
+        known = dict[str, Method]()
         interface.all_methods = known
         for method in interface.methods:
             known[method.name] = method
@@ -165,4 +165,3 @@ def method_type(typer: Typer, named: Named, decl: Declaration) -> Type:
     if origin is not None and isinstance(type, Func):
         return substitute(type, origin.params, named.args)
     return type
-

@@ -47,7 +47,7 @@ def find_outside(project: Project, catalog: Catalog, cache: Cache, crew: Crew) -
             cache, crew, (file for files in names.values() for file in files), lambda _: None, shapes_only=True
         )
         parsed += reading.parsed
-        pending = set()
+        pending = set[tuple[str, str]]()
         for directory, (location, context) in locations.items():
             heads: dict[str, FileHead] = {
                 file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads

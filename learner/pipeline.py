@@ -1,7 +1,7 @@
 """`learn`: from the files of a repository to its graph in the store. The only place that knows the order of the steps.
 
-A first learn, or one after which most packages would change, loads the whole graph anew; any other compares the packages
-whose keys changed with what the store has, and writes the difference in one transaction.
+A first learn, or one after which most packages would change, loads the whole graph anew; any other compares those
+packages whose keys changed with what the store has, and writes the difference in one transaction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
-
 from golore.graph.cache import Cache
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
@@ -21,13 +20,13 @@ from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.environment import read_environment
-from golore.learner.keys import PackageKeys, Target, package_keys, state_key
+from golore.learner.keys import RESOLVER, PackageKeys, Target, package_keys, state_key
 from golore.learner.outside import Outside, find_outside
 from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan
 from golore.learner.stdlib import index, paths
-from golore.learner.writing import Written, load_graph, update_graph
+from golore.learner.writing import Change, Written, load_graph, update_graph
 
 STORE_NAME = ".golore"
 SMALL_BYTES = 3 << 20
@@ -78,10 +77,11 @@ def learn(
     *,
     store_directory: Path | None = None,
     full: bool = False,
+    edges: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Bring the store of a repository up to date with its files."""
+    """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
     started = time.monotonic()
     progress = progress or Silent()
     discovery = discover(root)
@@ -92,22 +92,34 @@ def learn(
         Cache.open(directory / "cache.db") as cache,
         Crew(_crew_size(discovery, workers)) as crew,
     ):
-        before = _read_marks(store)
         reading = _read(discovery, cache, crew, progress)
         catalog = repository_catalog(project, reading.heads)
-        outside = find_outside(project, catalog, cache, crew)
-        keys = package_keys(catalog, _Targets(project, catalog, outside.packages))
-        marks = Marks(state_key(keys, (_repository(project).__repr__(),)), keys)
+        outside = find_outside(project, catalog if edges else {}, cache, crew)
+        keys = package_keys(catalog, _Targets(project, catalog, outside.packages), RESOLVER if edges else "none")
+        repository = _repository(project)
+        before = _read_marks(store)
+        marks = Marks(state_key(keys, repr(repository)), keys)
         written = Written(0, 0)
         if full or marks.state != before.state:
-            plan = Plan(project, catalog, outside.packages, reading.files, directory / "cache.db")
-            repository = _repository(project)
-            if full or store.is_empty or _is_mostly_new(before.packages, keys):
-                written = load_graph(store, cache, crew, plan, repository, _notes(marks), keys, progress)
-            else:
-                written = update_graph(store, cache, crew, plan, repository, _notes(marks), keys, before.packages, progress)
+            plan = Plan(project, catalog, outside.packages, reading.files, directory / "cache.db", edges)
+            change = Change(plan, repository, keys, before.packages, _notes(marks))
+            write = load_graph if full or store.is_empty or _is_mostly_new(before.packages, keys) else update_graph
+            written = write(store, cache, crew, change, progress)
             cache.prune({file.key for file in reading.files.values()} | _keys_of(outside))
-        return _report(discovery, catalog, reading, outside, written, project, cache, time.monotonic() - started)
+    problems = {*discovery.problems, *project.problems, *reading.problems}
+    return Report(
+        reading.read,
+        reading.parsed,
+        outside.parsed,
+        written.packages,
+        written.rows,
+        sum(len(packages) for packages in catalog.values()),
+        len(reading.heads),
+        outside.missing,
+        tuple(sorted(problems)),
+        time.monotonic() - started,
+        (cache.message,) if cache.message else (),
+    )
 
 
 class _Targets:
@@ -166,29 +178,3 @@ def _is_mostly_new(before: dict[str, PackageKeys], keys: dict[str, PackageKeys])
 
 def _keys_of(outside: Outside) -> set[str]:
     return {file.key for package in outside.packages.values() for file in package.files}
-
-
-def _report(
-    discovery: Discovery,
-    catalog: Catalog,
-    reading: Reading,
-    outside: Outside,
-    written: Written,
-    project: Project,
-    cache: Cache,
-    seconds: float,
-) -> Report:
-    problems = sorted({*discovery.problems, *project.problems, *reading.problems})
-    return Report(
-        reading.read,
-        reading.parsed,
-        outside.parsed,
-        written.packages,
-        written.rows,
-        sum(len(packages) for packages in catalog.values()),
-        len(reading.heads),
-        outside.missing,
-        tuple(problems),
-        seconds,
-        (cache.message,) if cache.message else (),
-    )

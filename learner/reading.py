@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-
 from golore.graph.cache import Cache, CachedFacts, CachedFile, facts_key
 from golore.graph.model import Problem
 from golore.learner import facts as f
@@ -62,9 +61,7 @@ class _Read(NamedTuple):
     problem: str = ""
 
 
-def read_files(
-    cache: Cache, crew: Crew, wanted: Iterable[Wanted], tick: Tick, *, shapes_only: bool = False
-) -> Reading:
+def read_files(cache: Cache, crew: Crew, wanted: Iterable[Wanted], tick: Tick, *, shapes_only: bool = False) -> Reading:
     """The heads of these files; facts that the cache does not have yet are extracted and put there."""
     wanted = list(wanted)
     before = cache.files()
@@ -167,4 +164,3 @@ def _settled(file: Wanted) -> int:
 
 def body_from(data: bytes) -> f.Body:
     return f.decode_body(zlib.decompress(data))
-

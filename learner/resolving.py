@@ -22,7 +22,7 @@ from golore.learner.methodsets import MethodTable, interface_table, package_tabl
 from golore.learner.outside import plain_path
 from golore.learner.project import Project
 from golore.learner.reading import body_from
-from golore.learner.resolve import resolve_file
+from golore.learner.resolve import FileUses, resolve_file
 from golore.learner.rows import ImportTarget, ResolvedFile, package_rows
 from golore.learner.sources import Sources
 from golore.learner.stdlib import package_files
@@ -31,6 +31,7 @@ from golore.learner.universe import ERROR
 from golore.learner.world import World
 
 BATCH_FILES = 60
+NO_USES = FileUses([], {}, set(), [])
 
 
 class Plan(NamedTuple):
@@ -41,6 +42,8 @@ class Plan(NamedTuple):
     outside: dict[str, CatalogPackage]
     files: dict[str, CachedFile]
     cache: Path
+    edges: bool
+    """Whether to resolve; without it only what contains what is told."""
 
 
 class Assignment(NamedTuple):
@@ -65,9 +68,7 @@ class PackageResult(NamedTuple):
     interfaces: list[MethodTable]
 
 
-def assignments(
-    plan: Path, catalog: Catalog, ids: frozenset[str], spool: Path | None = None
-) -> Iterator[Assignment]:
+def assignments(plan: Path, catalog: Catalog, ids: frozenset[str], spool: Path | None = None) -> Iterator[Assignment]:
     """Neighbouring packages together: they import the same things."""
     directories: list[str] = []
     files = 0
@@ -123,17 +124,19 @@ class _Workshop:
     def resolve(self, entry: CatalogPackage, package: Package) -> PackageResult:
         entries = {file.path: file for file in entry.files}
         keys = [file.key for file in entry.files]
-        bodies = dict(self.cache.get_bodies(keys))
+        bodies = dict(self.cache.get_bodies(keys)) if self.plan.edges else {}
         outlines = dict(self.cache.get_outlines(keys))
         files: list[ResolvedFile] = []
         for scope in sorted(package.files, key=lambda scope: scope.path):
             key = entries[scope.path].key
             known = self.plan.files[scope.path]
-            uses = resolve_file(self.world, scope, body_from(bodies[key]))
+            uses = NO_USES
+            if self.plan.edges:
+                uses = resolve_file(self.world, scope, body_from(bodies[key]))
             outline = f.decode_outline(outlines[key])
             files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
         rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        types, interfaces = package_tables(self.world, package)
+        types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
         written = sum(map(len, rows.nodes.values())) + sum(map(len, rows.edges.values()))
         return PackageResult(entry.id, rows, written, types, interfaces)
 

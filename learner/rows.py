@@ -59,7 +59,7 @@ def package_rows(
     import_of: Callable[[str], ImportTarget | None],
     source_of: Callable[[str], str],
 ) -> Slice:
-    """All rows of one package. `import_of` tells where its imports lead, `source_of` where an outside package is from."""
+    """All rows of one package. `import_of` tells where imports lead, `source_of` where outside packages are from."""
     rows = Slice()
     doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
     rows.nodes["Package"].append(
@@ -185,9 +185,7 @@ def _import_rows(
             externals[target.id] = External(target.id, "package", name, target.id, target.source)
 
 
-def _use_rows(
-    rows: Slice, file: ResolvedFile, source_of: Callable[[str], str], externals: dict[str, External]
-) -> None:
+def _use_rows(rows: Slice, file: ResolvedFile, source_of: Callable[[str], str], externals: dict[str, External]) -> None:
     outside = file.uses.externals
     for id, (kind, name, path) in outside.items():
         known = externals.get(id)

@@ -19,7 +19,9 @@ ShapeOf = Callable[[str], Shape]
 
 
 class Sources(Loader):
-    def __init__(self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage], shape_of: ShapeOf) -> None:
+    def __init__(
+        self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage], shape_of: ShapeOf
+    ) -> None:
         self._project = project
         self._catalog = catalog
         self._outside = outside
@@ -32,7 +34,7 @@ class Sources(Loader):
         """The repository's packages in one directory, in the catalog's order."""
         found = self._directories.get(directory)
         if found is None:
-            found = []
+            found = list[Package]()
             for entry in self._catalog.get(directory, ()):
                 package = self._build(entry)
                 if entry.test and found:

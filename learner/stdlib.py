@@ -1,7 +1,7 @@
 """The shipped index of the standard library: the shapes of its packages, as our own extractor reads them.
 
-`python -m golore.learner.stdlib GOROOT` makes it again from a Go toolchain's sources. It holds the files of the ordinary
-build without tests and commands, unexported declarations included: types are promoted through and inferred from them.
+`python -m golore.learner.stdlib GOROOT` makes it again from a Go toolchain's sources. It holds the files of the
+ordinary build without tests and commands, unexported declarations included: types are inferred from them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-
 from golore.learner import facts as f
 from golore.learner.catalog import whole_constraint
 from golore.learner.constraints import satisfied

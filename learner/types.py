@@ -22,7 +22,7 @@ class Type:
 
 
 class Unknown(Type):
-    """A type that could not be told, and why. One that a missing package declares still has its name, and equals itself."""
+    """A type that could not be told, and why. One that a missing package declares has its name, and equals itself."""
 
     def __init__(self, why: str, package: str = "", name: str = "") -> None:
         self.why = why

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from golore.learner import facts as f
 from golore.learner.types import (
     Basic,
     Builtin,
+    Declaration,
+    FileScope,
     Func,
     Interface,
     Method,
@@ -14,10 +17,7 @@ from golore.learner.types import (
     Package,
     Type,
     TypeName,
-    Declaration,
-    FileScope,
 )
-from golore.learner import facts as f
 
 UNIVERSE_PACKAGE: Final = Package("", "", "", "", True)
 
@@ -84,7 +84,8 @@ def _comparable() -> Named:
 ERROR: Final = _error_type()
 
 _NAMES: Final = (
-    "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr float32 float64 complex64 complex128"
+    "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr "
+    "float32 float64 complex64 complex128"
 ).split()
 _BUILTINS: Final = (
     "append cap clear close complex copy delete imag len make max min new panic print println real recover"

@@ -53,9 +53,7 @@ class Loader:
         raise NotImplementedError
 
 
-def build_package(
-    path: str, id: str, name: str, dir: str, files: Sequence[ShapedFile], external: bool
-) -> Package:
+def build_package(path: str, id: str, name: str, dir: str, files: Sequence[ShapedFile], external: bool) -> Package:
     """A package from the shapes of its files. Declarations of the ordinary build come first among twins."""
     package = Package(path, id, name, dir, external)
     ordered = sorted(files, key=lambda file: (not satisfied(file.constraint), file.path))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
-
 from golore.graph.cache import Cache, CachedResolution
 from golore.graph.model import Edge, EdgeKind, External, Node, Repository
 from golore.graph.slices import Slice, difference, read_edges, read_externals, read_slice, still_used
@@ -32,6 +31,16 @@ from golore.learner.resolving import (
 IMPLEMENTS = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
 
 
+class Change(NamedTuple):
+    """What the graph is to become: the packages' keys now and as the store has them, and the notes to keep with it."""
+
+    plan: Plan
+    repository: Repository
+    keys: Mapping[str, PackageKeys]
+    before: Mapping[str, PackageKeys]
+    notes: Mapping[str, str]
+
+
 class Written(NamedTuple):
     packages: int
     rows: int
@@ -50,22 +59,14 @@ class Tables(msgspec.Struct, frozen=True, array_like=True):
     interfaces: list[MethodTable]
 
 
-def load_graph(
-    store: Store,
-    cache: Cache,
-    crew: Crew,
-    plan: Plan,
-    repository: Repository,
-    marks: Mapping[str, str],
-    keys: Mapping[str, PackageKeys],
-    progress: Progress,
-) -> Written:
+def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
     """Resolve everything and put it in the place of what was there."""
+    plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
     rows = 0
     progress.stage("Resolving", len(keys))
-    with store.bulk_load(marks) as bulk:
+    with store.bulk_load(change.notes) as bulk:
         with _handed_out(plan, store.directory) as handed:
             for result in _resolved(crew, handed, plan, frozenset(keys), progress, bulk.directory):
                 tables[result.id] = Tables(result.types, result.interfaces)
@@ -79,23 +80,14 @@ def load_graph(
         crew.dismiss()  # the memory they hold is better spent on the load
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
-        bulk.nodes("Repository", [repository])
+        bulk.nodes("Repository", [change.repository])
         _keep_tables(cache, keys, tables)
     return Written(len(tables), rows + len(externals) + 1)
 
 
-def update_graph(
-    store: Store,
-    cache: Cache,
-    crew: Crew,
-    plan: Plan,
-    repository: Repository,
-    marks: Mapping[str, str],
-    keys: Mapping[str, PackageKeys],
-    before: Mapping[str, PackageKeys],
-    progress: Progress,
-) -> Written:
+def update_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
     """Resolve the packages whose keys changed and write what differs."""
+    plan, keys, before = change.plan, change.keys, change.before
     changed = frozenset(id for id, key in keys.items() if id not in before or before[id].edges != key.edges)
     gone = before.keys() - keys.keys()
     progress.stage("Resolving", len(changed))
@@ -111,7 +103,7 @@ def update_graph(
         progress.stage("Storing", 0)
         old = read_slice(store, changed | gone)
         old.nodes["Repository"] = list(store.nodes("Repository"))
-        new.nodes["Repository"] = [repository]
+        new.nodes["Repository"] = [change.repository]
         for kind in IMPLEMENTS.values():
             old.edges[kind] = read_edges(store, kind)
         if shapes_changed:
@@ -120,14 +112,14 @@ def update_graph(
         else:
             new.edges.update({kind: old.edges[kind] for kind in IMPLEMENTS.values()})
     _settle_externals(store, old, new, externals, changed | gone)
-    delta = difference(old, new, marks)
+    delta = difference(old, new, change.notes)
     store.apply(delta)
     _keep_tables(cache, keys, fresh)
     return Written(len(changed), len(delta) - len(delta.marks))
 
 
 @contextmanager
-def _handed_out(plan: Plan, directory: Path) -> Iterator[Path]:
+def _handed_out(plan: Plan, directory: Path) -> Generator[Path]:
     """The plan in a file that every worker can read."""
     path = directory / "plan.tmp"
     path.write_bytes(pickle.dumps(plan, protocol=5))
@@ -207,10 +199,8 @@ def _keep_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[
 def _settle_externals(
     store: Store, old: Slice, new: Slice, externals: dict[str, External], packages: frozenset[str] | set[str]
 ) -> None:
-    """Put the nodes outside into both slices: those that come, those that change, and those that nothing uses any more."""
-    used_before = {
-        edge.target for kind, edges in old.edges.items() if kind.target == "External" for edge in edges
-    }
+    """Put the nodes outside into both slices: those that come, those that change, those that nothing uses any more."""
+    used_before = {edge.target for kind, edges in old.edges.items() if kind.target == "External" for edge in edges}
     used_now = {edge.target for kind, edges in new.edges.items() if kind.target == "External" for edge in edges}
     known = read_externals(store, used_before | used_now)
     kept_elsewhere = still_used(store, used_before - used_now, packages) if used_before - used_now else set[str]()
