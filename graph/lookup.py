@@ -95,14 +95,12 @@ def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
 
 
 def members(store: Store, owner: str) -> list[Ref]:
-    """Methods and fields of a type, in the order of their places."""
+    """Methods and fields of a type, in the order of their places.
+
+    All of them: asked for one by its name, the engine would begin with a scan for the name.
+    """
     statement = f"MATCH (a:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {symbol_columns('s')}"
     return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_place)
-
-
-def member(store: Store, owner: str, name: str) -> Ref | None:
-    # Asked for by name, the engine would begin with a scan for the name.
-    return next((found for found in members(store, owner) if found.name == name), None)
 
 
 def doubt(store: Store, name: str) -> Doubt:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from golore.graph.answers import Answer, Census, Doubt, Link, Meaning, Portrait, Ref, Show
-from golore.graph.dispatch import implementations, interface_methods
+from golore.graph.dispatch import Types
 from golore.graph.lookup import by_place, doubt, in_order, inbound, members, outbound
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.schema import EDGE_PROPERTIES
@@ -36,12 +36,13 @@ def callees(store: Store, subject: Meaning) -> Answer:
     """What it calls. Candidates are the methods that may stand behind a called interface method."""
     resolved = [link for symbol in subject.symbols for link in outbound(store, symbol, ("CALLS",))]
     candidates: dict[str, Link] = {}
-    behind: dict[str, list[Ref]] = {}
+    passed: set[str] = set()
+    types = Types(store)
     for link in resolved:
         called = link.symbol
-        if called.kind == "imethod" and called.id not in behind:
-            behind[called.id] = implementations(store, called)
-            for method in behind[called.id]:
+        if called.kind == "imethod" and called.id not in passed:
+            passed.add(called.id)
+            for method in types.implementations(called):
                 candidate = Link(method, "calls", link.file, link.sites, "implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
     return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), _doubt(store, subject))
@@ -52,10 +53,10 @@ def implementers(store: Store, subject: Meaning) -> Answer:
 
     For any other type, the interfaces that it satisfies.
     """
-    question, links = "implementers", list[Link]()
+    question, links, types = "implementers", list[Link](), Types(store)
     for symbol in subject.symbols:
         if symbol.kind == "imethod":
-            links += [Link(method, "implements") for method in implementations(store, symbol)]
+            links += [Link(method, "implements") for method in types.implementations(symbol)]
         elif symbol.kind == "interface" or symbol.external:
             links += inbound(store, symbol, ("IMPLEMENTS",))
         else:
@@ -94,8 +95,9 @@ def _count(store: Store, pattern: str) -> int:
 def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
     resolved = [link for symbol in subject.symbols for link in inbound(store, symbol, labels)]
     candidates: dict[tuple[str, str], Link] = {}
+    types = Types(store)
     for symbol in subject.symbols:
-        for method in interface_methods(store, symbol):
+        for method in types.interface_methods(symbol):
             for link in inbound(store, method, ("CALLS",)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from golore.graph.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
-from golore.graph.dispatch import implementations, interface_methods
+from golore.graph.dispatch import Types
 from golore.graph.lookup import by_place, doubt, inbound, members, outbound
 from golore.graph.questions import TYPES, USES
 from golore.graph.store import Store
@@ -34,13 +34,14 @@ def impact(store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_
     level = [Reached(symbol, 0, True, "", "") for symbol in starts]
     complete = True
     passed: set[str] = set()
+    types = Types(store)
     for distance in range(1, depth + 1):
         found: dict[str, Reached] = {}
         for origin in level:
             if len(reached) + len(found) >= most:
                 complete = False
                 break
-            for next_one in _touched(store, origin, distance, passed):
+            for next_one in _touched(store, types, origin, distance, passed):
                 id = next_one.symbol.id
                 known = found.get(id)
                 # A certain way of the same length is worth more than a possible one.
@@ -63,13 +64,13 @@ def impact(store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_
     )
 
 
-def _touched(store: Store, origin: Reached, depth: int, passed: set[str]) -> Iterator[Reached]:
+def _touched(store: Store, types: Types, origin: Reached, depth: int, passed: set[str]) -> Iterator[Reached]:
     """One step on. `passed` are the interface methods whose callers were reached already."""
     symbol = origin.symbol
     labels = (*USES, "TESTS") if symbol.kind != "interface" else (*USES, "IMPLEMENTS")
     for link in inbound(store, symbol, labels):
         yield Reached(link.symbol, depth, origin.certain, link.how, symbol.id)
-    for method in interface_methods(store, symbol):
+    for method in types.interface_methods(symbol):
         if method.id in passed:
             continue
         passed.add(method.id)
@@ -104,6 +105,7 @@ def _search(
     """The ways found, the target reached or "", and whether everything was looked at."""
     ways = {symbol.id: _Way("", Step(symbol), True) for symbol in source.symbols}
     level = list(source.symbols)
+    types = Types(store) if through_interfaces else None
     steps = 0
     for _ in range(LONGEST):
         following: list[Ref] = []
@@ -111,7 +113,7 @@ def _search(
             steps += 1
             if steps > MOST_STEPS:
                 return ways, "", False
-            for link, certain in _calls(store, symbol, through_interfaces):
+            for link, certain in _calls(store, symbol, types):
                 called = link.symbol
                 if called.id in ways:
                     continue
@@ -125,11 +127,11 @@ def _search(
     return ways, "", False
 
 
-def _calls(store: Store, symbol: Ref, through_interfaces: bool) -> Iterator[tuple[Link, bool]]:
+def _calls(store: Store, symbol: Ref, types: Types | None) -> Iterator[tuple[Link, bool]]:
     for link in outbound(store, symbol, ("CALLS",)):
         yield link, True
-    if through_interfaces and symbol.kind == "imethod":
-        for method in implementations(store, symbol):
+    if types is not None and symbol.kind == "imethod":
+        for method in types.implementations(symbol):
             yield Link(method, "may run"), False
 
 
