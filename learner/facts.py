@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "1"
+EXTRACTOR: Final = "2"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 

@@ -6,6 +6,7 @@ Nothing here knows what the nodes mean; `extract` and `emit` do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -25,6 +26,16 @@ def parse(source: bytes) -> Tree:
     return _parser().parse(source)
 
 
+def top_level(tree: Tree) -> Iterator[Node]:
+    """The children of the root, one at a time: a node keeps the children it was asked for, so the root is not asked."""
+    cursor = tree.walk()
+    more = cursor.goto_first_child()
+    while more:
+        if (node := cursor.node) is not None:
+            yield node
+        more = cursor.goto_next_sibling()
+
+
 def kind(name: str, named: bool = True) -> int:
     """The grammar's number for a kind of node."""
     found = LANGUAGE.id_for_node_kind(name, named)
@@ -33,4 +44,4 @@ def kind(name: str, named: bool = True) -> int:
     return found
 
 
-__all__ = ["GRAMMAR", "LANGUAGE", "Node", "Tree", "kind", "parse"]
+__all__ = ["GRAMMAR", "LANGUAGE", "Node", "Tree", "kind", "parse", "top_level"]

@@ -1,0 +1,70 @@
+"""Source text of a type or signature on one line, as gofmt would set it, without comments.
+
+gofmt keeps the lines that the author chose; here there is only one, so the parts of a struct or interface are separated
+by semicolons. Text that is on one line already is taken as gofmt left it: in code that nobody formatted, the spacing
+inside a line stays as written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|`[^`]*`|'(?:[^'\\]|\\.)+'|\w+|\.\.\.|<-|.""", re.DOTALL
+)
+_TIGHT_BEFORE: Final = frozenset(",;)].")
+_TIGHT_AFTER: Final = frozenset("([.") | {"...", "~"}
+_NOT_AT_LINE_END: Final = frozenset(",;([{.|~*=") | {"...", "<-", "func", "struct", "interface", "map", "chan"}
+
+
+def one_line(text: bytes) -> str:
+    line = text.decode("utf-8", "replace")
+    if b"\n" in text or b"/" in text or b"  " in text or b"\t" in text or b"\r" in text:
+        return " ".join(_joined(line).split(" "))
+    return line
+
+
+def _joined(text: str) -> str:
+    made: list[str] = []
+    open_braces: list[bool] = []
+    previous = ""
+    gap = newline = False
+    for token in _TOKEN.findall(text):
+        if token.isspace() or token.startswith(("//", "/*")):
+            gap = True
+            newline = newline or "\n" in token
+            continue
+        if newline and open_braces and token != "}" and previous not in _NOT_AT_LINE_END:
+            made.append(";")
+            previous = ";"
+        if (newline and previous == "," and token in ")]") or (previous == ";" and token == "}"):
+            made.pop()
+            previous = made[-1] if made else ""
+        if previous and _is_spaced(previous, token, gap):
+            made.append(" ")
+        if token == "{":
+            open_braces.append(True)
+        elif token == "}" and open_braces:
+            open_braces.pop()
+        made.append(token)
+        previous = token
+        gap = newline = False
+    return "".join(made)
+
+
+def _is_spaced(previous: str, token: str, gap: bool) -> bool:
+    """Whether a space stands between two tokens; `gap` tells whether the source had one."""
+    if token in _TIGHT_BEFORE or previous in _TIGHT_AFTER:
+        return False
+    if previous in ",;":
+        return True
+    if token == "{":
+        return previous not in ("struct", "interface") and gap
+    if previous == "{":
+        return token != "}"
+    if token == "}":
+        return True
+    if token == "<-" and previous == "chan":
+        return False
+    return gap
