@@ -29,6 +29,9 @@ from golore.learner.types import (
 )
 
 UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
+DEEPEST_EMBEDDING: Final = 50
+MOST_EMBEDDED: Final = 2000
+"""How far members are looked for: `type T[P any] struct{ *T[T[P]] }`, which no compiler takes, has no end."""
 AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
 
 
@@ -102,6 +105,8 @@ def _search(typer: Typer, base: Type, name: str, package: Package) -> Selection 
     depth = 0
     unsure = False
     while level:
+        if depth > DEEPEST_EMBEDDING or len(seen) > MOST_EMBEDDED:
+            return UNSURE
         found: Selection | None = None
         count = 0
         deeper: list[Type] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from golore.learner import facts as f
 from golore.learner.constraints import satisfied
-from golore.learner.lookup import interface_methods, method_type, visible
+from golore.learner.lookup import DEEPEST_EMBEDDING, MOST_EMBEDDED, interface_methods, method_type, visible
 from golore.learner.types import (
     Declaration,
     FileScope,
@@ -95,7 +95,9 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
     hidden: set[str] = set()
     level: list[tuple[Type, bool]] = [(named, False)]
     seen: list[Named] = []
-    while level:
+    depth = 0
+    while level and depth <= DEEPEST_EMBEDDING and len(seen) <= MOST_EMBEDDED:
+        depth += 1
         found: dict[str, tuple[str, bool]] = {}
         fields: set[str] = set()
         twice: set[str] = set()

@@ -110,6 +110,8 @@ def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Decl
             if decl is None:
                 continue
             id = member_id(decl, symbol.name)
+            if id not in seen and symbol.name in decl.file.package.methods.get(decl.name, {}):
+                seen[id] = 1  # broken code: a method has the field's name, and its id
             seen[id] = seen.get(id, 0) + 1
             yield id if seen[id] == 1 else f"{id}#{seen[id]}", decl.name, symbol, decl
         else:

@@ -159,13 +159,18 @@ class Interface(Type):
         self.embeds = embeds
         self.all_methods: dict[str, Method] | None = None
         self.unknown_embed = False
+        self.busy = False
 
     def key(self) -> str:
+        if self.busy:
+            return "interface{..}"  # type I interface{ m() interface{ I } }
+        self.busy = True
         found = self.all_methods
         if found is None:
             found = {method.name: method for method in self.methods}
         methods = sorted([f"{m.full_name()}{m.type.key()}" for m in found.values()])
         terms = [t.key() for t in self.embeds if isinstance(t, (Union, Basic))]
+        self.busy = False
         return "interface{" + ";".join(methods + terms) + "}"
 
 

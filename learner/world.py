@@ -73,25 +73,29 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
     for file in package.files:
         for decl in file.decls:
             if decl.kind == f.METHOD:
-                decl.owner = owner_of(package, decl.owner)
+                _own(package, decl)
                 _enter(package, decl)
     _identify(package)
     return package
 
 
-def owner_of(package: Package, name: str) -> str:
-    """The type that a method's receiver names: an alias stands for the type of the package it is made for."""
+def _own(package: Package, method: Declaration) -> None:
+    """Give a method to the type that its receiver names; an alias stands for its type, or for a pointer to it."""
     for _ in range(8):
-        decls = package.members.get(name)
+        decls = package.members.get(method.owner)
         if not decls or decls[0].kind != f.ALIAS:
             break
         file = decls[0].file
         code = file.shape_code()
         at = decls[0].facts.at
-        if code[at] != 0 or code[at + 1] != c.NAME:
+        if code[at] != 0:
             break
-        name = file.names[code[at + 2]]
-    return name
+        if code[at + 1] == c.STAR and not method.pointer:
+            method.pointer = True
+            at += 1
+        if code[at + 1] != c.NAME:
+            break
+        method.owner = file.names[code[at + 2]]
 
 
 def _enter(package: Package, decl: Declaration) -> None:

@@ -8,6 +8,7 @@ package main
 import (
 	"go/types"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -232,6 +233,7 @@ func hasAll(keys, wanted []int) bool {
 type typeWriter struct {
 	text    strings.Builder
 	invalid bool
+	within  []*types.Interface // those being written; in `type I interface{ m() interface{ I } }` one is within itself
 }
 
 func (w *typeWriter) write(t types.Type) {
@@ -325,9 +327,14 @@ func (w *typeWriter) structure(t *types.Struct) {
 }
 
 func (w *typeWriter) iface(t *types.Interface) {
+	if slices.Contains(w.within, t) {
+		w.text.WriteString("interface{..}")
+		return
+	}
+	within := append(slices.Clip(w.within), t)
 	var parts []string
 	part := func(head string, t types.Type) {
-		inner := typeWriter{}
+		inner := typeWriter{within: within}
 		inner.prefixed(head, t)
 		w.invalid = w.invalid || inner.invalid
 		parts = append(parts, inner.text.String())
