@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.model import ImportPath, RepoPath
-from golore.learner.constraints import file_constraint
+from golore.learner.constraints import name_tags
 from golore.learner.facts import Imported, Outline, Shape
 from golore.learner.packages import PackageFile, group_packages
 from golore.learner.project import Project
@@ -67,7 +67,7 @@ def head_of_shape(key: str, shape: Shape, digest: str) -> FileHead:
 
 def whole_constraint(path: str, written: str) -> str:
     """What a file's name and its own lines demand together."""
-    named = file_constraint(path, b"")
+    named = " && ".join(name_tags(path.rpartition("/")[2]))
     if not named or not written:
         return named or written
     return f"{named} && ({written})"

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from golore.graph.model import Problem
@@ -180,6 +181,7 @@ _SEMVER: Final = re.compile(r"v(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+)
 VersionKey = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
 
 
+@lru_cache(maxsize=4096)
 def version_key(version: str) -> VersionKey:
     """Sorts versions as semantic versioning does; what is not one comes before all that are."""
     match = _SEMVER.fullmatch(version)

@@ -7,11 +7,12 @@ counted; nothing is downloaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.cache import Cache
+from golore.graph.cache import Cache, CachedFile
 from golore.learner.catalog import Catalog, CatalogPackage, FileHead, outside_package
 from golore.learner.crew import Crew
 from golore.learner.project import Location, Project
@@ -26,7 +27,9 @@ class Outside(NamedTuple):
     parsed: int
 
 
-def find_outside(project: Project, catalog: Catalog, cache: Cache, crew: Crew) -> Outside:
+def find_outside(
+    project: Project, catalog: Catalog, cache: Cache, crew: Crew, before: Mapping[str, CachedFile]
+) -> Outside:
     """Follow imports out of the repository until nothing new turns up."""
     found: dict[str, CatalogPackage] = {}
     missing: set[str] = set()
@@ -43,9 +46,7 @@ def find_outside(project: Project, catalog: Catalog, cache: Cache, crew: Crew) -
             elif location.kind not in ("repo", "std") and location.dir not in found:
                 locations.setdefault(location.dir, (location, context))
         names = {directory: _go_files(directory) for directory in locations}
-        reading = read_files(
-            cache, crew, (file for files in names.values() for file in files), lambda _: None, shapes_only=True
-        )
+        reading = read_files(cache, crew, chain.from_iterable(names.values()), before, lambda _: None, shapes_only=True)
         parsed += reading.parsed
         pending = set[tuple[str, str]]()
         for directory, (location, context) in locations.items():

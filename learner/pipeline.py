@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
-from golore.graph.cache import Cache
+from golore.graph.cache import Cache, CachedFile
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
 from golore.learner import facts as f
@@ -92,9 +93,10 @@ def learn(
         Cache.open(directory / "cache.db") as cache,
         Crew(_crew_size(discovery, workers)) as crew,
     ):
-        reading = _read(discovery, cache, crew, progress)
+        known = cache.files()
+        reading = _read(discovery, cache, crew, known, progress)
         catalog = repository_catalog(project, reading.heads)
-        outside = find_outside(project, catalog if edges else {}, cache, crew)
+        outside = find_outside(project, catalog if edges else {}, cache, crew, known)
         keys = package_keys(catalog, _Targets(project, catalog, outside.packages), RESOLVER if edges else "none")
         repository = _repository(project)
         before = _read_marks(store)
@@ -147,11 +149,13 @@ def _crew_size(discovery: Discovery, workers: int | None) -> int:
     return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
 
 
-def _read(discovery: Discovery, cache: Cache, crew: Crew, progress: Progress) -> Reading:
+def _read(
+    discovery: Discovery, cache: Cache, crew: Crew, known: Mapping[str, CachedFile], progress: Progress
+) -> Reading:
     progress.stage("Reading", len(discovery.files))
     root = str(discovery.root)
     wanted = (Wanted(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
-    return read_files(cache, crew, wanted, progress.tick)
+    return read_files(cache, crew, wanted, known, progress.tick)
 
 
 def _repository(project: Project) -> Repository:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -61,10 +61,20 @@ class _Read(NamedTuple):
     problem: str = ""
 
 
-def read_files(cache: Cache, crew: Crew, wanted: Iterable[Wanted], tick: Tick, *, shapes_only: bool = False) -> Reading:
-    """The heads of these files; facts that the cache does not have yet are extracted and put there."""
+def read_files(
+    cache: Cache,
+    crew: Crew,
+    wanted: Iterable[Wanted],
+    before: Mapping[str, CachedFile],
+    tick: Tick,
+    *,
+    shapes_only: bool = False,
+) -> Reading:
+    """The heads of these files; facts that the cache does not have yet are extracted and put there.
+
+    `before` is what the cache knows of files on disk.
+    """
     wanted = list(wanted)
-    before = cache.files()
     files: dict[str, CachedFile] = {}
     changed: list[Wanted] = []
     for file in wanted:
