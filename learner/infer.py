@@ -1,21 +1,20 @@
-"""Runs the code of expressions, types and statements (see `code`) and tells their types, by Go's rules.
+"""Tells the types of expressions, by Go's rules, and notes what they use.
 
-An `Evaluator` works in one file. It keeps the local scope, asks the `Typer` for what lies outside the function, and,
-given a `Recorder`, notes every use it can settle and every call it cannot. After `expression`, `mode` tells what the
-returned type is the type of: a value, a type itself, a package, or nothing usable.
+Given a `Recorder`, every use that can be settled is noted, and every call that cannot. After `expression`, `mode` tells
+what the returned type is the type of: a value, a type itself, a package, or nothing usable.
 
 It is no checker: code is taken to be valid, constants are not computed, and what cannot be told is `Unknown`.
 """
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Final
 
 from golore.learner import code as c
 from golore.learner import facts as f
-from golore.learner.generics import core_type, infer, instantiate, substitute, substitute_func
+from golore.learner.generics import infer, instantiate, substitute, substitute_func
 from golore.learner.lookup import AMBIGUOUS, UNSURE, select, visible
-from golore.learner.record import Recorder
+from golore.learner.reader import BUILTIN, PACKAGE, TYPE, VALUE, CodeReader
 from golore.learner.types import (
     NOTHING,
     UNKNOWN,
@@ -25,13 +24,9 @@ from golore.learner.types import (
     Chan,
     Declaration,
     DeclName,
-    Field,
-    FileScope,
     Func,
     GenericAlias,
-    Interface,
     Map,
-    Method,
     Named,
     PackageName,
     Pointer,
@@ -41,117 +36,36 @@ from golore.learner.types import (
     Tuple,
     Type,
     TypeName,
-    TypeParam,
-    Typer,
-    Union,
     Unknown,
     is_exported,
 )
 from golore.learner.universe import (
     ANY,
-    BOOL,
     BYTE,
     COMPLEX,
     FLOAT,
     INT,
     POINTER,
-    RUNE,
     STRING,
     UINTPTR,
     UNTYPED_BOOL,
     UNTYPED_COMPLEX,
     UNTYPED_FLOAT,
     UNTYPED_INT,
-    UNTYPED_NIL,
     UNTYPED_RUNE,
     UNTYPED_STRING,
     default_type,
 )
 
-VALUE: Final = 0
-TYPE: Final = 1
-PACKAGE: Final = 2
-BUILTIN: Final = 3
-
 DEEPEST: Final = 1000
 
 
-@final
-class Evaluator:
-    """One run over one file's code. `owner` is the type declaration being read, whose methods an interface holds."""
+class Expressions(CodeReader):
+    """Evaluates expressions; running statements is left to `statements`."""
 
-    def __init__(self, typer: Typer, file: FileScope, recorder: Recorder | None) -> None:
-        self.typer = typer
-        self.file = file
-        self.recorder = recorder
-        self.code: list[int] = file.shape_code()
-        self.names: list[str] = file.names
-        self.lines: list[int] = []
-        self.in_shape = True
-        self.at = 0
-        self.mode = VALUE
-        self.owner: Declaration | None = None
-        self.depth = 0
-        self._scope: dict[str, Type] = {}
-        self._scope_depth: dict[str, int] = {}
-        self._level = 0
-        self._undo: list[tuple[str, Type | None, int]] = []
-        self._marks: list[int] = []
-        self._guards: list[Type] = []
-        self._constant: list[Type] = []
-
-    def own(self, decl: Declaration) -> None:
-        """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
-        self.owner = decl if self.code[self.at] == c.INTERFACE else None
-
-    # -- the local scope
-
-    def bind(self, name: str, type: Type) -> None:
-        if name == "_" or not name:
-            return
-        self._undo.append((name, self._scope.get(name), self._scope_depth.get(name, -1)))
-        self._scope[name] = type
-        self._scope_depth[name] = self._level
-
-    def open(self) -> None:
-        self._marks.append(len(self._undo))
-        self._level += 1
-
-    def close(self) -> None:
-        if not self._marks:
-            return
-        mark = self._marks.pop()
-        self._level -= 1
-        undo = self._undo
-        while len(undo) > mark:
-            name, type, level = undo.pop()
-            if type is None:
-                del self._scope[name]
-                del self._scope_depth[name]
-            else:
-                self._scope[name] = type
-                self._scope_depth[name] = level
-
-    def _next(self) -> int:
-        value = self.code[self.at]
-        self.at += 1
-        return value
-
-    def _line(self, place: int) -> int:
-        return self.lines[place] if self.in_shape else place
-
-    def under(self, type: Type) -> Type:
-        """The underlying type; for a type parameter, the one its constraint allows."""
-        if isinstance(type, Named):
-            return self.typer.underlying(type)
-        if isinstance(type, TypeParam):
-            core = core_type(self.typer, type)
-            if core is None:
-                return type
-            return self.typer.underlying(core) if isinstance(core, Named) else core
-        return type
-
-    # -- expressions
+    def statements(self) -> None:
+        """Run statements up to END."""
+        raise NotImplementedError
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
         """Read one expression or type and return its type; `mode` says which it was."""
@@ -221,13 +135,6 @@ class Evaluator:
             self.mode = TYPE
             return type
         self.mode = VALUE
-        return type
-
-    def type(self) -> Type:
-        """Read one code that stands where a type must."""
-        type = self.expression()
-        if self.mode != TYPE:
-            return UNKNOWN if not isinstance(type, Unknown) else type
         return type
 
     def _name(self, calling: bool) -> Type:
@@ -589,349 +496,12 @@ class Evaluator:
                 field = struct.fields[i].type
             self.expression(False, field)
 
-    # -- functions and types
-
     def _function(self) -> Func:
         self.open()
         type = self.signature(True)
         self.statements()
         self.close()
         return type
-
-    def signature(self, bind: bool) -> Func:
-        """Read a signature; its parameters and named results become local names if asked."""
-        params = self._next()
-        results = self._next()
-        variadic = self._next() == 1
-        names: list[str] = []
-        types: list[Type] = []
-        for i in range(params + results):
-            names.append(self.names[self._next()])
-            type = self.type()
-            types.append(Slice(type) if variadic and i == params - 1 else type)
-        if bind:
-            for i, name in enumerate(names):
-                self.bind(name, types[i])
-        return Func(types[:params], types[params:], variadic)
-
-    def type_parameters(self, owner: str, known: list[TypeParam] | None = None) -> list[TypeParam]:
-        """Read a list of type parameters and bind their names; `known` are those it was read as before.
-
-        A parameter is one object, by which instantiation knows it: whoever reads a list again must hand it in.
-        """
-        count = self._next()
-        if not count:
-            return []
-        if known is not None and len(known) == count:
-            return self._known_parameters(known)
-        start = self.at
-        params: list[TypeParam] = []
-        recorder = self.recorder
-        self.recorder = None
-        for i in range(count):
-            name = self.names[self._next()]
-            params.append(TypeParam(name, i, owner))
-            self.skip()
-        self.recorder = recorder
-        for param in params:
-            self.bind(param.name, TypeName(param))
-        self.at = start
-        for param in params:
-            self.at += 1
-            param.constraint = self.type()
-        return params
-
-    def _known_parameters(self, params: list[TypeParam]) -> list[TypeParam]:
-        for param in params:
-            self.bind(param.name, TypeName(param))
-        for _ in params:
-            self.at += 1
-            self.type()
-        return params
-
-    def skip(self) -> None:
-        """Pass over one code without asking what its names mean."""
-        pending = 1
-        code = self.code
-        while pending:
-            pending -= 1
-            op = code[self.at]
-            self.at += 1
-            if op == c.NAME:
-                self.at += 2
-            elif op == c.SELECT:
-                self.at += 2
-                pending += 1
-            elif op == c.CALL:
-                pending += code[self.at] + 1
-                self.at += 2
-            elif op == c.INDEX or op == c.SLICE or op == c.COMPOSITE:
-                pending += code[self.at] + 1
-                self.at += 1
-            elif op == c.UNION or op == c.ELIDED:
-                pending += code[self.at]
-                self.at += 1
-            elif op == c.INT:
-                self.at += 1
-            elif op == c.CHANNEL:
-                self.at += 1
-                pending += 1
-            elif op in _ONE:
-                pending += 1
-            elif op in _TWO:
-                pending += 2
-            elif op == c.FUNCTION_TYPE:
-                self._skip_signature()
-            elif op == c.FUNCTION:
-                self._skip_signature()
-                self.at += 1  # END: literals in shapes have no body
-            elif op == c.STRUCT:
-                count = self._next()
-                for _ in range(count):
-                    self.at += 2
-                    self.skip()
-            elif op == c.INTERFACE:
-                count = self._next()
-                for _ in range(count):
-                    if code[self.at] == c.METHOD:
-                        self.at += 2
-                        self._skip_signature()
-                    else:
-                        self.skip()
-
-    def _skip_signature(self) -> None:
-        count = self.code[self.at] + self.code[self.at + 1]
-        self.at += 3
-        for _ in range(count):
-            self.at += 1
-            self.skip()
-
-    def _type(self, op: int) -> Type:
-        if op == c.MAP:
-            index = self.type()
-            return Map(index, self.type())
-        if op == c.STRUCT:
-            return self._struct()
-        if op == c.INTERFACE:
-            return self._interface()
-        if op == c.FUNCTION_TYPE:
-            self.open()
-            type = self.signature(False)
-            self.close()
-            return type
-        if op == c.ARRAY:
-            length = self._length()
-            return Array(self.type(), length)
-        if op == c.ARRAY_AUTO:
-            return Array(self.type(), "n")
-        if op == c.CHANNEL:
-            direction = self._next()
-            return Chan(direction, self.type())
-        if op == c.TILDE:
-            return self.type()
-        if op == c.UNION:
-            count = self._next()
-            return Union([self.type() for _ in range(count)])
-        return UNKNOWN
-
-    def _length(self) -> str:
-        """An array's length: the number where it is plain to see, else a text that stands for it."""
-        start = self.at
-        self.expression()
-        if self.code[start] == c.INT:
-            return str(self.code[start + 1])
-        if self.code[start] == c.NAME and self.at == start + 3:
-            value = self.typer.integer(self.file, self.names[self.code[start + 1]])
-            if value >= 0:
-                return str(value)
-        return "n"
-
-    def _struct(self) -> Type:
-        owner = self.owner
-        self.owner = None
-        count = self._next()
-        fields: list[Field] = []
-        for _ in range(count):
-            name = self.names[self._next()]
-            embedded = self._next() == 1
-            fields.append(Field(name, self.type(), embedded))
-        self.owner = owner
-        return Struct(self.file.package, fields)
-
-    def _interface(self) -> Type:
-        owner = self.owner
-        self.owner = None
-        count = self._next()
-        methods: list[Method] = []
-        embeds: list[Type] = []
-        for _ in range(count):
-            if self.code[self.at] == c.METHOD:
-                self.at += 1
-                name = self.names[self._next()]
-                methods.append(Method(name, self.file.package, owner, self.signature(False)))
-            else:
-                embeds.append(self.type())
-        self.owner = owner
-        return Interface(methods, embeds)
-
-    # -- statements
-
-    def statements(self) -> None:
-        """Run statements up to END."""
-        code = self.code
-        while True:
-            op = code[self.at]
-            self.at += 1
-            if op == c.EVALUATE:
-                self.expression()
-            elif op == c.END:
-                return
-            elif op == c.OPEN:
-                self.open()
-            elif op == c.CLOSE:
-                self.close()
-            elif op == c.DEFINE:
-                self._define()
-            elif op == c.ASSIGN:
-                count = code[self.at] + code[self.at + 1]
-                self.at += 2
-                for _ in range(count):
-                    self.expression()
-            elif op == c.VAR:
-                self._values(False)
-            elif op == c.CONST:
-                self._values(True)
-            elif op == c.RANGE:
-                self._range()
-            elif op == c.TYPE:
-                self._local_type()
-            elif op == c.SWITCH_TYPE:
-                self._guards.append(self.expression())
-            elif op == c.CASE_TYPE:
-                self._case_type()
-            elif op == c.SWITCH_END:
-                self._guards.pop()
-
-    def _define(self) -> None:
-        count = self._next()
-        values = self._next()
-        names = [self.names[self._next()] for _ in range(count)]
-        types = self._values_for(count, values)
-        for i, name in enumerate(names):
-            if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
-                continue  # declared above in this scope: := only assigns
-            self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
-
-    def _values_for(self, count: int, values: int) -> list[Type]:
-        """The types of `values` expressions as they are spread over `count` names."""
-        if values == 1 and count > 1:
-            op = self.code[self.at]
-            type = self.expression()
-            if isinstance(type, Tuple):
-                return type.types
-            if op == c.CALL:
-                return [type if isinstance(type, Unknown) else UNKNOWN] * count
-            return [type, BOOL]  # the comma-ok forms
-        return [self.expression() for _ in range(values)]
-
-    def _values(self, const: bool) -> None:
-        count = self._next()
-        typed = self._next()
-        values = self._next()
-        names = [self.names[self._next()] for _ in range(count)]
-        declared: Type | None = self.type() if typed else None
-        types = self._values_for(count, values)
-        if const:
-            if typed or values:
-                self._constant = types if declared is None else [declared] * count
-            types = self._constant
-        for i, name in enumerate(names):
-            type = declared
-            if type is None:
-                type = types[i] if i < len(types) else UNKNOWN
-                if not const:
-                    type = default_type(type)
-            self.bind(name, type)
-
-    def _local_type(self) -> None:
-        name = self.names[self._next()]
-        alias = self._next() == 1
-        decl = Declaration(self.file, f.Decl(f.TYPE, name, "", -1), -1)
-        if alias:
-            self.open()
-            params = self.type_parameters("local")
-            type = self.type()
-            self.close()
-            self.bind(name, TypeName(GenericAlias(type, params) if params else type))
-            return
-        named = Named(decl, [], None)
-        named.local = True
-        named.text = f"local {name} in {self.file.path}:{self.at}"
-        decl.type = named
-        self.bind(name, TypeName(named))
-        self.open()
-        named.params = self.type_parameters(named.text)
-        type = self.type()
-        named.under = self.under(type) if isinstance(type, Named) else type
-        self.close()
-
-    def _range(self) -> None:
-        defines = self._next() == 1
-        count = self._next()
-        types = self._ranged(self.expression())
-        for i in range(count):
-            if defines:
-                name = self.names[self._next()]
-                self.bind(name, types[i] if i < len(types) else UNKNOWN)
-            else:
-                self.expression()
-
-    def _ranged(self, type: Type) -> list[Type]:
-        """The types of the variables of a range over a value of this type."""
-        under = self.under(type)
-        if isinstance(under, Pointer):
-            under = self.under(under.elem)
-        if isinstance(under, Slice):
-            return [INT, under.elem]
-        if isinstance(under, Map):
-            return [under.index, under.elem]
-        if isinstance(under, Array):
-            return [INT, under.elem]
-        if isinstance(under, Chan):
-            return [under.elem]
-        if isinstance(under, Func):
-            if under.params:
-                yielded = self.under(under.params[0])
-                if isinstance(yielded, Func):
-                    return yielded.params
-            return []
-        if isinstance(under, Basic):
-            if under is STRING or under is UNTYPED_STRING:
-                return [INT, RUNE]
-            return [default_type(type)]
-        if isinstance(type, Unknown):
-            return [type, type]
-        return []
-
-    def _case_type(self) -> None:
-        name = self.names[self._next()]
-        count = self._next()
-        guard = self._guards[-1] if self._guards else UNKNOWN
-        bound = guard
-        for _ in range(count):
-            type = self.expression()
-            if count == 1 and type is not UNTYPED_NIL:
-                bound = type
-        if name:
-            self.bind(name, bound)
-
-
-_ONE: Final = frozenset(
-    (
-        c.STAR, c.ADDRESS, c.RECEIVE, c.UNARY, c.NOT, c.ARRAY_AUTO, c.SLICE_OF, c.TILDE,
-    )
-)  # fmt: skip
-_TWO: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))
 
 
 def _arithmetic(left: Type, right: Type) -> Type:

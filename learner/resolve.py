@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from golore.learner import facts as f
-from golore.learner.infer import Evaluator
 from golore.learner.record import Recorder
+from golore.learner.statements import Evaluator
 from golore.learner.types import (
     Declaration,
     FileScope,

@@ -14,8 +14,8 @@ from golore.learner import code as c
 from golore.learner import facts as f
 from golore.learner.constraints import satisfied
 from golore.learner.generics import substitute
-from golore.learner.infer import Evaluator
 from golore.learner.lookup import method_type, methods_of, visible
+from golore.learner.statements import Evaluator
 from golore.learner.types import (
     UNKNOWN,
     Declaration,
