@@ -1,6 +1,6 @@
 """Reads the declarations of one file: the symbols that people see, and the declarations that other files see.
 
-`declare` and `finish_shape` write what is visible from outside, `write_bodies` the rest; the order matters, as the shape
+`declare` and `finish_shape` write what can be seen from outside, `write_bodies` the rest; the order matters: the shape
 must not depend on bodies. Broken declarations give what can be read of them.
 """
 

@@ -16,8 +16,8 @@ from golore.learner import kinds as g
 from golore.learner.comments import is_generated
 from golore.learner.constraints import file_constraint
 from golore.learner.declarations import Declarations, flattened
+from golore.learner.emit import line_starts
 from golore.learner.modern import Receiver, rewrites, with_new_renamed
-from golore.learner.names import line_starts
 from golore.learner.syntax import Node, Tree, parse, top_level
 
 MOST_COMPLAINTS: Final = 5

@@ -1,7 +1,7 @@
 """The kinds of nodes of the Go grammar, and the parts of the nodes that several readers take apart.
 
 Kinds are numbers that the grammar gives out; comparing numbers is what makes reading a tree cheap. What the nodes mean
-is for `extract`, `expressions` and `emit`.
+is for `declarations` and `emit`.
 """
 
 from __future__ import annotations
