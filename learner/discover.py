@@ -60,6 +60,10 @@ class Discovery:
     vendors: tuple[RepoPath, ...]
     """Vendor directories: not entered, but asked for the packages they hold."""
     problems: tuple[Problem, ...]
+    directories: tuple[str, ...] = ()
+    """Every directory that was listed, relative to the root, which is ""."""
+    ignores: tuple[str, ...] = ()
+    """The `.gitignore` files that were read."""
 
 
 def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
@@ -80,6 +84,8 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
         tuple(sorted(walk.configs)),
         tuple(sorted(walk.vendors)),
         tuple(sorted(walk.problems)),
+        tuple(sorted(walk.directories)),
+        tuple(sorted(walk.ignores)),
     )
 
 
@@ -110,6 +116,8 @@ class _Walk:
     configs: list[ConfigFile] = field(default_factory=list[ConfigFile])
     vendors: list[RepoPath] = field(default_factory=list[RepoPath])
     problems: list[Problem] = field(default_factory=list[Problem])
+    directories: list[str] = field(default_factory=list[str])
+    ignores: list[str] = field(default_factory=list[str])
 
     def problem(self, path: str, message: str) -> None:
         printable = os.fsencode(path).decode("utf-8", "replace")
@@ -137,13 +145,15 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     except OSError as error:
         walk.problem(directory.path, f"directory cannot be read: {_reason(error)}")
         return []
+    walk.directories.append(directory.path)
     if ".git" in entries and directory.path:
         entered = _enter_checkout(walk, directory)
         if entered is None:
             return []
         directory = entered
     if ".gitignore" in entries and not directory.is_vendor:
-        content = _read(walk, _join(directory.path, ".gitignore")) or b""
+        walk.ignores.append(_join(directory.path, ".gitignore"))
+        content = _read(walk, walk.ignores[-1]) or b""
         directory = directory._replace(rules=directory.rules.below(directory.path, content))
     directory = _take_configs(walk, directory, entries)
     below: list[_Directory] = []

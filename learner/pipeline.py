@@ -21,6 +21,7 @@ from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.environment import read_environment
+from golore.learner.freshness import remember
 from golore.learner.keys import RESOLVER, PackageKeys, Target, package_keys, state_key
 from golore.learner.outside import Outside, find_outside
 from golore.learner.project import Project, build_project
@@ -83,7 +84,7 @@ def learn(
     progress: Progress | None = None,
 ) -> Report:
     """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
-    started = time.monotonic()
+    started, since_ns = time.monotonic(), time.time_ns()
     progress = progress or Silent()
     discovery = discover(root)
     project = build_project(discovery, read_environment(std=paths()))
@@ -108,6 +109,7 @@ def learn(
             write = load_graph if full or store.is_empty or _is_mostly_new(before.packages, keys) else update_graph
             written = write(store, cache, crew, change, progress)
             cache.prune({file.key for file in reading.files.values()} | _keys_of(outside))
+        remember(directory, discovery, reading.files, since_ns)
     problems = {*discovery.problems, *project.problems, *reading.problems}
     return Report(
         reading.read,

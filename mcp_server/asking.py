@@ -14,11 +14,14 @@ from golore.graph.answers import Answer, Found, Impact, Meaning, Route, Show
 from golore.graph.names import Names
 from golore.graph.store import Store
 from golore.mcp_server import rendering
+from golore.mcp_server.freshness import told_stale
 from golore.mcp_server.output import plain, print_json, print_lines
 from golore.mcp_server.place import find_place
 
 _SHOWN: Final = 50
 """Lines of each sort in text; JSON holds everything unless a limit is given."""
+_Stale = tuple[str, ...] | None
+"""Files that changed since they were learned; None where that cannot be told."""
 _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
     "callers": (questions.callers, questions.CALLABLE),
     "callees": (questions.callees, questions.CALLING),
@@ -29,60 +32,60 @@ _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[
 
 def run_question(question: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
     ask, kinds = _QUESTIONS[question]
-    with _opened(start) as (store, names):
-        meaning = _meant(names, text, kinds, as_json)
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, kinds, as_json, stale)
         if meaning is None:
             return 1
         answer = ask(store, meaning)
     if as_json:
-        print_json(_answer_document(answer, limit))
+        print_json({**_answer_document(answer, limit), "stale": stale})
     else:
         print_lines(rendering.answer_lines(answer, limit or _SHOWN))
     return 0
 
 
 def run_show(text: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, names):
-        meaning = _meant(names, text, frozenset(), as_json)
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, frozenset(), as_json, stale)
         if meaning is None:
             return 1
         shown = questions.show(store, meaning)
     if as_json:
-        print_json(_show_document(shown))
+        print_json({**_show_document(shown), "stale": stale})
     else:
         print_lines(rendering.show_lines(shown))
     return 0
 
 
 def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int | None) -> int:
-    with _opened(start) as (store, names):
-        meaning = _meant(names, text, frozenset(), as_json)
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, frozenset(), as_json, stale)
         if meaning is None:
             return 1
         found = reach.impact(store, meaning, depth)
     if as_json:
-        print_json(_impact_document(found, limit))
+        print_json({**_impact_document(found, limit), "stale": stale})
     else:
         print_lines(rendering.impact_lines(found, limit or _SHOWN))
     return 0
 
 
 def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, names):
-        first = _meant(names, source, questions.CALLING, as_json)
-        last = _meant(names, target, questions.CALLABLE, as_json) if first is not None else None
+    with _opened(start) as (store, names, stale):
+        first = _meant(names, source, questions.CALLING, as_json, stale)
+        last = _meant(names, target, questions.CALLABLE, as_json, stale) if first is not None else None
         if first is None or last is None:
             return 1
         route = reach.path(store, first, last)
     if as_json:
-        print_json(_route_document(route))
+        print_json({**_route_document(route), "stale": stale})
     else:
         print_lines(rendering.route_lines(route))
     return 0
 
 
 def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, _):
+    with _opened(start) as (store, _, _):
         rows = store.query(cypher)
     if as_json:
         print_json({"rows": rows})
@@ -92,18 +95,20 @@ def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
 
 
 @contextmanager
-def _opened(start: Path) -> Generator[tuple[Store, Names]]:
-    with Store.open(find_place(start).store, write=False) as store:
-        yield store, Names(store)
+def _opened(start: Path) -> Generator[tuple[Store, Names, _Stale]]:
+    """The store to ask, after saying which files it is behind."""
+    place = find_place(start)
+    with Store.open(place.store, write=False) as store:
+        yield store, Names(store), told_stale(place.root, store)
 
 
-def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool) -> Meaning | None:
+def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool, stale: _Stale) -> Meaning | None:
     """The one thing that a text means; None after saying why there is not one."""
     found = names.find(text, kinds)
     if len(found.meanings) == 1:
         return found.meanings[0]
     if as_json:
-        print_json(_not_one_document(found))
+        print_json({**_not_one_document(found), "stale": stale})
     print("\n".join(rendering.not_one_lines(found)), file=sys.stderr)
     return None
 

@@ -8,28 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.answers import Census
-from golore.graph.cache import Cache, CachedFile
-from golore.graph.errors import RepositoryError, StoreError
 from golore.graph.manifest import read_manifest
 from golore.graph.questions import census
 from golore.graph.store import Store
-from golore.learner.discover import SourceFile, digest, discover
+from golore.learner.freshness import Changes, changes_since, changes_since_graph
 from golore.mcp_server.output import columns, counted, print_json, print_lines, styled
 from golore.mcp_server.place import Place, find_place
 
 _LISTED: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Files that are not as they were learned. Changed go.mod files are not looked for."""
-
-    added: tuple[str, ...]
-    edited: tuple[str, ...]
-    deleted: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.added) + len(self.edited) + len(self.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +51,11 @@ def status_of(place: Place) -> Status:
     manifest = read_manifest(place.store)
     with Store.open(place.store, write=False) as store:
         counts = census(store)
-        learned = {row[0]: row[1] for row in store.rows("MATCH (f:File) RETURN f.path, f.digest")}
         rows = store.rows("MATCH (f:File) WHERE size(f.problems) > 0 RETURN f.path, f.problems ORDER BY f.path")
         problems = tuple(FileProblem(path, message) for path, messages in rows for message in messages)
-    changes = changes_since(place, learned)
+        changes = changes_since(place.root, store)
+        if changes is None:
+            changes = changes_since_graph(place.root, store)
     sizes = [path.stat() for path in place.store.iterdir() if path.is_file()]
     graphs = [path.stat().st_mtime for path in place.store.glob("graph-*")]
     return Status(
@@ -83,41 +70,6 @@ def status_of(place: Place) -> Status:
         changes,
         len(changes) == 0,
     )
-
-
-def changes_since(place: Place, learned: dict[str, str]) -> Changes:
-    """Compare the files of the tree with the digests that were learned."""
-    try:
-        files = {file.path: file for file in discover(place.root).files}
-    except RepositoryError:
-        files = {}
-    seen = _seen(place.store)
-    return Changes(
-        tuple(sorted(files.keys() - learned.keys())),
-        tuple(path for path, file in sorted(files.items()) if path in learned and _differs(place, file, seen, learned)),
-        tuple(sorted(learned.keys() - files.keys())),
-    )
-
-
-def _seen(store: Path) -> dict[str, CachedFile]:
-    """What the last learn saw of each file; without it every file is read."""
-    if not (store / "cache.db").is_file():
-        return {}
-    try:
-        with Cache.open(store / "cache.db") as cache:
-            return cache.files()
-    except StoreError:
-        return {}
-
-
-def _differs(place: Place, file: SourceFile, seen: dict[str, CachedFile], learned: dict[str, str]) -> bool:
-    last = seen.get(file.path)
-    if last is not None and (last.size, last.mtime_ns) == (file.size, file.mtime_ns):
-        return last.digest != learned[file.path]
-    try:
-        return digest((place.root / file.path).read_bytes()) != learned[file.path]
-    except OSError:
-        return True
 
 
 def _lines(status: Status) -> list[str]:
