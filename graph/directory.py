@@ -13,22 +13,27 @@ from golore.graph.errors import StoreError
 from golore.graph.manifest import Manifest
 
 
-def prepare_directory(directory: Path, manifest: Manifest | None) -> None:
+def prepare_directory(directory: Path, manifest: Manifest | None) -> str:
+    """Make it ready for a writer; the answer is a sentence on what had to be removed, if anything had."""
     ignore = directory / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
-    remove_leftovers(directory, manifest)
+    generation = _generation(manifest.graph) if manifest else 0
+    # A database that was current once may have been left to a reader; one that never was is a dead writer's.
+    left = [name for name in remove_leftovers(directory, manifest) if _generation(name) not in range(1, generation)]
+    return f"Removed what an interrupted learn had left: {', '.join(left)}." if left else ""
 
 
-def remove_leftovers(directory: Path, manifest: Manifest | None) -> None:
+def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
     """Remove what dead writers left and databases no longer current, unless a reader may still be at one of them."""
     try:
         held = lock.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
     except StoreError:
-        return
+        return []
     current = manifest.graph if manifest else ""
+    removed: list[str] = []
     try:
-        for path in directory.iterdir():
+        for path in sorted(directory.iterdir()):
             if path.name.endswith(".tmp"):
                 if path.is_dir():
                     shutil.rmtree(path)
@@ -36,8 +41,12 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> None:
                     path.unlink()
             elif path.name.startswith("graph-") and not (current and path.name.startswith(current)):
                 path.unlink()
+            else:
+                continue
+            removed.append(path.name)
     finally:
         held.release()
+    return removed
 
 
 def next_database(directory: Path, manifest: Manifest | None) -> Path:
@@ -59,5 +68,5 @@ def has_log(database: Path) -> bool:
 
 
 def _generation(name: str) -> int:
-    digits = name.removeprefix("graph-").removesuffix(".db")
+    digits = name.removeprefix("graph-").partition(".db")[0]
     return int(digits) if digits.isdecimal() else 0

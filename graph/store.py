@@ -50,6 +50,8 @@ class Store:
 
     def __init__(self, directory: Path, manifest: Manifest | None, writer: lock.FileLock | None, wait: float) -> None:
         self.directory = directory
+        self.message = ""
+        """What a user should know of the opening."""
         self._manifest = manifest
         self._writer = writer
         self._wait = wait
@@ -83,8 +85,9 @@ class Store:
             if manifest is not None:
                 require_ours(manifest, directory, engine)
             with _disk_errors(directory):
-                prepare_directory(directory, manifest)
+                message = prepare_directory(directory, manifest)
             store = cls(directory, manifest, writer, wait)
+            store.message = message
             store._migrate()
         except BaseException:
             writer.release()

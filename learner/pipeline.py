@@ -122,7 +122,7 @@ def learn(
         outside.missing,
         tuple(sorted(problems)),
         time.monotonic() - started,
-        (cache.message,) if cache.message else (),
+        tuple(message for message in (store.message, cache.message) if message),
     )
 
 

@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=partial(_no_command, parser))
     make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
     _add_learn(make)
+    _add_watch(make)
     _add(make, "status", "what is stored, and how far it is behind the files", _status)
     _add_symbol(_add(make, "show", "a declaration: signature, documentation, place, relations", _show))
     for name, about in _QUESTIONS.items():
@@ -168,6 +169,11 @@ def _add_learn(make: _Make) -> None:
     learn.add_argument("--workers", type=_whole, metavar="N", help="worker processes; 0: do all in this one")
 
 
+def _add_watch(make: _Make) -> None:
+    watch = _add(make, "watch", "learn, then keep the store up to date while files change", _watch, reads=False)
+    watch.add_argument("root", nargs="?", type=Path, default=Path(), metavar="PATH", help="its root (default: here)")
+
+
 def _whole(text: str) -> int:
     number = int(text)
     if number < 0:
@@ -206,6 +212,12 @@ def _learn(options: argparse.Namespace) -> int:
     from golore.mcp_server.learning import run_learn
 
     return run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from golore.mcp_server.watch import run_watch
+
+    return run_watch(options.root, as_json=options.as_json)
 
 
 def _status(options: argparse.Namespace) -> int:

@@ -1,0 +1,160 @@
+"""The system's reports of changed files, gathered into bursts.
+
+A burst begins with the first report that could matter to a learn and ends when there were none for a moment. Where the
+system will not watch so many directories, they are looked at every second instead.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+from watchdog.observers.polling import PollingObserver
+
+_QUIET: Final = 0.2
+_LONGEST: Final = 2.0
+_STOPPING: Final = 2.0
+_NAMES: Final = frozenset({"go.mod", "go.work", ".gitignore", ".gitmodules", "modules.txt"})
+# Reading a file is an event too, and a learn reads many.
+_EVENTS: Final[list[type[FileSystemEvent]]] = [
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+]
+_SHORTAGES: Final = {
+    errno.ENOSPC: "The system's limit of watched directories (fs.inotify.max_user_watches) is reached",
+    errno.EMFILE: "The system's limit of watchers (fs.inotify.max_user_instances) is reached",
+}
+
+# What it has to tell is told by us or made good by looking at the files.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
+
+
+class Bursts(FileSystemEventHandler):
+    """Takes events from the observer's thread; whoever waits is told once for all that come close together."""
+
+    def __init__(self, root: Path, store: Path) -> None:
+        self._base = f"{root}{os.sep}"
+        self._store = f"{store}{os.sep}"
+        self._changed = threading.Condition()
+        self._first = self._last = 0.0
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        if any(self._matters(os.fsdecode(path), event.is_directory) for path in (event.src_path, event.dest_path)):
+            with self._changed:
+                self._last = time.monotonic()
+                self._first = self._first or self._last
+                self._changed.notify()
+
+    def wait(self, timeout: float) -> bool:
+        """Whether a burst has come and gone; returns without one after so many seconds."""
+        with self._changed:
+            if not self._first and not self._changed.wait_for(lambda: self._first, timeout):
+                return False
+            while (left := min(self._last + _QUIET, self._first + _LONGEST) - time.monotonic()) > 0:
+                self._changed.wait(left)
+            self._first = 0.0
+        return True
+
+    def _matters(self, path: str, is_directory: bool) -> bool:
+        if not path.startswith(self._base) or f"{path}{os.sep}".startswith(self._store):
+            return False
+        parts = Path(path[len(self._base) :]).parts
+        if ".git" in parts:
+            # A checkout shows itself by the files that it changes.
+            return parts[-2:] == ("info", "exclude")
+        return is_directory or parts[-1].endswith(".go") or parts[-1] in _NAMES
+
+
+class Observing:
+    """The observer of one directory, which may have to be exchanged for one that polls."""
+
+    def __init__(self, root: Path, bursts: Bursts) -> None:
+        self._root = str(root)
+        self._bursts = bursts
+        self._observer: BaseObserver | None = None
+        self._polls = False
+
+    def start(self) -> str:
+        """Begin; the answer says why the files are polled, if they are."""
+        if not self._polls:
+            try:
+                self._begin(Observer())
+            except OSError as failure:
+                return self._begin_polling(failure)
+            return self.shortage()
+        self._begin(PollingObserver(timeout=1.0))
+        return ""
+
+    def shortage(self) -> str:
+        """The reason for polling from now on, if there are no watches left for directories that came since."""
+        if self._polls:
+            return ""
+        # The observer says nothing of directories below the root that it was refused.
+        try:
+            probe = Observer()
+            try:
+                probe.schedule(FileSystemEventHandler(), self._root, event_filter=_EVENTS)
+                probe.start()
+            finally:
+                _end(probe)
+        except OSError as failure:
+            if failure.errno == errno.ENOSPC:
+                self.stop()
+                return self._begin_polling(failure)
+        return ""
+
+    @property
+    def is_alive(self) -> bool:
+        observer = self._observer
+        return observer is not None and observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
+
+    def stop(self) -> None:
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            _end(observer)
+
+    def _begin(self, observer: BaseObserver) -> None:
+        try:
+            observer.schedule(self._bursts, self._root, recursive=True, event_filter=_EVENTS)
+            observer.start()
+        except BaseException:
+            _end(observer)
+            raise
+        self._observer = observer
+
+    def _begin_polling(self, failure: OSError) -> str:
+        reason = _SHORTAGES.get(failure.errno or 0)
+        if reason is None:
+            raise failure
+        self._polls = True
+        self._begin(PollingObserver(timeout=1.0))
+        return reason
+
+
+def _end(observer: BaseObserver) -> None:
+    observer.stop()
+    if observer.is_alive():
+        observer.join(_STOPPING)
