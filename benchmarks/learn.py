@@ -1,0 +1,172 @@
+"""How long a learn takes, what it needs, and how that compares with parsing alone.
+
+    python benchmarks/learn.py PATH [--workers N] [--containment] [--json]
+
+First the same files' bytes are parsed by tree-sitter in one thread of a process of its own, and the trees are dropped;
+then the repository is learned into a fresh store, in another process. The ratio is of the two times. Peak memory is that
+of the learn with all its worker processes, as the sum of their PSS (pages that processes share are counted once), or of
+their RSS where the kernel does not tell PSS; CPU is theirs too. Times are of this machine and this moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+INTERVAL = 0.05
+PARSE = """
+import json, sys, time
+from pathlib import Path
+from golore.learner.discover import discover
+from golore.learner.syntax import parse
+discovery = discover(Path(sys.argv[1]))
+sources = [(discovery.root / file.path).read_bytes() for file in discovery.files]
+wall, cpu = time.perf_counter(), time.process_time()
+for source in sources:
+    parse(source)
+wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+lines = sum(source.count(b"\\n") for source in sources)
+print(json.dumps([len(sources), lines, sum(map(len, sources)), wall, cpu]))
+"""
+LEARN = """
+import json, os, sys, time
+from pathlib import Path
+from golore.learner.pipeline import learn
+if __name__ == "__main__":
+    workers = int(sys.argv[3]) if sys.argv[3] else None
+    began = time.perf_counter()
+    edges = sys.argv[4] != "containment"
+    report = learn(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), edges=edges, workers=workers)
+    wall = time.perf_counter() - began
+    used = os.times()
+    cpu = used.user + used.system + used.children_user + used.children_system
+    print(json.dumps([wall, cpu, report.files, report.packages, report.rows_written]))
+"""
+
+
+class Memory:
+    """Watches a process and all that it starts, until it ends."""
+
+    def __init__(self, pid: int) -> None:
+        self.peak = 0
+        self.measure = "PSS" if Path("/proc/self/smaps_rollup").exists() else "RSS"
+        self._pid = pid
+        self._done = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def stop(self) -> int:
+        self._done.set()
+        self._watcher.join()
+        return self.peak
+
+    def _watch(self) -> None:
+        while not self._done.wait(INTERVAL):
+            self.peak = max(self.peak, sum(self._size(pid) for pid in self._family()))
+
+    def _family(self) -> list[int]:
+        found = [self._pid]
+        for pid in found:
+            for path in Path(f"/proc/{pid}/task").glob("*/children"):
+                try:
+                    found += [int(child) for child in path.read_text().split()]
+                except OSError:
+                    continue
+        return found
+
+    def _size(self, pid: int) -> int:
+        try:
+            if self.measure == "PSS":
+                return _field(Path(f"/proc/{pid}/smaps_rollup"), "Pss:")
+            return _field(Path(f"/proc/{pid}/status"), "VmRSS:")
+        except OSError:
+            return 0  # it has ended meanwhile
+
+
+def _field(path: Path, name: str) -> int:
+    """The bytes that a line of a file in /proc tells."""
+    for line in path.read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def measure(path: Path, workers: str, containment: bool) -> dict[str, float | int | str]:
+    files, lines, size, parse_seconds, parse_cpu = run([sys.executable, "-c", PARSE, str(path)])
+    with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as room:
+        # A file, because worker processes import the main module again.
+        script, store = Path(room, "learn.py"), Path(room, "store")
+        script.write_text(LEARN)
+        part = "containment" if containment else "all"
+        process = subprocess.Popen(
+            [sys.executable, str(script), str(path), str(store), workers, part], stdout=subprocess.PIPE
+        )
+        memory = Memory(process.pid)
+        began = time.perf_counter()
+        answer, _ = process.communicate()
+        whole = time.perf_counter() - began
+        peak = memory.stop()
+        if process.returncode:
+            sys.exit(process.returncode)
+        seconds, cpu, learned, packages, rows = json.loads(answer)
+        stored = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+    return {
+        "what": "containment" if containment else "everything",
+        "files": learned,
+        "lines": lines,
+        "source_bytes": size,
+        "packages": packages,
+        "rows": rows,
+        "parse_seconds": parse_seconds,
+        "parse_cpu_seconds": parse_cpu,
+        "seconds": seconds,
+        "seconds_with_start": whole,
+        "cpu_seconds": cpu,
+        "files_per_second": files / seconds,
+        "lines_per_second": lines / seconds,
+        "ratio_to_parse": seconds / parse_seconds,
+        "cpu_ratio_to_parse": cpu / parse_cpu,
+        "peak_memory_bytes": peak,
+        "peak_memory_measure": memory.measure,
+        "store_bytes": stored,
+    }
+
+
+def run(command: list[str]) -> list[float]:
+    done = subprocess.run(command, stdout=subprocess.PIPE)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure a learn of a Go repository into a fresh store.")
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--workers", default="", help="how many worker processes (default: as `golore learn`)")
+    parser.add_argument("--containment", action="store_true", help="only what contains what, no calls or references")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = measure(options.path.resolve(), options.workers, options.containment)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return
+    print(
+        f"{found['files']:,} files, {found['lines']:,} lines, {found['packages']:,} packages, {found['rows']:,} rows\n"
+        f"bare parse, one thread   {found['parse_seconds']:8.2f} s\n"
+        f"{'learn, ' + str(found['what']):25}{found['seconds']:8.2f} s, {found['cpu_seconds']:.2f} s of CPU\n"
+        f"ratio to the bare parse  {found['ratio_to_parse']:8.2f}, {found['cpu_ratio_to_parse']:.2f} of CPU\n"
+        f"files per second         {found['files_per_second']:8,.0f}\n"
+        f"lines per second         {found['lines_per_second']:8,.0f}\n"
+        f"peak memory              {int(found['peak_memory_bytes']) / 1e6:8,.0f} MB ({found['peak_memory_measure']})\n"
+        f"store                    {int(found['store_bytes']) / 1e6:8,.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()
