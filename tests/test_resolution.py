@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -80,6 +82,40 @@ def test_every_complaint_has_an_archive_with_expectations_of_both_signs() -> Non
     for path in names.values():
         found = markers.read_markers(markers.read_archive(path.read_text(encoding="utf-8")))
         assert {marker.negated for marker in found} == {False, True}, path.stem
+
+
+def mutated(text: str, chance: random.Random) -> str:
+    """Go as it is in the middle of an edit: words lost, doubled and swapped."""
+    words = WORDS.findall(text)
+    for _ in range(chance.randint(1, 6)):
+        here, there = chance.randrange(len(words)), chance.randrange(len(words))
+        what = chance.randrange(4)
+        if what == 0:
+            words.insert(here, words[there])
+        elif what == 1:
+            words[here], words[there] = words[there], words[here]
+        else:
+            del words[here : here + (1 if what == 2 else chance.randint(1, 30))]
+        words = words or ["package"]
+    return "".join(words)
+
+
+WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 100))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_code_in_the_middle_of_an_edit_never_stops_a_learn(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    files = {"go.mod": "module example.com/m\n\ngo 1.27\n"}
+    for path in ARCHIVES:
+        archive = markers.read_archive(path.read_text(encoding="utf-8"))
+        sources = {name: text for name, text in archive.files.items() if name.endswith(".go")}
+        files |= {f"{path.stem}/{name}": mutated(text, chance) for name, text in sources.items()}
+    root = markers.Archive("", files).write_to(tmp_path / "repository")
+    report = learn(root, store_directory=tmp_path / "store", workers=0)
+    # Vendored files are outside the repository.
+    assert report.files == sum(1 for name in files if name.endswith(".go") and "/vendor/" not in name)
 
 
 ARCHIVE = """About it.
