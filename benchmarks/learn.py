@@ -3,8 +3,8 @@
     python benchmarks/learn.py PATH [--workers N] [--containment] [--json]
 
 First the same files' bytes are parsed by tree-sitter in one thread of a process of its own, and the trees are dropped;
-then the repository is learned into a fresh store, in another process. The ratio is of the two times. Peak memory is that
-of the learn with all its worker processes, as the sum of their PSS (pages that processes share are counted once), or of
+then the repository is learned into a fresh store, in another process. The ratio is of the two times. Peak memory is
+that of the learn with all its worker processes, as the sum of their PSS (pages that they share are counted once), or of
 their RSS where the kernel does not tell PSS; CPU is theirs too. Times are of this machine and this moment.
 """
 
