@@ -196,7 +196,7 @@ class Expressions(CodeReader):
             return self._member_of_missing(imported, name, place, calling)
         decls = package.members.get(name)
         if decls is not None and is_exported(name):
-            if package.tests and not self.file.sees_tests_of(package):
+            if package.tests and not self.file.package.sees_tests_of(package):
                 decls = [decl for decl in decls if not decl.file.test]
             if decls:
                 return self._use(visible(decls, self.file), place, calling)

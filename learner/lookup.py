@@ -56,7 +56,9 @@ def methods_of(named: Named, name: str, package: Package) -> list[Declaration] |
     found = table.get(name)
     if found is None or (home is not package and not is_exported(name)):
         return None
-    return found
+    if home.tests and not package.sees_tests_of(home):
+        found = [decl for decl in found if not decl.file.test]
+    return found or None
 
 
 def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
@@ -87,14 +89,13 @@ def select(typer: Typer, type: Type, name: str, package: Package) -> Selection |
         if isinstance(base, Named) and isinstance(typer.underlying(base), (Pointer, Interface)):
             return None
     if isinstance(base, Named):
-        cacheable = base.decl.file.package is package or is_exported(name)
-        if cacheable:
-            found = base.selections.get(name)
-            if found is not None:
-                return found
-        found = _search(typer, base, name, package)
-        if found is not None and cacheable:
-            base.selections[name] = found
+        # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
+        view = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        found = base.selections.get(view)
+        if found is None:
+            found = _search(typer, base, name, package)
+            if found is not None and (base.decl.file.package is package or is_exported(name)):
+                base.selections[view] = found
         return found
     return _search(typer, base, name, package)
 

@@ -149,10 +149,11 @@ def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str,
         return []
     package = named.decl.file.package
     ordinary = satisfied(file.constraint)
+    sees_tests = file.package.sees_tests_of(package)
     found: list[tuple[str, str, bool]] = []
     for name, decls in package.methods.get(named.decl.name, {}).items():
         decl = decls[0] if ordinary else visible(decls, file)[0]
-        if ordinary and not satisfied(decl.file.constraint):
+        if (ordinary and not satisfied(decl.file.constraint)) or (decl.file.test and not sees_tests):
             continue
         full = name if is_exported(name) else f"{package.path}.{name}"
         found.append((full, method_type(typer, named, decl).key(), decl.pointer))

@@ -68,6 +68,8 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
             _declaration(world, decl, evaluator, code, entries.get(decl.ordinal, []))
         except RecursionError:
             complaints.append(f"{decl.id}: nested too deeply to resolve all of it")
+        except Exception as failure:  # noqa: BLE001  code that no compiler takes must not end the learn
+            complaints.append(f"{decl.id}: could not be resolved ({failure!r})")
         found.append(
             Uses(
                 decl.id,

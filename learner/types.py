@@ -286,10 +286,6 @@ class FileScope:
             self.code = unpack(self.raw_code)
         return self.code
 
-    def sees_tests_of(self, package: Package) -> bool:
-        """In-package test files are seen by the package's tests only, the external ones included."""
-        return self.package is package or self.package.tested is package
-
 
 class Package:
     """A package's declarations, from all its files."""
@@ -305,6 +301,10 @@ class Package:
         self.methods: dict[str, dict[str, list[Declaration]]] = {}
         self.tests = False
         self.tested: Package | None = None
+
+    def sees_tests_of(self, other: Package) -> bool:
+        """In-package test files are seen by the package's own files and by its external tests only."""
+        return self is other or self.tested is other
 
 
 class Selection:

@@ -172,7 +172,8 @@ class World(Typer):
             if alias == "." and is_exported(name):
                 package = self.loader.find(file.package, path)
                 if package is not None:
-                    decls = [d for d in package.members.get(name, ()) if not d.file.test or file.sees_tests_of(package)]
+                    sees_tests = file.package.sees_tests_of(package)
+                    decls = [d for d in package.members.get(name, ()) if not d.file.test or sees_tests]
                     if decls:
                         return DeclName(visible(decls, file))
         for alias, path in file.imports:

@@ -156,7 +156,8 @@ func (u *universe) list(group moduleGroup, notes *truth) bool {
 		}
 		patterns = append(patterns, "./"+filepath.ToSlash(filepath.Join(pattern, "...")))
 	}
-	full := append([]string{"list", "-e", listFields, "-deps", "-test"}, patterns...)
+	// Profile-guided builds would list packages a second time, as variants for one command.
+	full := append([]string{"list", "-e", listFields, "-pgo=off", "-deps", "-test"}, patterns...)
 	out, err := u.tree.run(group.dir, group.env, full...)
 	if u.take(out, false) > 0 {
 		return true
@@ -183,7 +184,7 @@ func (u *universe) listLoosely(group moduleGroup, patterns []string) bool {
 			os.WriteFile(filepath.Join(copied, name), text, 0o600)
 		}
 	}
-	flags := []string{"list", "-e", listFields, "-mod=mod", "-modfile=" + filepath.Join(copied, "go.mod")}
+	flags := []string{"list", "-e", listFields, "-pgo=off", "-mod=mod", "-modfile=" + filepath.Join(copied, "go.mod")}
 	for _, extra := range [][]string{{"-deps", "-test"}, {"-find"}} {
 		args := append(append(append([]string{}, flags...), extra...), patterns...)
 		out, _ := u.tree.run(group.dir, group.env, args...)
