@@ -1,0 +1,95 @@
+"""A `golore watch` process for tests: its events as they come, and its end."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from golore.graph.export import export_jsonl
+from golore.graph.store import Store
+
+GOLORE: Final = Path(sys.executable).with_name("golore")
+DEADLINE: Final = 60.0
+
+
+class Watch:
+    """Use as a context manager; leaving it kills whatever is left of the process."""
+
+    def __init__(self, root: Path, command: Sequence[str | Path] = (GOLORE,), **environ: str) -> None:
+        self._process = subprocess.Popen(
+            [*command, "watch", "--json", str(root)],
+            env=os.environ | environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._reader.join()
+
+    def event(self, *names: str) -> dict[str, Any]:
+        """The next event of these names; those before it are skipped."""
+        until = time.monotonic() + DEADLINE
+        skipped: list[dict[str, Any]] = []
+        while True:
+            try:
+                event = self._events.get(timeout=max(until - time.monotonic(), 0))
+            except queue.Empty:
+                raise AssertionError(f"no {names} in time, only {skipped}") from None
+            assert event is not None, f"ended without {names}, after {skipped}"
+            if event["event"] in names:
+                return event
+            skipped.append(event)
+
+    def ended(self) -> tuple[int, str]:
+        """The exit code and what was said on standard error."""
+        self._process.wait(DEADLINE)
+        self._reader.join()
+        assert self._process.stderr is not None
+        return self._process.returncode, self._process.stderr.read()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._events.put(json.loads(line))
+        self._events.put(None)
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Whether it comes to hold before the deadline."""
+    end = time.monotonic() + DEADLINE
+    pause = threading.Event()
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        pause.wait(0.05)
+    return True
+
+
+def exported(store: Path) -> list[str]:
+    out = io.StringIO()
+    with Store.open(store, write=False) as opened:
+        export_jsonl(opened, out)
+    return out.getvalue().splitlines()
