@@ -58,6 +58,9 @@ def methods_of(named: Named, name: str, package: Package) -> list[Declaration] |
         return None
     if home.tests and not package.sees_tests_of(home):
         found = [decl for decl in found if not decl.file.test]
+    constraint = named.decl.file.constraint
+    if constraint:  # a method of the twin that another build has is none of this one's
+        found = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
     return found or None
 
 
