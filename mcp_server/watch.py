@@ -8,9 +8,12 @@ Code outside the root (module cache, `replace` to elsewhere, a go.work above) is
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Generator
@@ -35,6 +38,8 @@ _PATIENCE: Final = 60.0
 """Seconds that a root may be gone, as while it is cloned anew, before the watch ends."""
 _TICK: Final = 0.5
 """Seconds between two looks at whether the root is still the same directory."""
+_GRACE: Final = 2.0
+"""Seconds that the end may take before it is enforced."""
 _COMPARE_EVERY: Final = 60.0
 _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
@@ -74,6 +79,14 @@ class _Telling:
         else:
             print(sentence, file=sys.stderr, flush=True)
 
+    def require_reader(self) -> None:
+        """A watch for a program ends with that program, also when there is nothing to tell."""
+        if self._as_json:
+            poll = select.poll()
+            poll.register(sys.stdout.fileno(), 0)
+            if any(event & select.POLLERR for _, event in poll.poll(0)):
+                raise BrokenPipeError
+
     def updated(self, report: Report) -> None:
         done = ", ".join(
             (
@@ -92,18 +105,42 @@ class _Telling:
 
 @contextmanager
 def _ending_on_signals() -> Generator[None]:
+    """Raise `Ended` when a signal asks for it.
+
+    Python hears of a signal only between two steps of its own, and loading a large graph is one step of the engine. So
+    a thread waits for signals too, and when nothing has come of one in time it ends the process, as a kill would.
+    """
+
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         # Once is enough: the clearing up that follows is not to be disturbed.
         for asked in before:
             signal.signal(asked, signal.SIG_IGN)
         raise Ended
 
+    def end_anyway() -> None:
+        os.read(heard, 1)
+        if not is_over.wait(_GRACE):
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            os._exit(0)
+
+    is_over = threading.Event()
+    heard, hear = os.pipe()
+    os.set_blocking(hear, False)
+    waiting = threading.Thread(target=end_anyway, daemon=True)
+    waiting.start()
+    signal.set_wakeup_fd(hear)
     before = {asked: signal.signal(asked, end) for asked in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
+        is_over.set()
         for asked, handler in before.items():
             signal.signal(asked, handler)
+        signal.set_wakeup_fd(-1)
+        os.close(hear)
+        waiting.join()
+        os.close(heard)
 
 
 def _watch_directory(place: Place, say: _Telling) -> None:
@@ -152,6 +189,7 @@ def _keep_fresh(place: Place, say: _Telling, ground: _Ground, bursts: Bursts, ob
     learning.try_once()
     compared = time.monotonic()
     while _ground(place) == ground:
+        say.require_reader()
         if bursts.wait(_TICK) or learning.is_due:
             learning.try_once()
             compared = time.monotonic()

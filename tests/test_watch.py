@@ -147,6 +147,31 @@ def test_a_signal_during_the_first_learn_ends_it_as_well(tmp_path: Path) -> None
     assert exported(root / ".golore") == fresh(root, tmp_path / "fresh")
 
 
+def test_a_signal_ends_it_while_an_engine_is_busy(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT max(x) FROM n"
+    busy = (
+        "import sqlite3, sys; from golore.mcp_server import cli, watch;"
+        f"watch.learn = lambda *_, **__: sqlite3.connect(':memory:').execute('{endless}').fetchone();"
+        "sys.exit(cli.main())"
+    )
+    with Watch(root, [sys.executable, "-c", busy]) as watch:
+        watch.event("watching")
+        os.kill(watch.pid, signal.SIGTERM)
+        assert watch.ended() == (0, "")
+
+
+def test_with_json_it_ends_when_nobody_reads_any_more(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    with subprocess.Popen([GOLORE, "watch", "--json", root], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"watching" in process.stdout.readline()
+        process.stdout.close()
+        process.wait(60)
+        assert process.stderr is not None
+        assert (process.returncode, process.stderr.read()) == (1, b"")
+
+
 def test_without_json_every_update_is_one_line_on_standard_error(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     with subprocess.Popen(
