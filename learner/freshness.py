@@ -5,7 +5,8 @@ directories it listed. Where all of these are as they were, nothing has changed,
 Where a directory's time differs the tree is walked again; where a file's differs its digest decides. A time so recent
 that a later write could bear the same one is never believed.
 
-Not seen: code outside the repository, what is inside vendor directories (their modules.txt is), git's index.
+Not seen: code outside the repository, a go.work that comes to be above it, what is inside vendor directories (their
+modules.txt is), git's index.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from golore.learner.discover import Discovery, digest, discover
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 RECENT_NS: Final = 2_000_000_000
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,10 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     files: dict[str, Seen]
     directories: dict[str, int]
     ignores: dict[str, int]
+    added: tuple[str, ...] = ()
+    """Files that a later walk found and the graph does not have, so that the next question need not walk again."""
+    gone: tuple[str, ...] = ()
+    """Files of the graph that a later walk did not find."""
 
 
 def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile], since_ns: int) -> None:
@@ -94,11 +99,13 @@ def changes_since(root: Path, store: Store) -> Changes | None:
             return Changes(deleted=tuple(sorted(snapshot.files)))
         current = {file.path: (file.size, file.mtime_ns) for file in found.files}
         current |= _statuses(root, (config.path for config in found.configs))
+        added, gone = current.keys() - snapshot.files.keys(), snapshot.files.keys() - current.keys()
         snapshot = _snapshot(snapshot.graph, found, snapshot.files, since_ns)
+        snapshot = msgspec.structs.replace(snapshot, added=tuple(sorted(added)), gone=tuple(sorted(gone)))
     else:
-        current = _statuses(root, snapshot.files)
+        current = _statuses(root, (snapshot.files.keys() - set(snapshot.gone)) | set(snapshot.added))
     changes, confirmed = _compared(root, snapshot.files, current, since_ns)
-    if not len(changes) and (is_walked or any(seen.mtime_ns for seen in confirmed.values())):
+    if is_walked or any(seen.mtime_ns for seen in confirmed.values()):
         # The next question need not read again what has just been read.
         _write(directory, msgspec.structs.replace(snapshot, files=snapshot.files | confirmed))
     return changes

@@ -37,11 +37,11 @@ def root(learned: Path, tmp_path: Path) -> Path:
     return shutil.copytree(learned, tmp_path / "shop")
 
 
-def age(root: Path) -> None:
+def age(root: Path, mtime_ns: int = LONG_AGO) -> None:
     """Make everything look as if nobody had touched it for an hour, so that its times are believed."""
     for path in (*root.rglob("*"), root):
         if ".golore" not in path.parts:
-            os.utime(path, ns=(LONG_AGO, LONG_AGO))
+            os.utime(path, ns=(mtime_ns, mtime_ns))
 
 
 def changes(root: Path) -> Changes:
@@ -102,6 +102,8 @@ def test_what_has_changed_is_named_after(change: str, root: Path) -> None:
     do, expected = CHANGES[change]
     do(root)
     assert changes(root) == expected
+    age(root, LONG_AGO + 1)
+    assert changes(root) == expected, "when all times have settled"
     assert changes(root) == expected, "asked again"
     (root / ".golore" / SNAPSHOT_NAME).unlink()
     known = [name for name in expected.paths if not name.endswith("go.mod")]
@@ -160,6 +162,22 @@ def test_directories_that_were_listed_to_be_sure_are_not_listed_again(root: Path
     # Seen by nothing but a listing.
     (root / "store/new.go").write_text("package store\n")
     age(root)
+    assert changes(root) == Changes()
+
+
+def test_files_that_came_and_went_are_remembered_until_the_next_learn(root: Path) -> None:
+    (root / "docs/new.go").write_text("package docs\n")
+    (root / ".gitignore").write_text("sync_*\n*.gen.go\n")
+    age(root)
+    twins = ("store/sync_linux.go", "store/sync_windows.go")
+    expected = Changes(added=("docs/new.go",), deleted=twins)
+    assert changes(root) == expected
+    (root / "store/more.go").write_text("package store\n")
+    age(root)
+    assert changes(root) == expected, "nothing was listed"
+    (root / "docs/new.go").unlink()
+    assert changes(root) == Changes(added=("store/more.go",), deleted=twins)
+    learn(root, workers=0)
     assert changes(root) == Changes()
 
 
