@@ -235,7 +235,8 @@ class _Learning:
 
     def _failed(self, reason: str) -> None:
         if reason != self._told and self._place.root.exists():
-            self._say.event("failed", f"Not learned: {reason} Trying again.")
+            sentence = reason if reason.endswith(".") else f"{reason}."
+            self._say.event("failed", f"Not learned: {sentence} Trying again.")
             self._told = reason
         self._due = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LAST_RETRY)

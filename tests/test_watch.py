@@ -251,6 +251,18 @@ def test_a_root_that_does_not_return_ends_it_with_one_sentence(tmp_path: Path) -
     assert (code, said) == (1, f"golore: {root} did not return within 0 s. Watch it again when it is there.\n")
 
 
+def test_changes_that_the_system_did_not_report_are_found_all_the_same(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    deaf = (
+        "import sys; from golore.mcp_server import cli, observing, watch;"
+        "watch._COMPARE_EVERY = 0.1; observing.Bursts.on_any_event = lambda *_: None; sys.exit(cli.main())"
+    )
+    with Watch(root, [sys.executable, "-c", deaf]) as watch:
+        watch.event("updated")
+        edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
+        assert watch.event("updated", "failed")["files_parsed"] == 1
+
+
 LIMITS = {
     "max_inotify_watches": ("2", "fs.inotify.max_user_watches"),
     "max_inotify_instances": ("0", "fs.inotify.max_user_instances"),
