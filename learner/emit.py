@@ -13,14 +13,13 @@ It is one class in one file, long as it is: a compiled class cannot be spread ov
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import Final, final
 
 from golore.learner import code as c
 from golore.learner import kinds as g
 from golore.learner.kinds import is_meaningful, meaningful, only
-from golore.learner.simple import LONGEST, PLACE, WORD, integer, program_of
+from golore.learner.simple import DATA, LONGEST, PLACE, WORD, integer, program_of
 from golore.learner.syntax import Node
 
 ROOM: Final = 500
@@ -31,13 +30,8 @@ LINK: Final = 2
 NESTED: Final = 6
 STATEMENT: Final = 4
 
-_NEVER_SIMPLE: Final = (g.COMPOSITE, g.FUNC_LITERAL, g.TYPE_ELEMENT, g.TYPE_CONSTRAINT)
+_NEVER_SIMPLE: Final = (g.FUNC_LITERAL, g.TYPE_ELEMENT, g.TYPE_CONSTRAINT)
 """The last two are unions where others have an operator: `a | b`."""
-_DATA: Final = re.compile(
-    rb"""(?:[\s\d,.{}:+-]++|0[xX][0-9a-fA-F_]++|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)++'|`[^`]*+`"""
-    rb"""|//[^\n]*+|(?:true|false|nil)\b)*+"""
-)
-"""A literal without names and calls: nothing in it can refer to anything."""
 
 
 @final
@@ -101,13 +95,16 @@ class Emitter:
         self.code.append(self.intern(self.source[start : node.end_byte]))
         self.place(self.line_of(start))
 
-    def simple(self, start: int, end: int) -> bool:
-        """Write what stands there if its text alone tells the code; most short expressions do, and need no nodes."""
+    def simple(self, start: int, end: int) -> int:
+        """Write what stands there if its text alone tells the code: most short expressions do, and need no nodes.
+
+        Returns the number of expressions, which is 0 if nothing was written.
+        """
         if end - start > LONGEST:
-            return False
+            return 0
         program = program_of(self.source[start:end])
-        if program is None:
-            return False
+        if program is None or (self.skeleton and program.has_elements):
+            return 0
         line = self.line_of(start)
         words = program.words
         code = self.code
@@ -120,7 +117,7 @@ class Emitter:
                 self.place(line)
             else:
                 code.append(op)
-        return True
+        return program.count
 
     # -- expressions and types
 
@@ -248,15 +245,15 @@ class Emitter:
 
     def listed(self, node: Node, slot: int) -> None:
         """Write each expression of a list, and their number into a slot of the code that was left for it."""
-        if self.simple(node.start_byte, node.end_byte):
-            self.code[slot] = 1
+        count = self.simple(node.start_byte, node.end_byte)
+        if count:
+            self.code[slot] = count
             return
         parts = node.children
         if len(parts) == 1:
             self.code[slot] = 1
             self.only_part(parts[0])
             return
-        count = 0
         for part in parts:
             k = part.kind_id
             if is_meaningful(k):
@@ -328,10 +325,10 @@ class Emitter:
         end = node.end_byte
         if end - start == 2:
             return
-        if self.simple(start + 1, end - 1):
-            self.code[slot] = 1
+        count = self.simple(start + 1, end - 1)
+        if count:
+            self.code[slot] = count
             return
-        count = 0
         for child in node.children:
             k = child.kind_id
             if k == g.SPREAD:
@@ -348,8 +345,12 @@ class Emitter:
         if len(parts) != 2:
             self.code.append(c.BAD)
             return
+        target = parts[0]
+        while target.kind_id == g.POINTER_TYPE:  # `*T[int](x)` follows a pointer: a conversion to one has parentheses
+            self.code.append(c.STAR)
+            target = meaningful(target)[-1]
         self.code += (c.CALL, 1, 0)
-        self.expression(parts[0], parts[0].kind_id)
+        self.expression(target, target.kind_id)
         self.expression(parts[1], parts[1].kind_id)
 
     def _index_or_instance(self, node: Node) -> None:
@@ -439,7 +440,7 @@ class Emitter:
     def _elements(self, value: Node, slot: int) -> None:
         start = value.start_byte
         end = value.end_byte
-        if end - start == 2 or (end - start > 8 and _DATA.fullmatch(self.source, start, end)):
+        if end - start == 2 or DATA.fullmatch(self.source, start, end):
             return
         count = 0
         for element in value.children:
@@ -524,22 +525,32 @@ class Emitter:
                 self.expression(result, k)
 
     def _parameters(self, parameters: Node) -> tuple[int, int]:
-        count = 0
-        variadic = 0
         if parameters.end_byte - parameters.start_byte == 2:
             return 0, 0
+        variadic = 0
+        named = False
+        declarations: list[list[Node]] = []
         for declaration in parameters.children:
             k = declaration.kind_id
             if k == g.VARIADIC_PARAMETER:
                 variadic = 1
             elif k != g.PARAMETER:
                 continue
-            count += self._declared(declaration)
+            parts = meaningful(declaration)
+            named = named or len(parts) > 1
+            declarations.append(parts)
+        count = 0
+        names: list[Node] = []
+        for parts in declarations:
+            if named and len(parts) == 1 and parts[0].kind_id == g.TYPE_IDENTIFIER:
+                names.append(parts[0])  # of a long list the grammar takes the first names for types
+            else:
+                count += self._declared(names + parts)
+                names = []
         return count, variadic
 
-    def _declared(self, declaration: Node) -> int:
+    def _declared(self, parts: list[Node]) -> int:
         """Write the names of a parameter declaration, each with the type; an unnamed one has the empty name."""
-        parts = meaningful(declaration)
         if not parts:
             return 0
         type_node = parts.pop()

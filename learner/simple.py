@@ -21,61 +21,183 @@ PLACE: Final = -2
 WORD: Final = -3
 """Stands for the next of the words, as a name."""
 
-_CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
-_ATOM = _CHAIN + rb'|\d{1,9}|"[^"\\\n]*"'
-_ATOMS = rb"(?:(?:" + _ATOM + rb")(?:, (?:" + _ATOM + rb"))*)?"
-_CALL: Final = re.compile(rb"([*&!]*)(" + _CHAIN + rb")\((" + _ATOMS + rb")\)")
-_INDEX: Final = re.compile(rb"(" + _CHAIN + rb")\[(" + _ATOM + rb")\]")
-_MAP: Final = re.compile(rb"map\[(" + _CHAIN + rb")\]((?:\*|\[\])*)(" + _CHAIN + rb")")
-_PREFIXED: Final = re.compile(rb"((?:\*|\[\]|[&!-])*)(" + _CHAIN + rb")")
-_BINARY: Final = re.compile(
-    rb"(" + _ATOM + rb"|(?:" + _CHAIN + rb")\((?:" + _ATOMS + rb")\)) "
-    rb"(==|!=|<=|>=|<<|>>|&&|\|\||&\^|[-+*/%&|^<>]) (" + _ATOM + rb")"
+DATA: Final = re.compile(
+    rb"""(?:[\s,.{}:+-]++|\d[\w.]*+|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)++'|`[^`]*+`"""
+    rb"""|//[^\n]*+|(?:true|false|nil)\b)*+"""
 )
-_KEYED: Final = re.compile(rb"([A-Za-z_]\w*): +([^ ].*)")
-_EACH: Final = re.compile(_ATOM)
+"""A literal without names and calls: nothing in it can refer to anything."""
+
+_CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_NUMBER = rb"0[xX][0-9a-fA-F]{1,8}|\d{1,9}"
+_STRING = rb'"[^"\\\n]*"'
+_ATOM: Final = re.compile(rb"(?:" + _CHAIN + rb"|" + _NUMBER + rb"|" + _STRING + rb")")
+_ATOMS: Final = re.compile(_ATOM.pattern + rb"(?:, " + _ATOM.pattern + rb")*")
+_TYPE: Final = re.compile(rb"((?:\*|\[\]|[&!-])*)(" + _CHAIN + rb"|interface\{\}|struct\{\})")
+_MAP: Final = re.compile(rb"map\[(" + _CHAIN + rb")\](" + _TYPE.pattern + rb")")
+_CALLED: Final = re.compile(rb"([*&!-]*)((?:\[\])?" + _CHAIN + rb")(?:\[([^\[\]]+)\])?(\.?)")
+_INDEXED: Final = re.compile(rb"([*&!-]*)(" + _CHAIN + rb")\[([^\[\]]+)\]")
+_LITERAL: Final = re.compile(
+    rb"(&?)((?:map\[[\w.]+\])?(?:\*|\[\])*(?:interface\{\}|struct\{\}|(?!interface|struct)[\w.]*))\{(.*)\}"
+)
+_KEYED: Final = re.compile(rb"(" + _ATOM.pattern + rb"): +(\S.*)")
+_BINARY: Final = re.compile(rb"(\S+) (==|!=|<=|>=|<<|>>|&&|\|\||&\^|[-+*/%&|^<>]) (\S+)")
+_FUNC: Final = (b"func", b"[]func")
 _COMPARISONS: Final = frozenset((b"==", b"!=", b"<", b"<=", b">", b">=", b"&&", b"||"))
 _PREFIXES: Final = {b"*": c.STAR, b"&": c.ADDRESS, b"!": c.NOT, b"-": c.UNARY, b"[": c.SLICE_OF}
 
 
 @final
 class Program:
-    """Code with `PLACE` and `WORD` in it."""
+    """Code with `PLACE` and `WORD` in it, of so many expressions; `has_elements` of a literal if not all want those."""
 
     def __init__(self) -> None:
         self.ops: list[int] = []
         self.words: list[bytes] = []
+        self.has_elements = False
+        self.count = 1
 
-    def chain(self, text: bytes) -> None:
-        if b"." in text:
-            names = text.split(b".")
-            while len(names) > 1:
-                self.ops += (c.SELECT, WORD, PLACE)
-                self.words.append(names.pop())
-            text = names[0]
+    def write_list(self, text: bytes) -> bool:
+        """Add the code of a text, or of several with commas between them."""
+        if b", " in text:
+            parts = self._parts(text)
+            if all(self.write(part) for part in parts):
+                self.count = len(parts)
+                return True
+            self.ops.clear()
+            self.words.clear()
+        return self.write(text)
+
+    def write(self, text: bytes) -> bool:
+        """Add the code of a text; what was added is worthless if that fails."""
+        if self._type(text):
+            return True
+        if _ATOM.fullmatch(text):
+            self._atom(text)
+            return True
+        if match := _KEYED.fullmatch(text):
+            self.ops.append(c.KEYED)
+            self._atom(match[1])
+            return self.write(match[2])
+        last = text[-1:]
+        if last == b")":
+            ops, words = len(self.ops), len(self.words)
+            if self._call(text):
+                return True
+            del self.ops[ops:], self.words[words:]
+        if last == b"]" and (match := _INDEXED.fullmatch(text)):
+            self._prefixes(match[1])
+            self.ops += (c.INDEX, 1)
+            self._chain(match[2])
+            return self.write(match[3])
+        if last == b"}" and (match := _LITERAL.fullmatch(text)):
+            return self._literal(match[1], match[2], match[3])
+        if match := _BINARY.fullmatch(text):
+            return self._binary(match[1], match[2], match[3])
+        return False
+
+    def _type(self, text: bytes) -> bool:
+        """Add the code of a simple type, or of names with operators before them. Nothing is added if it is none."""
+        if match := _MAP.fullmatch(text):
+            self.ops.append(c.MAP)
+            self._chain(match[1])
+            text = match[2]
+        match = _TYPE.fullmatch(text)
+        if match is None:
+            return False
+        self._prefixes(match[1])
+        self._base(match[2])
+        return True
+
+    def _chain(self, text: bytes) -> None:
+        names = text.split(b".")
+        while len(names) > 1:
+            self.ops += (c.SELECT, WORD, PLACE)
+            self.words.append(names.pop())
         self.ops += (c.NAME, WORD, PLACE)
-        self.words.append(text)
+        self.words.append(names[0])
 
-    def atom(self, text: bytes) -> None:
+    def _atom(self, text: bytes) -> None:
         first = text[:1]
         if first == b'"':
             self.ops.append(c.STRING)
         elif first.isdigit():
             self.ops += (c.INT, integer(text))
         else:
-            self.chain(text)
+            self._chain(text)
 
-    def prefixes(self, text: bytes) -> None:
+    def _base(self, text: bytes) -> None:
+        if text == b"interface{}":
+            self.ops += (c.INTERFACE, 0)
+        elif text == b"struct{}":
+            self.ops += (c.STRUCT, 0)
+        else:
+            self._chain(text)
+
+    def _prefixes(self, text: bytes) -> None:
         for i in range(len(text)):
             if text[i : i + 1] != b"]":
                 self.ops.append(_PREFIXES[text[i : i + 1]])
 
-    def call(self, function: bytes, arguments: bytes) -> None:
-        atoms: list[bytes] = _EACH.findall(arguments)
-        self.ops += (c.CALL, len(atoms), 0)
-        self.chain(function)
-        for atom in atoms:
-            self.atom(atom)
+    def _call(self, text: bytes) -> bool:
+        """A call, a conversion, or an assertion `x.(T)`."""
+        function, bracket, arguments = text[:-1].partition(b"(")
+        match = _CALLED.fullmatch(function)
+        if match is None or not bracket or match[2] in _FUNC or (match[4] and (match[3] or not arguments)):
+            return False
+        self._prefixes(match[1])
+        if match[4]:
+            self.ops.append(c.ASSERT)
+            self._chain(match[2])
+            return arguments != b"type" and self.write(arguments)
+        parts = self._parts(arguments)
+        spread = 1 if arguments.endswith(b"...") else 0
+        if spread:
+            parts[-1] = parts[-1][:-3]
+        self.ops += (c.CALL, len(parts), spread)
+        if match[3]:
+            self.ops += (c.INDEX, 1)
+        if match[2][:1] == b"[":
+            self.ops.append(c.SLICE_OF)
+            self._chain(match[2][2:])
+        else:
+            self._chain(match[2])
+        if match[3] and not self.write(match[3]):
+            return False
+        return all(self.write(part) for part in parts)
+
+    def _parts(self, text: bytes) -> list[bytes]:
+        """The parts between commas. Where a comma stands inside of one, its halves are not simple."""
+        if not text:
+            return []
+        if b'"' in text and _ATOMS.fullmatch(text):
+            return _ATOM.findall(text)
+        return text.split(b", ")
+
+    def _literal(self, address: bytes, type_text: bytes, elements: bytes) -> bool:
+        if elements.count(b"{") != elements.count(b"}") or elements.find(b"}") < elements.find(b"{"):
+            return False  # not one literal, but parts of two
+        self._prefixes(address)
+        parts = [] if DATA.fullmatch(elements) else self._parts(elements)
+        if type_text:
+            self.ops += (c.COMPOSITE, len(parts))
+            if not self._type(type_text):
+                return False
+        elif address:
+            return False
+        else:
+            self.ops += (c.ELIDED, len(parts))
+        if parts:
+            self.has_elements = True
+        return all(self.write(part) for part in parts)
+
+    def _binary(self, left: bytes, operator: bytes, right: bytes) -> bool:
+        if operator in _COMPARISONS:
+            self.ops.append(c.COMPARE)
+        elif operator == b"<<" or operator == b">>":
+            self.ops.append(c.SHIFT)
+        else:
+            self.ops.append(c.BINARY)
+        return self.write(left) and self.write(right)
 
 
 _known: Final[dict[bytes, Program | None]] = {}
@@ -87,63 +209,10 @@ def program_of(text: bytes) -> Program | None:
         return _known[text]
     if len(_known) >= MOST:
         _known.clear()
-    made = _made(text)
+    program = Program()
+    made = program if program.write_list(text) else None
     _known[text] = made
     return made
-
-
-def _made(text: bytes) -> Program | None:
-    program = Program()
-    if match := _PREFIXED.fullmatch(text):
-        program.prefixes(match[1])
-        program.chain(match[2])
-    elif match := _CALL.fullmatch(text):
-        if match[2] == b"func":
-            return None
-        program.prefixes(match[1])
-        program.call(match[2], match[3])
-    elif match := _BINARY.fullmatch(text):
-        return _binary(program, match)
-    elif match := _INDEX.fullmatch(text):
-        program.ops += (c.INDEX, 1)
-        program.chain(match[1])
-        program.atom(match[2])
-    elif match := _MAP.fullmatch(text):
-        program.ops.append(c.MAP)
-        program.chain(match[1])
-        program.prefixes(match[2])
-        program.chain(match[3])
-    elif _EACH.fullmatch(text):
-        program.atom(text)
-    elif match := _KEYED.fullmatch(text):
-        value = _made(match[2])
-        if value is None:
-            return None
-        program.ops.append(c.KEYED)
-        program.chain(match[1])
-        program.ops += value.ops
-        program.words += value.words
-    else:
-        return None
-    return program
-
-
-def _binary(program: Program, match: re.Match[bytes]) -> Program:
-    operator = match[2]
-    if operator in _COMPARISONS:
-        program.ops.append(c.COMPARE)
-    elif operator == b"<<" or operator == b">>":
-        program.ops.append(c.SHIFT)
-    else:
-        program.ops.append(c.BINARY)
-    left = match[1]
-    if left[-1:] == b")":
-        function, _, arguments = left.partition(b"(")
-        program.call(function, arguments[:-1])
-    else:
-        program.atom(left)
-    program.atom(match[3])
-    return program
 
 
 def integer(text: bytes) -> int:
