@@ -7,6 +7,7 @@ Code outside the root (module cache, `replace` to elsewhere, a go.work above) is
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -213,7 +214,7 @@ class _Learning:
         self._say = say
         self._pause = _FIRST_RETRY
         self._due = float("inf")
-        self._told = ""
+        self._told: str = ""
 
     @property
     def is_due(self) -> bool:
@@ -232,6 +233,7 @@ class _Learning:
             if report.files_parsed or report.rows_written or report.messages or self._told:
                 self._say.updated(report)
             self._pause, self._due, self._told = _FIRST_RETRY, float("inf"), ""
+            gc.collect()  # a learn leaves cycles behind, and now nobody waits
 
     def _failed(self, reason: str) -> None:
         if reason != self._told and self._place.root.exists():
