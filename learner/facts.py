@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "2"
+EXTRACTOR: Final = "3"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 

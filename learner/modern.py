@@ -13,15 +13,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-_GAP: Final = rb"(?:\s|/\*.*?\*/)*"
+_GAP: Final = rb"(?:\s|/\*[^*]{0,200}\*/)*"
 _GENERIC_METHOD: Final = re.compile(rb"^func[ \t]*(\([^()\n]*\))[ \t]*\w+[ \t]*\[", re.MULTILINE)
 _RECEIVER: Final = re.compile(rb"\(\s*(?:(\w+)\s+)?(\*?)\s*(\w+)\s*(?:\[([^\]]*)\])?\s*\)")
 _TYPE: Final = rb"(?:<-|\[|\*|(?:map|struct|chan|func|interface)\b)"
 _NEW: Final = re.compile(rb"\b(?:new|make)(?=\((?!\s*" + _TYPE + rb"|[^()\n]*\[" + _TYPE + rb"))")
 _NEW_VALUE: Final = re.compile(rb"\bnew\((?:[\"'`\d-]|(?:true|false)\)|\w+\([^()\n]*\)\))")
-_ANY_NEW: Final = re.compile(rb"\b(?:new|make)(?=" + _GAP + rb"\()", re.DOTALL)
-_AUTO_LENGTH: Final = re.compile(rb"(?<=\[)(" + _GAP + rb")\.\.\.(?=" + _GAP + rb"\])", re.DOTALL)
-_TILDE: Final = re.compile(rb"(=" + _GAP + rb")~", re.DOTALL)
+_ANY_NEW: Final = re.compile(rb"\b(?:new|make)(?=" + _GAP + rb"\()")
+_AUTO_LENGTH: Final = re.compile(rb"(?<=\[)(" + _GAP + rb")\.\.\.(?=" + _GAP + rb"\])")
+_TILDE: Final = re.compile(rb"(=" + _GAP + rb")~")
 
 
 class Receiver(NamedTuple):

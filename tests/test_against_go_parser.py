@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from golore.learner.extract import extract
+from golore.learner import emit
+from golore.learner.extract import encode, extract
 from golore.learner.facts import Declared, Outline
 from golore.learner.judge import FileDeclarations, JudgedDeclaration, find_toolchain, judge_declarations
 from golore.learner.oneline import one_line
@@ -147,6 +148,17 @@ CHECKS = [
 def test_a_share_of_the_toolchain_reads_as_go_reads_it(share: list[Compared], check: object) -> None:
     assert callable(check)
     check(share)
+
+
+@pytest.mark.skipif(not emit.__file__.endswith(".py"), reason="a compiled constant cannot be changed")
+def test_short_texts_give_the_code_that_the_tree_gives(
+    source_root: Path, share: list[Compared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = {path: (source_root / path).read_bytes() for path, _, read in share if not read.complaints}
+    by_text = {path: encode(extract(source)) for path, source in sources.items()}
+    monkeypatch.setattr(emit, "LONGEST", -1)
+    for path, source in sources.items():
+        assert encode(extract(source)) == by_text[path], path
 
 
 @pytest.mark.slow
