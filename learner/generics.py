@@ -162,10 +162,14 @@ def infer(typer: Typer, signature: Func, arguments: list[Type], spread: bool) ->
 def _from_constraints(typer: Typer, params: list[TypeParam], bound: list[Type | None]) -> None:
     for _ in range(2):
         for i, param in enumerate(params):
+            type = bound[i]
+            constraint = param.constraint
+            under = typer.underlying(constraint) if isinstance(constraint, Named) else constraint
+            if type is not None and isinstance(under, Interface):
+                _unify_methods(typer, under, type, params, bound, 0)
             core = core_type(typer, param)
             if core is None:
                 continue
-            type = bound[i]
             if type is not None:
                 unify(typer, core, type, params, bound, 0)
             elif all(b is not None or j == i for j, b in enumerate(bound)):
@@ -263,7 +267,7 @@ def _unify_methods(
     base = arg.elem if isinstance(arg, Pointer) else arg
     if not isinstance(base, Named):
         return
-    for method in interface.methods:
-        own = typer.method_type(base, method.name)
+    for name, method in typer.methods_of(interface).items():
+        own = typer.method_type(base, name)
         if own is not None:
             unify(typer, method.type, own, params, bound, depth + 1)

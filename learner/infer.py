@@ -249,8 +249,7 @@ class Expressions(CodeReader):
         return found.type
 
     def _lookup(self, type: Type, name: str) -> Selection | None:
-        package = self.file.package
-        found = select(self.typer, type, name, package)
+        found = select(self.typer, type, name, self.file)
         if found is not None and found is not UNSURE:
             return found
         # A build-tag twin of the type may be the one that this file is built with.
@@ -259,7 +258,7 @@ class Expressions(CodeReader):
             for twin in visible(base.decl.twins, self.file):
                 if twin is not base.decl:
                     other = self.typer.type_of(twin)
-                    again = select(self.typer, other, name, package)
+                    again = select(self.typer, other, name, self.file)
                     if again is not None and again is not UNSURE:
                         return again
         return found

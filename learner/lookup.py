@@ -17,7 +17,6 @@ from golore.learner.types import (
     Interface,
     Method,
     Named,
-    Package,
     Pointer,
     Selection,
     Struct,
@@ -45,10 +44,11 @@ def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
     return [decl for decl in decls if compatible(decl.file.constraint, file.constraint)] or decls[:1]
 
 
-def methods_of(named: Named, name: str, package: Package) -> list[Declaration] | None:
-    """The methods declared on a type itself (not promoted), as seen from `package`."""
+def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[Declaration] | None:
+    """The methods declared on a type itself (not promoted), as seen from `file`; if `strict`, by the ordinary build."""
     if named.local:
         return None
+    package = file.package
     home = named.decl.file.package
     table = home.methods.get(named.decl.name)
     if table is None:
@@ -59,9 +59,13 @@ def methods_of(named: Named, name: str, package: Package) -> list[Declaration] |
     if home.tests and not package.sees_tests_of(home):
         found = [decl for decl in found if not decl.file.test]
     constraint = named.decl.file.constraint
-    if constraint:  # a method of the twin that another build has is none of this one's
-        found = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
-    return found or None
+    if constraint and found:
+        # A twin that another build has may have methods that this one lacks; those that both have belong together.
+        own = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
+        found = own + [decl for decl in found if decl not in own] if own else own
+    if not found or (strict and named.decl.file.ordinary and not found[0].file.ordinary):
+        return None
+    return found
 
 
 def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
@@ -84,8 +88,12 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
     return known
 
 
-def select(typer: Typer, type: Type, name: str, package: Package) -> Selection | None:
-    """What `x.name` means for an `x` of this type, seen from `package`: None if there is no such member."""
+def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
+    """What `x.name` means for an `x` of this type in a file: None if there is no such member.
+
+    In a file of the ordinary build, methods that only other builds have count when there is nothing else.
+    """
+    package = file.package
     base = type
     if isinstance(base, Pointer):
         base = base.elem
@@ -94,16 +102,21 @@ def select(typer: Typer, type: Type, name: str, package: Package) -> Selection |
     if isinstance(base, Named):
         # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
         view = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        if not file.ordinary:
+            view = f"{file.path} {name}"
         found = base.selections.get(view)
         if found is None:
-            found = _search(typer, base, name, package)
+            found = _search(typer, base, name, file, file.ordinary)
+            if found is None and file.ordinary:
+                found = _search(typer, base, name, file, False)
             if found is not None and (base.decl.file.package is package or is_exported(name)):
                 base.selections[view] = found
         return found
-    return _search(typer, base, name, package)
+    return _search(typer, base, name, file, file.ordinary)
 
 
-def _search(typer: Typer, base: Type, name: str, package: Package) -> Selection | None:
+def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
+    package = file.package
     level: list[Type] = [base]
     seen: list[Named] = []
     depth = 0
@@ -121,7 +134,7 @@ def _search(typer: Typer, base: Type, name: str, package: Package) -> Selection 
                 if any(named is type for named in seen):
                     continue
                 seen.append(type)
-                decls = methods_of(type, name, package)
+                decls = methods_of(type, name, file, strict)
                 if decls is not None:
                     count += 1
                     found = Selection(method_type(typer, type, decls[0]), decls, None, depth)

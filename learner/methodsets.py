@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from golore.learner import facts as f
-from golore.learner.constraints import satisfied
 from golore.learner.lookup import DEEPEST_EMBEDDING, MOST_EMBEDDED, interface_methods, method_type, visible
 from golore.learner.types import (
     Declaration,
@@ -148,12 +147,12 @@ def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str,
     if named.local:
         return []
     package = named.decl.file.package
-    ordinary = satisfied(file.constraint)
+    ordinary = file.ordinary
     sees_tests = file.package.sees_tests_of(package)
     found: list[tuple[str, str, bool]] = []
     for name, decls in package.methods.get(named.decl.name, {}).items():
         decl = decls[0] if ordinary else visible(decls, file)[0]
-        if (ordinary and not satisfied(decl.file.constraint)) or (decl.file.test and not sees_tests):
+        if (ordinary and not decl.file.ordinary) or (decl.file.test and not sees_tests):
             continue
         full = name if is_exported(name) else f"{package.path}.{name}"
         found.append((full, method_type(typer, named, decl).key(), decl.pointer))

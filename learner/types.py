@@ -266,12 +266,16 @@ class Declaration:
 
 
 class FileScope:
-    """One file as resolution sees it: its imports, its shape, and the names it has looked up so far."""
+    """One file as resolution sees it: its imports, its shape, and the names it has looked up so far.
+
+    `ordinary` tells whether it is in the ordinary build.
+    """
 
     def __init__(self, package: Package, path: str, constraint: str, test: bool) -> None:
         self.package = package
         self.path = path
         self.constraint = constraint
+        self.ordinary = True
         self.test = test
         self.names: list[str] = []
         self.code: list[int] = []
@@ -332,6 +336,10 @@ class Typer:
 
     def integer(self, file: FileScope, name: str) -> int:
         """The value of an integer constant that is written as a plain number, -1 if it is not."""
+        raise NotImplementedError
+
+    def methods_of(self, interface: Interface) -> dict[str, Method]:
+        """All methods of an interface, by name."""
         raise NotImplementedError
 
     def method_type(self, named: Named, name: str) -> Func | None:

@@ -14,7 +14,7 @@ from golore.learner import code as c
 from golore.learner import facts as f
 from golore.learner.constraints import satisfied
 from golore.learner.generics import substitute
-from golore.learner.lookup import method_type, methods_of, visible
+from golore.learner.lookup import interface_methods, select, visible
 from golore.learner.statements import Evaluator
 from golore.learner.types import (
     UNKNOWN,
@@ -23,6 +23,8 @@ from golore.learner.types import (
     FileScope,
     Func,
     GenericAlias,
+    Interface,
+    Method,
     Named,
     Package,
     PackageName,
@@ -60,6 +62,7 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
     for shaped in ordered:
         shape = shaped.shape
         file = FileScope(package, shaped.path, shaped.constraint, shaped.test)
+        file.ordinary = satisfied(shaped.constraint)
         file.names = list(shape.names)
         file.raw_code = shape.code
         file.imports = [(imported.alias, imported.path) for imported in shape.imports]
@@ -320,11 +323,13 @@ class World(Typer):
             evaluator.skip()
 
     def method_type(self, named: Named, name: str) -> Func | None:
-        decls = methods_of(named, name, named.decl.file.package)
-        if decls is None:
+        found = select(self, named, name, named.decl.file)
+        if found is None or not (found.decls or found.method is not None):
             return None
-        type = method_type(self, named, decls[0])
-        return type if isinstance(type, Func) else None
+        return found.type if isinstance(found.type, Func) else None
+
+    def methods_of(self, interface: Interface) -> dict[str, Method]:
+        return interface_methods(self, interface)
 
 
 def likely_name(path: str) -> str:
