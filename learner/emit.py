@@ -525,11 +525,11 @@ class Emitter:
                 self.expression(result, k)
 
     def _parameters(self, parameters: Node) -> tuple[int, int]:
+        """Write parameters or results; returns how many there are, and 1 if the last is variadic."""
         if parameters.end_byte - parameters.start_byte == 2:
             return 0, 0
         variadic = 0
-        named = False
-        declarations: list[list[Node]] = []
+        groups: list[list[Node]] = []
         for declaration in parameters.children:
             k = declaration.kind_id
             if k == g.VARIADIC_PARAMETER:
@@ -537,32 +537,36 @@ class Emitter:
             elif k != g.PARAMETER:
                 continue
             parts = meaningful(declaration)
-            named = named or len(parts) > 1
-            declarations.append(parts)
-        count = 0
-        names: list[Node] = []
-        for parts in declarations:
-            if named and len(parts) == 1 and parts[0].kind_id == g.TYPE_IDENTIFIER:
-                names.append(parts[0])  # of a long list the grammar takes the first names for types
-            else:
-                count += self._declared(names + parts)
-                names = []
-        return count, variadic
+            if parts:
+                groups.append(parts)
+        return self._declared(groups), variadic
 
-    def _declared(self, parts: list[Node]) -> int:
-        """Write the names of a parameter declaration, each with the type; an unnamed one has the empty name."""
-        if not parts:
-            return 0
-        type_node = parts.pop()
-        k = type_node.kind_id
-        if not parts:
-            self.code.append(0)
-            self.expression(type_node, k)
-            return 1
-        for name in parts:
-            self.code.append(self.name_of(name, name.kind_id))
-            self.expression(type_node, k)
-        return len(parts)
+    def _declared(self, groups: list[list[Node]]) -> int:
+        """Write the names of each group with the type at its end; unnamed ones have the empty name.
+
+        Where one has a name all have: of a long list of names the grammar takes the first ones for types.
+        """
+        is_named = any(len(parts) > 1 for parts in groups)
+        count = 0
+        waiting: list[Node] = []
+        for parts in groups:
+            type_node = parts.pop()
+            k = type_node.kind_id
+            if is_named and not parts and k in g.NAMES:
+                waiting.append(type_node)
+                continue
+            if waiting:
+                parts = waiting + parts
+                waiting = []
+            if not parts:
+                self.code.append(0)
+                self.expression(type_node, k)
+                count += 1
+            for name in parts:
+                self.code.append(self.name_of(name, name.kind_id))
+                self.expression(type_node, k)
+                count += 1
+        return count
 
     def type_parameters(self, node: Node | None) -> None:
         slot = len(self.code)

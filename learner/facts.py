@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "3"
+EXTRACTOR: Final = "4"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 

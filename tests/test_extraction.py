@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from golore.learner import code as c
 from golore.learner import emit
 from golore.learner.extract import encode, extract, extract_shape
-from golore.learner.facts import Declared, Outline
+from golore.learner.facts import Declared, Outline, unpack
 
 
 def outline(source: str | bytes) -> Outline:
@@ -121,6 +122,21 @@ def test_go_newer_than_the_grammar_is_read() -> None:
     )
     assert [(s.kind, s.name, s.owner) for s in read.symbols][1:] == [("method", "Map", "T"), ("func", "F", "")]
     assert not read.complaints
+
+
+def test_a_long_list_of_names_declares_as_many_parameters() -> None:
+    """The grammar reads the first of many names as types."""
+    names = "a b c d e f g h i j k l m n".split()
+    together = extract_shape(f"package p\nfunc F({', '.join(names)} *T)".encode())
+    apart = extract_shape(f"package p\nfunc F({', '.join(f'{name} *T' for name in names)})".encode())
+    assert together.code == apart.code
+
+
+def test_a_star_before_a_generic_call_is_no_pointer_type() -> None:
+    calls = [f"package p\nvar v = *f[{argument}]({value})" for argument, value in (("int", "0"), ("func()", "(0)"))]
+    for source in calls:
+        code = unpack(extract(source.encode()).body.code)
+        assert [code[1], code[2], code[5]] == [c.STAR, c.CALL, c.INDEX]
 
 
 def test_editing_a_body_leaves_the_shape_alone() -> None:
