@@ -59,7 +59,7 @@ def build_wheel(tree: Path, **settings: str) -> zipfile.ZipFile:
 
 def list_as_hot(tree: Path, *modules: str) -> None:
     script = (tree / "setup.py").read_text()
-    changed, times = re.subn(r"^COMPILED: .*?\)$", f"COMPILED = {modules!r}", script, flags=re.M | re.S)
+    changed, times = re.subn(r"^COMPILED: .*?^\)$", f"COMPILED = {modules!r}", script, flags=re.M | re.S)
     assert times == 1
     (tree / "setup.py").write_text(changed)
 
