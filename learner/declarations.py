@@ -227,7 +227,7 @@ class Declarations:
                     parts = meaningful(element)
                     if parts:
                         text = one_line(self.emitter.text(element))
-                        self._show("imethod", owner, parts[0], element, text, doc)
+                        self._show("imethod", owner, self._text(parts[0]), parts[0], element, text, doc)
 
     def _field(self, owner: str, field: Node, doc: str) -> None:
         tag = ""
@@ -235,9 +235,10 @@ class Declarations:
         if last is not None and last.kind_id in (g.RAW_STRING, g.STRING):
             tag = self._text(last)
         for name, embedded, type_node, pointer in g.field_names(field):
+            shown = self._text(name)
             text = one_line(self.emitter.text(type_node))
-            text = ("*" if pointer else "") + text if embedded else f"{self._text(name)} {text}"
-            self._show("field", owner, name, field, text, doc, tag, embedded)
+            text = ("*" if pointer else "") + text if embedded else f"{shown} {text}"
+            self._show("field", owner, shown, name, field, text, doc, tag, embedded)
 
     # -- constants and variables
 
@@ -278,7 +279,7 @@ class Declarations:
             )
             text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
             self._add(decl, "const" if const else "var", name, span, text, doc)
-            if i < len(values):
+            if i < len(values) and values[i].kind_id not in g.LITERALS:
                 self._bodies.append((len(self.decls) - 1, values[i], b""))
         return typed, inits
 
@@ -312,13 +313,14 @@ class Declarations:
 
     def _add(self, decl: f.Decl, shown: str, name: Node, span: Node, signature: str, doc: str) -> None:
         self.decls.append(decl)
-        self.decl_lines.append(self.emitter.line_of(name.start_byte))
-        self._show(shown, decl.owner, name, span, signature, doc)
+        self._show(shown, decl.owner, decl.name, name, span, signature, doc)
+        self.decl_lines.append(self.symbols[-1].line)
 
     def _show(
         self,
         shown: str,
         owner: str,
+        text: str,
         name: Node,
         span: Node,
         signature: str,
@@ -327,15 +329,18 @@ class Declarations:
         embedded: bool = False,
     ) -> None:
         start = name.start_byte
+        span_start = span.start_byte
+        span_end = span.end_byte
+        line = self.emitter.line_of(start)
         self.symbols.append(
             f.Declared(
                 shown,
-                self._text(name),
+                text,
                 owner,
-                self.emitter.line_of(start),
-                self._last_line(span),
-                span.start_byte,
-                span.end_byte,
+                line,
+                self.emitter.line_of(max(span_start, span_end - 1)),
+                span_start,
+                span_end,
                 start,
                 signature,
                 doc,

@@ -19,7 +19,7 @@ from typing import Final, final
 from golore.learner import code as c
 from golore.learner import kinds as g
 from golore.learner.kinds import is_meaningful, meaningful, only
-from golore.learner.simple import DATA, LONGEST, PLACE, WORD, integer, program_of
+from golore.learner.simple import DATA, LONGEST, PLACE, WORD, Program, integer, program_of, program_of_parameters
 from golore.learner.syntax import Node
 
 ROOM: Final = 500
@@ -105,7 +105,10 @@ class Emitter:
         program = program_of(self.source[start:end])
         if program is None or (self.skeleton and program.has_elements):
             return 0
-        line = self.line_of(start)
+        self._run(program, self.line_of(start))
+        return program.count
+
+    def _run(self, program: Program, line: int) -> None:
         words = program.words
         code = self.code
         used = 0
@@ -117,7 +120,6 @@ class Emitter:
                 self.place(line)
             else:
                 code.append(op)
-        return program.count
 
     # -- expressions and types
 
@@ -526,8 +528,15 @@ class Emitter:
 
     def _parameters(self, parameters: Node) -> tuple[int, int]:
         """Write parameters or results; returns how many there are, and 1 if the last is variadic."""
-        if parameters.end_byte - parameters.start_byte == 2:
+        start = parameters.start_byte
+        size = parameters.end_byte - start
+        if size == 2:
             return 0, 0
+        if size <= LONGEST:
+            program = program_of_parameters(self.source[start + 1 : start + size - 1])
+            if program is not None:
+                self._run(program, self.line_of(start))
+                return program.count, program.variadic
         variadic = 0
         groups: list[list[Node]] = []
         for declaration in parameters.children:

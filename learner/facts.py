@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "4"
+EXTRACTOR: Final = "5"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 

@@ -127,6 +127,8 @@ COMPARISONS: Final = frozenset(kind(t, False) for t in ("==", "!=", "<", "<=", "
 SPECS: Final = (VAR_SPEC, CONST_SPEC, TYPE_SPEC, TYPE_ALIAS)
 NAMES: Final = (IDENTIFIER, TYPE_IDENTIFIER, FIELD_IDENTIFIER, BLANK, PACKAGE_IDENTIFIER)
 
+LITERALS: Final = (INT_LITERAL, STRING, RAW_STRING, FLOAT_LITERAL, RUNE_LITERAL, IMAGINARY_LITERAL)
+
 HIGHEST_TOKEN: Final = COMMENT
 """The kinds up to this one are tokens: punctuation, operators, keywords, literals, comments."""
 

@@ -39,6 +39,7 @@ _INDEXED: Final = re.compile(rb"([*&!-]*)(" + _CHAIN + rb")\[([^\[\]]+)\]")
 _LITERAL: Final = re.compile(
     rb"(&?)((?:map\[[\w.]+\])?(?:\*|\[\])*(?:interface\{\}|struct\{\}|(?!interface|struct)[\w.]*))\{(.*)\}"
 )
+_NAME: Final = re.compile(rb"[A-Za-z_]\w*")
 _KEYED: Final = re.compile(rb"(" + _ATOM.pattern + rb"): +(\S.*)")
 _BINARY: Final = re.compile(rb"(\S+) (==|!=|<=|>=|<<|>>|&&|\|\||&\^|[-+*/%&|^<>]) (\S+)")
 _FUNC: Final = (b"func", b"[]func")
@@ -55,6 +56,7 @@ class Program:
         self.words: list[bytes] = []
         self.has_elements = False
         self.count = 1
+        self.variadic = 0
 
     def write_list(self, text: bytes) -> bool:
         """Add the code of a text, or of several with commas between them."""
@@ -94,6 +96,34 @@ class Program:
         if match := _BINARY.fullmatch(text):
             return self._binary(match[1], match[2], match[3])
         return False
+
+    def write_parameters(self, text: bytes) -> bool:
+        """Add the code of what stands between the parentheses of a parameter list: each name with its type."""
+        parts = text.split(b", ")
+        is_named = b" " in parts[-1]
+        waiting: list[bytes] = []
+        self.count = 0
+        for i, part in enumerate(parts):
+            name, _, type_text = part.partition(b" ") if is_named else (b"", b"", part)
+            if is_named and (_NAME.fullmatch(name) is None or name == b"chan"):
+                return False
+            waiting.append(name)
+            if not type_text:
+                continue
+            if type_text[:3] == b"..." and i == len(parts) - 1:
+                self.variadic = 1
+                type_text = type_text[3:]
+            for name in waiting:
+                if name:
+                    self.ops.append(WORD)
+                    self.words.append(name)
+                else:
+                    self.ops.append(0)
+                if not self._type(type_text):
+                    return False
+            self.count += len(waiting)
+            waiting = []
+        return not waiting
 
     def _type(self, text: bytes) -> bool:
         """Add the code of a simple type, or of names with operators before them. Nothing is added if it is none."""
@@ -201,10 +231,11 @@ class Program:
 
 
 _known: Final[dict[bytes, Program | None]] = {}
+_known_parameters: Final[dict[bytes, Program | None]] = {}
 
 
 def program_of(text: bytes) -> Program | None:
-    """The program of a text; None if it is not simple."""
+    """The program of an expression or type, or of a list of them; None if the text is not simple."""
     if text in _known:
         return _known[text]
     if len(_known) >= MOST:
@@ -212,6 +243,18 @@ def program_of(text: bytes) -> Program | None:
     program = Program()
     made = program if program.write_list(text) else None
     _known[text] = made
+    return made
+
+
+def program_of_parameters(text: bytes) -> Program | None:
+    """The program of what stands between the parentheses of a parameter list; None if the text is not simple."""
+    if text in _known_parameters:
+        return _known_parameters[text]
+    if len(_known_parameters) >= MOST:
+        _known_parameters.clear()
+    program = Program()
+    made = program if program.write_parameters(text) else None
+    _known_parameters[text] = made
     return made
 
 
