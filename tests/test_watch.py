@@ -225,7 +225,7 @@ def test_a_root_that_is_replaced_or_returns_is_learned_again(tmp_path: Path) -> 
         watch.event("returned")
         watch.event("updated")
         assert exported(root / ".golore") == fresh(root, tmp_path / "fresh")
-        shutil.rmtree(root)
+        root.rename(tmp_path / "away")
         watch.event("gone")
         make_shop(root)
         watch.event("returned")
@@ -245,7 +245,7 @@ def test_a_root_that_does_not_return_ends_it_with_one_sentence(tmp_path: Path) -
     )
     with Watch(root, [sys.executable, "-c", impatient]) as watch:
         watch.event("updated")
-        shutil.rmtree(root)
+        root.rename(tmp_path / "away")
         watch.event("gone")
         code, said = watch.ended()
     assert (code, said) == (1, f"golore: {root} did not return within 0 s. Watch it again when it is there.\n")
@@ -323,7 +323,7 @@ def test_complaint_26_a_removed_store_is_made_anew_and_not_written_to(tmp_path: 
     root = make_shop(tmp_path / "shop")
     with Watch(root) as watch:
         watch.event("updated")
-        shutil.rmtree(root / ".golore")
+        (root / ".golore").rename(tmp_path / "removed")
         watch.event("returned")
         watch.event("updated")
         edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
