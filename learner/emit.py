@@ -30,8 +30,8 @@ LINK: Final = 2
 NESTED: Final = 6
 STATEMENT: Final = 4
 
-_NEVER_SIMPLE: Final = (g.FUNC_LITERAL, g.TYPE_ELEMENT, g.TYPE_CONSTRAINT)
-"""The last two are unions where others have an operator: `a | b`."""
+_SOMETIMES_SIMPLE: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
+"""The kinds of nodes whose text is worth a look, see `simple`."""
 
 
 @final
@@ -95,18 +95,15 @@ class Emitter:
         self.code.append(self.intern(self.source[start : node.end_byte]))
         self.place(self.line_of(start))
 
-    def simple(self, start: int, end: int) -> int:
-        """Write what stands there if its text alone tells the code: most short expressions do, and need no nodes.
-
-        Returns the number of expressions, which is 0 if nothing was written.
-        """
+    def simple(self, start: int, end: int) -> bool:
+        """Write what stands there if its text alone tells the code, as most short texts do: no need of nodes."""
         if end - start > LONGEST:
-            return 0
+            return False
         program = program_of(self.source[start:end])
-        if program is None or (self.skeleton and program.has_elements):
-            return 0
+        if program is None:
+            return False
         self._run(program, self.line_of(start))
-        return program.count
+        return True
 
     def _run(self, program: Program, line: int) -> None:
         words = program.words
@@ -131,7 +128,7 @@ class Emitter:
             self.code.append(c.STRING)
         elif k == g.INT_LITERAL:
             self.code += (c.INT, integer(self.text(node)))
-        elif k in _NEVER_SIMPLE or not self.simple(node.start_byte, node.end_byte):
+        elif k not in _SOMETIMES_SIMPLE or not self.simple(node.start_byte, node.end_byte):
             self.compound(node, k)
 
     def compound(self, node: Node, k: int) -> None:
@@ -247,15 +244,15 @@ class Emitter:
 
     def listed(self, node: Node, slot: int) -> None:
         """Write each expression of a list, and their number into a slot of the code that was left for it."""
-        count = self.simple(node.start_byte, node.end_byte)
-        if count:
-            self.code[slot] = count
+        if self.simple(node.start_byte, node.end_byte):
+            self.code[slot] = 1
             return
         parts = node.children
         if len(parts) == 1:
             self.code[slot] = 1
             self.only_part(parts[0])
             return
+        count = 0
         for part in parts:
             k = part.kind_id
             if is_meaningful(k):
@@ -327,10 +324,10 @@ class Emitter:
         end = node.end_byte
         if end - start == 2:
             return
-        count = self.simple(start + 1, end - 1)
-        if count:
-            self.code[slot] = count
+        if self.simple(start + 1, end - 1):
+            self.code[slot] = 1
             return
+        count = 0
         for child in node.children:
             k = child.kind_id
             if k == g.SPREAD:
@@ -459,8 +456,6 @@ class Emitter:
         self.code[slot] = count
 
     def _keyed(self, element: Node) -> None:
-        if self.simple(element.start_byte, element.end_byte):
-            return
         parts = element.children
         if len(parts) != 3:
             parts = meaningful(element)
@@ -683,8 +678,7 @@ class Emitter:
         self.depth += STATEMENT
         if k == g.EXPRESSION_STATEMENT:
             self.code.append(c.EVALUATE)
-            if not self.simple(node.start_byte, node.end_byte):
-                self.only_part(node.children[0])
+            self.wrapped(node)
         elif k == g.SHORT_VAR:
             self._define(node)
         elif k == g.ASSIGNMENT:
