@@ -68,6 +68,13 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
     return found
 
 
+def built_with(typer: Typer, named: Named, file: FileScope) -> Type:
+    """The twin of a type that `file` is built with: a field may have been declared with another build's in mind."""
+    if named.decl.twins is None or named.args or compatible(named.decl.file.constraint, file.constraint):
+        return named
+    return typer.type_of(visible(named.decl.twins, file)[0])
+
+
 def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
     """All methods of an interface, those of embedded interfaces included."""
     known = interface.all_methods
@@ -128,7 +135,8 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
         count = 0
         deeper: list[Type] = []
         unsure_here = False
-        for type in level:
+        for met in level:
+            type = built_with(typer, met, file) if isinstance(met, Named) and met.decl.twins is not None else met
             under = type
             if isinstance(type, Named):
                 if any(named is type for named in seen):
