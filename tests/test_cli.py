@@ -382,7 +382,13 @@ def test_an_interrupt_leaves_the_store_as_it_was(tmp_path: Path, workers: str) -
         body = "".join(f"func F{at}(a, b int) int {{ return a*b + F{at - 1}(b, a) }}\n" for at in range(1, 30))
         (package / "p.go").write_text(f"package p{number}\n\nfunc F0(a, b int) int {{ return a }}\n{body}")
     with subprocess.Popen(
-        [GOLORE, "learn", "--workers", workers], cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [GOLORE, "learn", "--workers", workers],
+        cwd=root,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as learning:
         assert learning.stderr is not None
         assert learning.stderr.readline() == "Reading 1,505\n"
