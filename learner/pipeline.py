@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 from golore.graph.cache import Cache, CachedFile
@@ -28,19 +28,11 @@ from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan
 from golore.learner.stdlib import index, paths
-from golore.learner.writing import Change, Written, load_graph, update_graph
+from golore.learner.writing import Change, Progress, Written, load_graph, update_graph
 
 STORE_NAME = ".golore"
 SMALL_BYTES = 3 << 20
 """Up to this much source, starting worker processes costs more than it saves."""
-
-
-class Progress(Protocol):
-    """Told of the work as it is done; `stage` begins a new step of so many units."""
-
-    def stage(self, name: str, total: int) -> None: ...
-
-    def tick(self, units: int) -> None: ...
 
 
 class Silent:

@@ -24,6 +24,7 @@ from golore.graph.slices import Slice
 from golore.learner import facts as f
 from golore.learner.catalog import CatalogFile, CatalogPackage
 from golore.learner.exercise import exercised, is_test_name
+from golore.learner.lookup import visible
 from golore.learner.record import member_id
 from golore.learner.resolve import FileUses
 from golore.learner.types import Declaration, FileScope, Package, is_exported
@@ -156,13 +157,7 @@ def _owner_id(package: Package, method: Declaration) -> str:
     """The type a method belongs to: its own file's or build's, if there are twins."""
     if not method.owner:
         return ""
-    owners = package.members.get(method.owner, [])
-    return owners[0].id if len(owners) == 1 else _nearest(owners, method)
-
-
-def _nearest(owners: list[Declaration], method: Declaration) -> str:
-    from golore.learner.lookup import visible
-
+    owners = package.members.get(method.owner)
     return visible(owners, method.file)[0].id if owners else ""
 
 

@@ -283,7 +283,6 @@ class FileScope:
         self.imports: list[tuple[str, str]] = []
         self.decls: list[Declaration] = []
         self.scope: dict[str, Type] | None = None
-        self.missing_dots: list[str] = []
 
     def shape_code(self) -> list[int]:
         if not self.code:

@@ -47,6 +47,8 @@ class Written(NamedTuple):
 
 
 class Progress(Protocol):
+    """Told of the work as it is done; `stage` begins a new step of so many units."""
+
     def stage(self, name: str, total: int) -> None: ...
 
     def tick(self, units: int) -> None: ...
