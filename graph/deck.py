@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from os import fspath
-from os.path import exists, join
+from os.path import exists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ def open_deck(store_directory: str | PathLike[str], *, write: bool = True, wait:
 
     A process that notes what it shows is a reader in this sense: without a deck it has nothing to show.
     """
-    path = join(fspath(store_directory), "cache.db")
-    if not exists(path):
+    path = f"{fspath(store_directory)}/cache.db"
+    if not exists(path):  # noqa: PTH110  a hook does without pathlib
         if not write:
             return None
         from pathlib import Path
