@@ -40,6 +40,7 @@ class _Result(Protocol):
 
 class _Connection(Protocol):
     def execute(self, query: str, parameters: dict[str, Any] | None = None) -> _Result | list[_Result]: ...
+    def set_query_timeout(self, timeout_in_ms: int) -> None: ...
     def close(self) -> None: ...
 
 
@@ -96,16 +97,27 @@ class Session:
         finally:
             result.close()
 
-    def table(self, statement: str, parameters: Mapping[str, object] | None = None) -> tuple[list[str], list[Row]]:
-        """The names of the columns, and all rows."""
+    def table(
+        self,
+        statement: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        seconds: float | None = None,
+        most: int | None = None,
+    ) -> tuple[list[str], list[Row]]:
+        """The names of the columns, and all rows, or the first `most`; interrupted when it takes longer."""
+        if seconds is not None:
+            self._connection.set_query_timeout(max(1, int(seconds * 1000)))
         result = self._execute(statement, parameters or {})
         try:
             rows: list[Row] = []
-            while result.has_next():
-                rows.extend(result.get_n(_PAGE))
+            while result.has_next() and (most is None or len(rows) < most):
+                rows.extend(result.get_n(_PAGE if most is None else min(_PAGE, most - len(rows))))
             return result.get_column_names(), rows
         finally:
             result.close()
+            if seconds is not None:
+                self._connection.set_query_timeout(0)
 
     def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
@@ -28,17 +28,25 @@ _TYPE_ARGUMENTS: Final = re.compile(r"\[[^\[\]]*\]")
 
 
 class Names:
-    """The names in one open store. Make a new one when the store is opened again."""
+    """The names in one open store. Make a new one when the store is opened again.
 
-    def __init__(self, store: Store) -> None:
+    A list made from the very same graph can be given along, and is not made again.
+    """
+
+    def __init__(self, store: Store, listed: NameList | None = None) -> None:
         self._store = store
-        self._list: _NameList | None = None
+        self._list = listed
         self._scans = 0
 
-    def load(self) -> None:
+    @property
+    def listed(self) -> NameList | None:
+        return self._list
+
+    def load(self) -> NameList:
         """Make the list of names now; for a process that stays."""
         if self._list is None:
-            self._list = _NameList(self._store.rows("MATCH (s:Symbol) RETURN s.name, s.id"))
+            self._list = NameList(self._store.rows("MATCH (s:Symbol) RETURN s.name, s.id"))
+        return self._list
 
     def find(self, text: str, kinds: frozenset[str] = _ANY_KIND) -> Found:
         """What a text means. Where it means several things, those of the given kinds are preferred."""
@@ -152,7 +160,7 @@ def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
     return tuple(Meaning(name, tuple(sorted(twins, key=by_place))) for (name, _), twins in sorted(grouped.items()))
 
 
-class _NameList:
+class NameList:
     """All names and ids as two long texts, each entry between zero bytes: a name is found by searching the text."""
 
     def __init__(self, rows: Iterable[list[str]]) -> None:
@@ -174,7 +182,36 @@ class _NameList:
         found: list[str] = []
         at = names.find(wanted)
         while at >= 0:
-            start = self._id_starts[bisect_right(self._starts, at + 1) - 1]
-            found.append(self._ids[start : self._ids.index(b"\0", start)].decode())
+            found.append(self._id(bisect_right(self._starts, at + 1) - 1))
             at = names.find(wanted, at + 1)
         return found
+
+    def holding(self, part: str, most: int) -> list[str]:
+        """Ids of the first so many whose name has this part, in any capitals; those that begin with it come first."""
+        names, wanted = self._names.lower(), part.lower().encode()
+        found: dict[int, None] = {}
+        for sought in (b"\0" + wanted, wanted):
+            at = names.find(sought)
+            while at >= 0 and len(found) < most:
+                entry = bisect_right(self._starts, at + sought.startswith(b"\0")) - 1
+                found.setdefault(entry)
+                at = names.find(sought, at + 1)
+        return [self._id(entry) for entry in found]
+
+    def holding_all(self, words: Sequence[str], most: int) -> list[str]:
+        """Ids of the first so many in which all of these words occur, in any capitals."""
+        ids = self._ids.lower()
+        wanted = sorted((word.lower().encode() for word in words), key=len, reverse=True)
+        found: list[str] = []
+        at = ids.find(wanted[0])
+        while at >= 0 and len(found) < most:
+            entry = bisect_right(self._id_starts, at) - 1
+            end = ids.index(b"\0", at)
+            if all(ids.find(word, self._id_starts[entry], end) >= 0 for word in wanted[1:]):
+                found.append(self._id(entry))
+            at = ids.find(wanted[0], end)
+        return found
+
+    def _id(self, entry: int) -> str:
+        start = self._id_starts[entry]
+        return self._ids[start : self._ids.index(b"\0", start)].decode()

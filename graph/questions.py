@@ -65,6 +65,20 @@ def implementers(store: Store, subject: Meaning) -> Answer:
     return Answer(question, subject, in_order(links), (), _doubt(store, subject))
 
 
+def tests(store: Store, subject: Meaning) -> Answer:
+    """The tests that exercise it; of a type, also those that exercise its methods."""
+    links: list[Link] = []
+    for symbol in subject.symbols:
+        links += inbound(store, symbol, ("TESTS",))
+        if symbol.kind in TYPES and not symbol.external:
+            for method in members(store, symbol.id):
+                if method.kind == "method":
+                    links += inbound(store, method, ("TESTS",))
+    # A test may exercise several methods of one type: the first place is enough.
+    first = {link.symbol.id: link for link in reversed(in_order(links))}
+    return Answer("tests", subject, in_order(first.values()), (), _doubt(store, subject))
+
+
 def show(store: Store, subject: Meaning) -> Show:
     """Everything about it."""
     return Show(subject, tuple(_portrait(store, symbol) for symbol in subject.symbols), _doubt(store, subject))

@@ -118,13 +118,20 @@ class Store:
         """Whether a writer has come since this reader opened: close, and open again to see what it did."""
         return read_manifest(self.directory) != self._manifest or lock.is_held(self.directory / "writer.lock")
 
-    def query(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
-        """The answer to a question from outside; refused if it does anything but read."""
+    def query(
+        self,
+        cypher: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        seconds: float | None = None,
+        most: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The answer to a question from outside, at most so many rows of it; refused if it does anything but read."""
         require_read_only(cypher)
         try:
-            names, rows = self._reading().table(cypher, parameters)
+            names, rows = self._reading().table(cypher, parameters, seconds=seconds, most=most)
         except EngineFailure as failure:
-            raise UsageError(f"The query failed: {failure}") from failure
+            raise UsageError(_query_failure(str(failure), seconds)) from failure
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
@@ -350,6 +357,14 @@ def _require_schema(session: Session, path: Path) -> None:
     except EngineFailure as failure:
         session.close()
         raise running_error(path, str(failure)) from failure
+
+
+def _query_failure(said: str, seconds: float | None) -> str:
+    if seconds is not None and "interrupted" in said.lower():
+        return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or bound the length of its paths."
+    if "buffer manager" in said.lower():
+        return "The query needs more memory than it is given. Return less, or add a LIMIT."
+    return f"The query failed: {said}"
 
 
 @contextlib.contextmanager
