@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from golore.learner.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "1"
+RESOLVER = "2"
 """Raised whenever the same facts would give other edges."""
 
 

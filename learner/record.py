@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from golore.learner import code as c
 from golore.learner import facts as f
 from golore.learner.types import Declaration, Method
 
@@ -82,7 +83,23 @@ class Recorder:
     def note(self, decl: Declaration) -> None:
         """Keep what a declaration outside the repository is, for its node."""
         if decl.file.package.external and decl.id not in self.externals:
-            self.externals[decl.id] = (_KIND_NAMES[decl.kind], decl.name, decl.file.package.path)
+            self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)
+
+
+def outside_kind(decl: Declaration) -> str:
+    """What a declaration outside the repository is. Twins are one node there, so it is the same for all of them, and
+    whoever looks: a node must not depend on which of its users was resolved last."""
+    if not decl.file.package.path:
+        return "interface"  # error and comparable, the only declarations of the universe
+    return min(_kind_name(twin) for twin in decl.twins or [decl])
+
+
+def _kind_name(decl: Declaration) -> str:
+    if decl.kind == f.TYPE and not decl.facts.type_parameters:
+        code, at = decl.file.shape_code(), decl.facts.at
+        if at >= 0 and code[at : at + 2] == [0, c.INTERFACE]:  # no type parameters, and then the type
+            return "interface"
+    return _KIND_NAMES[decl.kind]
 
 
 def member_id(owner: Declaration, name: str) -> str:

@@ -22,6 +22,7 @@ from golore.learner.methodsets import MethodTable, interface_table, package_tabl
 from golore.learner.outside import plain_path
 from golore.learner.project import Project
 from golore.learner.reading import body_from
+from golore.learner.record import outside_kind
 from golore.learner.resolve import FileUses, resolve_file
 from golore.learner.rows import ImportTarget, ResolvedFile, package_rows
 from golore.learner.sources import Sources
@@ -221,10 +222,11 @@ def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
         if "internal" in package.path.split("/"):
             continue
         source = workshop.source_of(package.path)
+        declared = {decl.id: decl for file in package.files for decl in file.decls}
         for table in package_tables(workshop.world, package)[1]:
-            name = table.id[len(package.id) + 1 :]
-            if is_exported(name):
-                found.append((table, External(table.id, "interface", name, package.path, source)))
+            decl = declared[table.id]
+            if is_exported(decl.name):
+                found.append((table, External(table.id, outside_kind(decl), decl.name, package.path, source)))
     return found
 
 
