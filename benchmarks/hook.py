@@ -1,0 +1,150 @@
+"""How long the whole hook process takes, against `python -c pass` of the same interpreter in the same run.
+
+    python benchmarks/hook.py [--store ROOT] [--runs N] [--json]
+
+A synthetic store holds cards of 2 kB for 13,000 files; `--store` adds a repository that was really learned, with a card
+of its own choosing. The processes are started in turns, so that a busy machine disturbs all alike, and every run is a
+session of its own, so that a card is found, printed and noted each time. The command is the installed `golore`, as an
+agent would start it. Ratios are of medians and of 95th percentiles; times are of this machine and this moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from golore.graph.deck import Card, SymbolLine, make_deck, open_deck
+from golore.graph.manifest import MANIFEST_NAME
+from golore.mcp_server.place import find_place
+from golore.mcp_server.whereabouts import blake2b_hex
+
+FILES = 13_000
+PER_DIRECTORY = 13
+CARD = 2_000
+GOLORE = Path(sys.executable).with_name("golore")
+
+
+class Case(NamedTuple):
+    name: str
+    command: list[str]
+    root: Path
+    payload: dict[str, object]
+
+
+def synthetic(root: Path) -> str:
+    """A store that answers for 13,000 files, and the path of one that is there."""
+    store = root / ".golore"
+    store.mkdir()
+    (store / MANIFEST_NAME).write_text("{}")
+    line = "Used by server.Session.Open (pkg/server/session.go:120), 17 calls; tested by TestOpen (pkg/server).\n"
+    text = (line * (CARD // len(line) + 1))[:CARD]
+    paths = [f"pkg/p{n // PER_DIRECTORY:04}/file{n:05}.go" for n in range(FILES)]
+    chosen = paths[FILES // 2]
+    source = b"package p\n" * 400
+    (root / chosen).parent.mkdir(parents=True)
+    (root / chosen).write_bytes(source)
+    with make_deck(store) as deck:
+        deck.replace_all(
+            (Card(path, blake2b_hex(source, 16), text, ((paths[0], "changes along"),)) for path in paths),
+            (
+                SymbolLine(f"Name{n}", f"example.com/m.Name{n}", "func", path, 3, line)
+                for path in paths
+                for n in range(15)
+            ),
+        )
+    return chosen
+
+
+def real(root: Path) -> str:
+    """The longest card of a learned repository."""
+    place = find_place(root)
+    deck = open_deck(place.store, write=False)
+    if deck is None:
+        sys.exit(f"{place.store} holds no cards. Run `golore learn` first.")
+    with deck:
+        cards = [card for path in deck.paths() if path.endswith(".go") and (card := deck.card(path))]
+    return max(cards, key=lambda card: len(card.text)).path
+
+
+def read_of(root: Path, path: str) -> dict[str, object]:
+    file = root / path
+    content = file.read_text(encoding="utf-8", errors="replace")
+    return {
+        "transcript_path": "/tmp/transcript.jsonl",
+        "cwd": str(root),
+        "permission_mode": "default",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Read",
+        "tool_use_id": "toolu_01",
+        "tool_input": {"file_path": str(file)},
+        "tool_response": {"type": "text", "file": {"filePath": str(file), "content": content[:100_000]}},
+    }
+
+
+def timed(case: Case, run: int) -> float:
+    # The process id makes the sessions of two benchmarks on one store different.
+    payload = json.dumps({"session_id": f"bench-{os.getpid()}-{run}", **case.payload}).encode() if case.payload else b""
+    began = time.perf_counter()
+    done = subprocess.run(case.command, input=payload, cwd=case.root, capture_output=True, check=True)
+    seconds = time.perf_counter() - began
+    if case.payload and b"additionalContext" not in done.stdout:
+        sys.exit(f"{case.name}: no card came: {done.stdout!r} {done.stderr!r}")
+    return seconds
+
+
+def measured(cases: list[Case], runs: int) -> dict[str, dict[str, float]]:
+    times: dict[str, list[float]] = {case.name: [] for case in cases}
+    for run in range(runs):
+        for case in cases:
+            times[case.name].append(timed(case, run))
+    base = times["python -c pass"]
+    return {name: _figures(sorted(taken), sorted(base)) for name, taken in times.items()}
+
+
+def _figures(taken: list[float], base: list[float]) -> dict[str, float]:
+    median, late = statistics.median(taken), taken[int(len(taken) * 0.95)]
+    return {
+        "median_ms": median * 1000,
+        "p95_ms": late * 1000,
+        "median_ratio": median / statistics.median(base),
+        "p95_ratio": late / base[int(len(base) * 0.95)],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The hook's time against that of an empty Python process.")
+    parser.add_argument("--store", type=Path, metavar="ROOT", help="a learned repository to measure as well")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    options = parser.parse_args()
+    hook = [str(GOLORE), "hook", "claude"]
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        cases = [
+            Case("python -c pass", [sys.executable, "-c", "pass"], root, {}),
+            Case(f"hook, {FILES:,} cards", hook, root, read_of(root, synthetic(root))),
+        ]
+        if options.store:
+            learned = find_place(options.store).root
+            cases.append(Case(f"hook, {learned.name}", hook, learned, read_of(learned, real(learned))))
+        figures = measured(cases, options.runs)
+    if options.as_json:
+        print(json.dumps({"runs": options.runs, "cases": figures}))
+        return
+    for name, of in figures.items():
+        print(
+            f"{name:24} median {of['median_ms']:6.1f} ms ({of['median_ratio']:.2f} ×)"
+            f"   p95 {of['p95_ms']:6.1f} ms ({of['p95_ratio']:.2f} ×)"
+        )
+
+
+if __name__ == "__main__":
+    main()
