@@ -7,17 +7,23 @@ deck can be made again from the graph; when its format changes, the old one is d
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from os import fspath
 from os.path import exists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterable, Iterator
     from os import PathLike
     from types import TracebackType
     from typing import Self
+else:
+    try:
+        # The package around it would import datetime, which takes as long as the look-up of a card.
+        import _sqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
 
 DECK_VERSION = 1
 KEPT_SECONDS = 14 * 24 * 3600
