@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
 
 CACHE_VERSION: Final = 1
-_APPLICATION: Final = 0x676F6C6F
+APPLICATION: Final = 0x676F6C6F
 """Marks the file as ours: "golo" in ASCII."""
 _WAIT: Final = 5.0
 _BATCH: Final = 500
@@ -71,15 +71,19 @@ def facts_key(digest: str, extractor_version: str) -> str:
 class Cache:
     """Open it with `Cache.open` and use it as a context manager. `message` is set where the old file was given up."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, message: str | None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, message: str | None, neighbours: tuple[Path, ...]
+    ) -> None:
         self._path = path
         self._connection = connection
         self.message = message
+        self.neighbours = neighbours
+        """Other caches that may have facts which this one lacks (see `neighbours`)."""
 
     @classmethod
-    def open(cls, path: Path, *, wait: float = _WAIT) -> Self:
+    def open(cls, path: Path, *, wait: float = _WAIT, neighbours: tuple[Path, ...] = ()) -> Self:
         try:
-            return cls(path, _connect(path, wait), None)
+            return cls(path, _connect(path, wait), None, neighbours)
         except sqlite3.DatabaseError as failure:
             # A lock or a full disk is no reason to throw the cache away.
             if not _is_damage(failure):
@@ -87,7 +91,7 @@ class Cache:
             message = f"The cache {path} could not be used ({failure}) and was made anew. Nothing but time is lost."
         try:
             _remove(path)
-            return cls(path, _connect(path, wait), message)
+            return cls(path, _connect(path, wait), message, neighbours)
         except (OSError, sqlite3.Error) as failure:
             raise _explained(path, failure) from failure
 
@@ -218,7 +222,7 @@ def _connect(path: Path, wait: float) -> sqlite3.Connection:
 def _require_tables(connection: sqlite3.Connection) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if (application, version) == (_APPLICATION, CACHE_VERSION):
+    if (application, version) == (APPLICATION, CACHE_VERSION):
         return
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -229,7 +233,7 @@ def _require_tables(connection: sqlite3.Connection) -> None:
         raise _Foreign("it was made by another version or another program")
     for statement in _TABLES.split(";"):
         connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
     connection.execute("COMMIT")
 

@@ -49,6 +49,20 @@ def common_directory(directory: Path) -> Path | None:
     return own / shared if shared else own
 
 
+def other_checkouts(root: Path) -> tuple[Path, ...]:
+    """The same directory in the other worktrees of its repository, the main one first; those that are gone left out."""
+    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    common = common_directory(top) if top is not None else None
+    if top is None or common is None:
+        return ()
+    common = common.resolve()
+    links = sorted(_text(link).strip() for link in common.glob("worktrees/*/gitdir"))
+    tops = [common.parent] if common.name == ".git" else []
+    tops += [(common / link).parent for link in links if link]
+    below, own = root.relative_to(top), top.resolve()
+    return tuple(other / below for other in tops if other != own and (other / ".git").exists())
+
+
 def checkout_of(root: Path) -> Checkout | None:
     """The checkout that a directory is in, or None outside of git."""
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)

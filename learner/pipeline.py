@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.cache import Cache, CachedFile
+from golore.graph.home import CACHE_NAME, STORE_NAME, store_of
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
 from golore.learner import facts as f
@@ -22,6 +23,7 @@ from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.environment import read_environment
 from golore.learner.freshness import remember
+from golore.learner.gitdir import other_checkouts
 from golore.learner.keys import RESOLVER, PackageKeys, Target, package_keys, state_key
 from golore.learner.outside import Outside, find_outside
 from golore.learner.project import Project, build_project
@@ -30,7 +32,6 @@ from golore.learner.resolving import Plan
 from golore.learner.stdlib import index, paths
 from golore.learner.writing import Change, Progress, Written, load_graph, update_graph
 
-STORE_NAME = ".golore"
 SMALL_BYTES = 3 << 20
 """Up to this much source, starting worker processes costs more than it saves."""
 
@@ -83,7 +84,7 @@ def learn(
     directory = store_directory or discovery.root / STORE_NAME
     with (
         Store.open(directory, write=True) as store,
-        Cache.open(directory / "cache.db") as cache,
+        Cache.open(directory / CACHE_NAME, neighbours=_neighbours(discovery.root)) as cache,
         Crew(_crew_size(discovery, workers)) as crew,
     ):
         known = cache.files()
@@ -116,6 +117,11 @@ def learn(
         time.monotonic() - started,
         tuple(message for message in (store.message, cache.message) if message),
     )
+
+
+def _neighbours(root: Path) -> tuple[Path, ...]:
+    """The caches of the other worktrees of the same repository."""
+    return tuple(store_of(other) / CACHE_NAME for other in other_checkouts(root))
 
 
 class _Targets:

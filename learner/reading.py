@@ -1,7 +1,8 @@
 """Files → facts in the cache: only what is new is read, only what is unknown is parsed.
 
-Size and time of a file decide whether to look at it again; its digest decides what it is. Extraction runs in the crew's
-processes, each of which writes nothing: the facts come back packed and are kept by this process in batches.
+Size and time of a file decide whether to look at it again; its digest decides what it is. What another checkout of the
+same repository has parsed is taken from there. Extraction runs in the crew's processes, each of which writes nothing:
+the facts come back packed and are kept by this process in batches.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 from golore.graph.cache import Cache, CachedFacts, CachedFile, facts_key
 from golore.graph.model import Problem
+from golore.graph.neighbours import Neighbours
 from golore.learner import facts as f
 from golore.learner.catalog import FileHead, head_of, head_of_shape
 from golore.learner.crew import Crew
@@ -49,6 +51,7 @@ class Reading(NamedTuple):
 class _Batch(NamedTuple):
     files: tuple[Wanted, ...]
     known: frozenset[str]
+    neighbours: tuple[Path, ...]
     shapes_only: bool
 
 
@@ -59,6 +62,8 @@ class _Read(NamedTuple):
     key: str
     facts: CachedFacts | None
     problem: str = ""
+    parsed: bool = False
+    """Whether the facts were made now, and not borrowed."""
 
 
 def read_files(
@@ -93,11 +98,11 @@ def read_files(
     parsed = 0
     tick(len(wanted) - len(changed))
     known = frozenset(cache.keys()) if changed else frozenset[str]()
-    for batch, results in crew.run(_read_batch, _batches(changed, known, shapes_only)):
+    for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, shapes_only)):
         if results is None:
             results = _one_by_one(crew, batch)
         fresh = [result.facts for result in results if result.facts is not None]
-        parsed += len(fresh)
+        parsed += sum(result.parsed for result in results)
         cache.put_many(fresh)
         for file, result in zip(batch.files, results, strict=True):
             if result.problem:
@@ -118,7 +123,9 @@ def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
     return {key: decoder.decode(head) for key, head in cache.get_heads(keys)}
 
 
-def _batches(files: list[Wanted], known: frozenset[str], shapes_only: bool) -> Iterator[_Batch]:
+def _batches(
+    files: list[Wanted], known: frozenset[str], neighbours: tuple[Path, ...], shapes_only: bool
+) -> Iterator[_Batch]:
     """Batches of about equal size, the largest files first so that none is left for the end."""
     batch: list[Wanted] = []
     size = 0
@@ -126,25 +133,26 @@ def _batches(files: list[Wanted], known: frozenset[str], shapes_only: bool) -> I
         batch.append(file)
         size += file.size
         if size >= BATCH_BYTES or len(batch) >= 200:
-            yield _Batch(tuple(batch), known, shapes_only)
+            yield _Batch(tuple(batch), known, neighbours, shapes_only)
             batch, size = [], 0
     if batch:
-        yield _Batch(tuple(batch), known, shapes_only)
+        yield _Batch(tuple(batch), known, neighbours, shapes_only)
 
 
 def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
     """A worker died over a batch: find the file that did it, and keep the rest."""
-    single = [_Batch((file,), batch.known, batch.shapes_only) for file in batch.files]
+    single = [batch._replace(files=(file,)) for file in batch.files]
     done = {task.files[0].name: results for task, results in crew.run(_read_batch, single)}
     lost = _Read("", "", None, "the parser crashed on it; the file is left out")
     return [(done[file.name] or [lost])[0] for file in batch.files]
 
 
 def _read_batch(batch: _Batch) -> list[_Read]:
-    return [_read(file, batch.known, batch.shapes_only) for file in batch.files]
+    with Neighbours(batch.neighbours) as neighbours:
+        return [_read(file, batch.known, neighbours, batch.shapes_only) for file in batch.files]
 
 
-def _read(file: Wanted, known: frozenset[str], shapes_only: bool) -> _Read:
+def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, shapes_only: bool) -> _Read:
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
@@ -153,14 +161,17 @@ def _read(file: Wanted, known: frozenset[str], shapes_only: bool) -> _Read:
     key = _key(digest, shapes_only)
     if key in known:
         return _Read(digest, key, None)
+    if (borrowed := neighbours.facts(key)) is not None:
+        return _Read(digest, key, borrowed)
     if shapes_only:
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
-        return _Read(digest, key, CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b""))
+        return _Read(digest, key, CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b""), parsed=True)
     facts = extract(data)
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
-    return _Read(digest, key, CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1)))
+    made = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
+    return _Read(digest, key, made, parsed=True)
 
 
 def _key(digest: str, shapes_only: bool) -> str:

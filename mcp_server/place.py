@@ -1,18 +1,21 @@
-"""Where the store of a repository is: in `.golore/` at its root, or below `$GOLORE_HOME` when that is set."""
+"""The learned repository that a file belongs to, and the directory of its store (see `graph.home`).
+
+A linked worktree is a repository of its own, also where it lies inside another checkout of the same one.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.home import store_of
 from golore.graph.manifest import MANIFEST_NAME
+from golore.learner.gitdir import GitLink, classify
 
-HOME_VARIABLE: Final = "GOLORE_HOME"
-STORE_NAME: Final = ".golore"
+__all__ = ["Place", "find_place", "store_of"]
 
 
 class Place(NamedTuple):
@@ -20,16 +23,6 @@ class Place(NamedTuple):
 
     root: Path
     store: Path
-
-
-def store_of(root: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The directory of the store for a repository with this root, whether it exists or not."""
-    root = root.resolve()
-    home = environ.get(HOME_VARIABLE, "").strip()
-    if not home:
-        return root / STORE_NAME
-    digest = blake2b(os.fsencode(root), digest_size=6).hexdigest()
-    return Path(home).expanduser() / f"{root.name or 'root'}-{digest}"
 
 
 def find_place(start: Path, environ: Mapping[str, str] = os.environ) -> Place:
@@ -41,4 +34,6 @@ def find_place(start: Path, environ: Mapping[str, str] = os.environ) -> Place:
         store = store_of(root, environ)
         if (store / MANIFEST_NAME).is_file():
             return Place(root, store)
+        if classify(root) is GitLink.WORKTREE:
+            break  # what was learned of a checkout around it is of other files
     raise StoreMissing(f"{start} is not in a learned repository. Run `golore learn` at the root of the repository.")
