@@ -6,6 +6,7 @@ What is in the files is known to `store`, `manifest` and `cache`.
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from golore.graph import lock
@@ -61,6 +62,16 @@ def unlink_database(database: Path) -> None:
 
 def _companions(database: Path) -> list[Path]:
     return sorted(database.parent.glob(f"{database.name}.*"))
+
+
+def fingerprint(database: Path) -> str:
+    """Names what a database holds, as far as the sizes and times of its files tell."""
+    told: list[str] = []
+    for path in (database, *_companions(database)):
+        with suppress(FileNotFoundError):
+            status = path.stat()
+            told.append(f"{path.name}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(told)
 
 
 def has_log(database: Path) -> bool:

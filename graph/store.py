@@ -20,7 +20,14 @@ from golore.graph import lock
 from golore.graph.bulk import BulkLoad
 from golore.graph.cypher import require_read_only
 from golore.graph.delta import GraphDelta
-from golore.graph.directory import has_log, next_database, prepare_directory, remove_leftovers, unlink_database
+from golore.graph.directory import (
+    fingerprint,
+    has_log,
+    next_database,
+    prepare_directory,
+    remove_leftovers,
+    unlink_database,
+)
 from golore.graph.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
 from golore.graph.errors import StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
 from golore.graph.manifest import Manifest, read_manifest, require_ours, write_manifest
@@ -117,6 +124,12 @@ class Store:
     def is_stale(self) -> bool:
         """Whether a writer has come since this reader opened: close, and open again to see what it did."""
         return read_manifest(self.directory) != self._manifest or lock.is_held(self.directory / "writer.lock")
+
+    @property
+    def generation(self) -> str:
+        """Names the graph that is read, which this opens: another one, or one that was changed, has another name."""
+        self._reading()
+        return fingerprint(self._database)
 
     def query(
         self,

@@ -110,8 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     path = _add(make, "path", "how one function comes to call another", _path)
     path.add_argument("source", metavar="A", help="where to begin")
     path.add_argument("target", metavar="B", help="what is called in the end")
+    _add_search(make)
     query = _add(make, "query", "ask the graph in Cypher; only reading is allowed", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
+    _add_servers(make)
     _add_export(make)
     _add_audit(make)
     _add(make, "doctor", "what is installed, what is missing, and what to do", _doctor)
@@ -188,6 +190,24 @@ def _add_impact(make: _Make) -> None:
     impact.add_argument("--depth", type=_positive, default=3, metavar="N", help="steps to follow (default: 3)")
 
 
+def _add_search(make: _Make) -> None:
+    search = _add(make, "search", "find symbols, packages and files by name or by words of their comments", _search)
+    search.add_argument("words", nargs="+", metavar="QUERY", help="a name, a part of one, or a few words")
+    search.add_argument("--kind", default="", metavar="KIND", help="only these: func, method, struct, …, package, file")
+    search.add_argument("--limit", type=_positive, default=20, metavar="N", help="at most N results (default: 20)")
+
+
+def _add_servers(make: _Make) -> None:
+    about = "answer a coding agent over MCP, on standard input and output"
+    mcp = make("mcp", help=about, description=f"{about[:1].upper()}{about[1:]}.")
+    mcp.set_defaults(run=_mcp)
+    about = "answer coding agents over MCP, on a port of this machine, with a token"
+    serve = _add(make, "serve", about, _serve, reads=False)
+    serve.add_argument("--port", type=_whole, metavar="N", help="the port (default: 7425; 0: any that is free)")
+    for parser in (mcp, serve):
+        parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="repositories (default: the one here)")
+
+
 def _add_export(make: _Make) -> None:
     export = _add(make, "export", "the whole graph, one JSON object a line, sorted", _export)
     export.add_argument("--format", choices=["jsonl"], default="jsonl", help="lines of JSON, the only one so far")
@@ -254,6 +274,25 @@ def _query(options: argparse.Namespace) -> int:
     from golore.mcp_server.asking import run_query
 
     return run_query(options.cypher, options.repo, as_json=options.as_json)
+
+
+def _search(options: argparse.Namespace) -> int:
+    from golore.mcp_server.searching import run_search
+
+    return run_search(options.words, options.repo, kind=options.kind, limit=options.limit, as_json=options.as_json)
+
+
+def _mcp(options: argparse.Namespace) -> int:
+    from golore.mcp_server.server import run_mcp
+
+    return run_mcp(options.paths)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from golore.mcp_server.serving import PORT, run_serve
+
+    port = PORT if options.port is None else options.port
+    return run_serve(options.paths, port=port, as_json=options.as_json)
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> 
     if as_json:
         print_json(_document(place, report, counts))
     else:
-        print_lines(_summary(report, counts))
+        print_lines(summary_lines(report, counts))
     return 0
 
 
@@ -47,7 +47,7 @@ def _document(place: Place, report: Report, counts: Census) -> dict[str, object]
     return {**plain(report), **held}
 
 
-def _summary(report: Report, counts: Census) -> list[str]:
+def summary_lines(report: Report, counts: Census) -> list[str]:
     held = ", ".join(
         (
             counted(report.packages, "package"),

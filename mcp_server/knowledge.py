@@ -1,0 +1,136 @@
+"""What an agent is told of a file, a package, a symbol or a repository: the card, or for a symbol what the graph knows.
+
+Cards are made by a learn and only looked up here.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from os.path import normpath
+from pathlib import PurePosixPath
+from typing import Final
+
+from golore.graph import questions
+from golore.graph.answers import Answer, Meaning, Portrait, Ref
+from golore.graph.deck import Card, open_deck
+from golore.graph.errors import StoreMissing, UsageError
+from golore.mcp_server.replies import Reply, Section, answer_reply, cut, fitted, name, not_one_text, place, standing
+from golore.mcp_server.repositories import Opened
+
+_NEAR: Final = 5
+_WHOLE: Final = frozenset(("", ".", "./", "/"))
+
+
+def context_reply(asked: Opened, target: str, budget: int) -> str:
+    """Everything about a target within a budget of tokens."""
+    behind = standing(asked.changes, asked.is_being_learned)
+    path = relative(asked, target.strip())
+    if path in _WHOLE:
+        return _with(card_of(asked, ""), behind, budget)
+    if path.endswith(".go"):
+        return _with(_file_card(asked, path), behind, budget)
+    directory = _package_directory(asked, path)
+    if directory is not None:
+        return _with(_package_card(asked, directory), behind, budget)
+    found = asked.names.find(path)
+    if len(found.meanings) != 1:
+        raise UsageError(not_one_text(found))
+    return fitted(symbol_reply(asked, found.meanings[0], behind), budget)
+
+
+def relative(asked: Opened, target: str) -> str:
+    """A path below the root as the graph has it; anything else as it is."""
+    if target.startswith("/"):
+        pure = PurePosixPath(normpath(target))
+        if not pure.is_relative_to(asked.place.root):
+            raise UsageError(f"{target} is not below {asked.place.root}. Give a path of this repository.")
+        return str(pure.relative_to(asked.place.root))
+    return target.removeprefix("./")
+
+
+def card_of(asked: Opened, path: str) -> Card | None:
+    """The card of a file ("dir/file.go"), a package ("dir/") or the repository (""), where there is one."""
+    deck = open_deck(asked.place.store, write=False)
+    if deck is None:
+        raise StoreMissing("There are no cards in the store, which an older golore made. Call memory_learn first.")
+    with closing(deck):
+        return deck.card(path)
+
+
+def symbol_reply(asked: Opened, subject: Meaning, behind: tuple[str, ...] = ()) -> Reply:
+    """A declaration and what lies around it."""
+    head: list[str] = []
+    sections: list[Section] = []
+    for portrait in questions.show(asked.store, subject).declarations:
+        head += _portrait_lines(portrait)
+        if portrait.members:
+            rows = tuple(f"{member.kind} {member.name}  {place(member)}" for member in portrait.members)
+            sections.append(Section(f"members ({len(rows):,}):", rows))
+    used = questions.users(asked.store, subject)
+    shown = answer_reply(used)
+    around = [*_retitled(used, shown), *_tests(asked, subject)]
+    if subject.first.kind in questions.TYPES or subject.first.kind == "imethod":
+        other = questions.implementers(asked.store, subject)
+        around += _retitled(other, answer_reply(other))
+    return Reply(tuple(head), (*around, *sections), (*shown.tail, *behind))
+
+
+def _retitled(answer: Answer, reply: Reply) -> list[Section]:
+    return [Section(f"{answer.question}, {section.title}", section.rows) for section in reply.sections]
+
+
+def _tests(asked: Opened, subject: Meaning) -> list[Section]:
+    answer = questions.tests(asked.store, subject)
+    return _retitled(answer, answer_reply(answer))
+
+
+def _portrait_lines(shown: Portrait) -> list[str]:
+    symbol = shown.symbol
+    lines = [f"{symbol.qualified_name} ({symbol.kind}, {place(symbol)})"]
+    facts = [
+        shown.signature,
+        "deprecated" if shown.deprecated else "",
+        f"built when {shown.constraint}" if shown.constraint else "",
+        f"belongs to {shown.owner}" if shown.owner else "",
+        _joined("embeds", [link.symbol for link in shown.embeds]),
+    ]
+    lines += [f"  {fact}" for fact in facts if fact]
+    return [*lines, *(f"  // {line}".rstrip() for line in shown.doc.splitlines())]
+
+
+def _joined(word: str, symbols: list[Ref]) -> str:
+    return f"{word} {', '.join(name(symbol) for symbol in symbols)}" if symbols else ""
+
+
+def _with(card: Card | None, behind: tuple[str, ...], budget: int) -> str:
+    text = card.text if card is not None else "There is nothing to tell beyond what its own text says."
+    return "\n".join([cut(text, budget), *behind])
+
+
+def _file_card(asked: Opened, path: str) -> Card | None:
+    card = card_of(asked, path)
+    if card is None and not _exists(asked, path):
+        base = path.rpartition("/")[2]
+        rows = asked.store.rows(
+            "MATCH (f:File) WHERE f.path ENDS WITH $base RETURN f.path ORDER BY size(f.path), f.path LIMIT $most",
+            {"base": base, "most": _NEAR},
+        )
+        near = ", ".join(other for (other,) in rows)
+        hint = f"Did you mean {near}?" if near else "Give its path from the root; memory_learn if it is new."
+        raise UsageError(f"{path} is not in the graph. {hint}")
+    return card
+
+
+def _exists(asked: Opened, path: str) -> bool:
+    return any(True for _ in asked.store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
+
+
+def _package_directory(asked: Opened, target: str) -> str | None:
+    """The directory of a package that is named by it or by its import path."""
+    wanted = target.rstrip("/")
+    statement = "MATCH (p:Package) WHERE p.dir = $name OR p.path = $name RETURN p.dir ORDER BY p.test, p.id LIMIT 1"
+    return next((directory for (directory,) in asked.store.rows(statement, {"name": wanted})), None)
+
+
+def _package_card(asked: Opened, directory: str) -> Card | None:
+    return card_of(asked, f"{directory or '.'}/")
