@@ -5,7 +5,8 @@
 A synthetic store holds cards of 2 kB for 13,000 files; `--store` adds a repository that was really learned, with a card
 of its own choosing. The processes are started in turns, so that a busy machine disturbs all alike, and every run is a
 session of its own, so that a card is found, printed and noted each time. The command is the installed `golore`, as an
-agent would start it. Ratios are of medians and of 95th percentiles; times are of this machine and this moment.
+agent would start it, with the byte code that a learn leaves behind. Ratios are of medians and of 95th percentiles;
+times are of this machine and this moment.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import NamedTuple
 
 from golore.graph.deck import Card, SymbolLine, make_deck, open_deck
 from golore.graph.manifest import MANIFEST_NAME
+from golore.mcp_server.ahead import compile_ahead
 from golore.mcp_server.place import find_place
 from golore.mcp_server.whereabouts import blake2b_hex
 
@@ -126,6 +128,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     hook = [str(GOLORE), "hook", "claude"]
+    compile_ahead()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         cases = [

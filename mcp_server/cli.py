@@ -19,6 +19,9 @@ from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
 
+AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode")
+"""Those that golore can be installed for."""
+SCOPES: Final = ("project", "user")
 _INTERRUPTED: Final = 130
 _EXAMPLES: Final = """\
 examples:
@@ -114,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     query = _add(make, "query", "ask the graph in Cypher; only reading is allowed", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
     _add_servers(make)
+    _add_agents(make)
     _add_export(make)
     _add_audit(make)
     _add(make, "doctor", "what is installed, what is missing, and what to do", _doctor)
@@ -208,6 +212,23 @@ def _add_servers(make: _Make) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="repositories (default: the one here)")
 
 
+def _add_agents(make: _Make) -> None:
+    for name, about, run in (
+        ("install", "have an agent ask golore: hooks and the MCP server in its configuration", _install),
+        ("uninstall", "take out of an agent's configuration what install put in", _uninstall),
+    ):
+        parser = make(name, help=about, description=f"{about[:1].upper()}{about[1:]}. The change is shown first.")
+        parser.set_defaults(run=run)
+        parser.add_argument("agent", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
+        parser.add_argument("--scope", choices=SCOPES, default="project", help="for this repository, or for this user")
+        parser.add_argument("--yes", action="store_true", help="make the change without asking")
+        parser.add_argument("--repo", type=Path, default=Path(), metavar="PATH", help="the repository (default: here)")
+    about = "tell an agent what is known of the file it opens; agents run this, see `install`"
+    hook = make("hook", help=about, description=f"{about[:1].upper()}{about[1:]}.")
+    hook.set_defaults(run=_hook)
+    hook.add_argument("agent", nargs="?", default="", metavar="AGENT", help=", ".join(AGENTS))
+
+
 def _add_export(make: _Make) -> None:
     export = _add(make, "export", "the whole graph, one JSON object a line, sorted", _export)
     export.add_argument("--format", choices=["jsonl"], default="jsonl", help="lines of JSON, the only one so far")
@@ -229,9 +250,12 @@ def _add_audit(make: _Make) -> None:
 
 
 def _learn(options: argparse.Namespace) -> int:
+    from golore.mcp_server.ahead import compile_ahead
     from golore.mcp_server.learning import run_learn
 
-    return run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
+    code = run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
+    compile_ahead()
+    return code
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -293,6 +317,24 @@ def _serve(options: argparse.Namespace) -> int:
 
     port = PORT if options.port is None else options.port
     return run_serve(options.paths, port=port, as_json=options.as_json)
+
+
+def _install(options: argparse.Namespace) -> int:
+    from golore.mcp_server.installing import run_install
+
+    return run_install(options.agent, scope=options.scope, repo=options.repo, is_agreed=options.yes)
+
+
+def _uninstall(options: argparse.Namespace) -> int:
+    from golore.mcp_server.installing import run_uninstall
+
+    return run_uninstall(options.agent, scope=options.scope, repo=options.repo, is_agreed=options.yes)
+
+
+def _hook(options: argparse.Namespace) -> int:
+    from golore.mcp_server.hook import run_hook
+
+    return run_hook(options.agent)
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -13,6 +13,12 @@ from golore.graph.deck import Card, Deck, open_deck
 from golore.mcp_server.payloads import EDIT, FORGET, PROMPT, READ, START, Event, parse_json, understand
 from golore.mcp_server.whereabouts import blake2b_hex, find_store
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # the same without its enumerations, which take a while to make
+
 SWITCH = "GOLORE_HOOKS"
 SETTINGS_NAME = "settings.toml"
 BUDGET = 60_000
@@ -254,10 +260,8 @@ def _print(text: str) -> None:
 
 def _end_in_time() -> None:
     """An agent waits for its hook; whatever keeps this one, a lock or a pipe that stays open, it ends."""
-    from _signal import ITIMER_REAL, SIGALRM, setitimer, signal
-
-    signal(SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
-    setitimer(ITIMER_REAL, _DEADLINE)
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, _DEADLINE)
 
 
 def _log(store: str, doing: str) -> None:

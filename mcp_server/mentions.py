@@ -4,6 +4,8 @@ Plain reading of words and lines, good enough to look a name up; that it exists 
 for a name of code only if it looks like one, because most words of a prompt are also names somewhere.
 """
 
+from itertools import pairwise
+
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*&"
 _DECLARING = ("func ", "type ", "var ", "const ")
 _LONGEST = 20_000
@@ -68,7 +70,7 @@ def touched_names(text: str, new_texts: list[str]) -> list[str]:
 
 
 def _has_humps(name: str) -> bool:
-    return any(a.islower() and b.isupper() for a, b in zip(name, name[1:], strict=False))
+    return any(a.islower() and b.isupper() for a, b in pairwise(name))
 
 
 def _line_before(text: str, at: int) -> str:

@@ -4,6 +4,11 @@ Agents differ in names and rename their tools, so a tool is known by the shape o
 it text to write or none. Answers go back in the shape that the payload came in. Nothing here looks at the disk.
 """
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Json = dict[str, "Json"] | list["Json"] | str | float | bool | None
+    Fields = dict[str, Json]
+
 READ = "read"
 EDIT = "edit"
 PROMPT = "prompt"
@@ -19,7 +24,8 @@ _SILENT = {"afterfileedit", "filechanged"}
 """Events after which a file has changed and to which no answer is taken."""
 
 _PATH_KEYS = set(
-    "absolutepath file filename filepath filepaths files path paths relativepath relativeworkspacepath targetfile".split()
+    "absolutepath file filename filepath filepaths files path paths relativepath relativeworkspacepath "
+    "targetfile".split()
 )
 _NEW_TEXT_KEYS = set("code codeedit inserttext newstr newstring replacement".split())
 _EDIT_KEYS = _NEW_TEXT_KEYS | set(
@@ -40,7 +46,7 @@ class Event:
 
     __slots__ = ("agent", "cwd", "files", "kind", "name", "new_texts", "prompt", "session", "shape")
 
-    def __init__(self, kind: str, name: str, shape: str, payload: dict[str, object]) -> None:
+    def __init__(self, kind: str, name: str, shape: str, payload: "Fields") -> None:
         self.kind = kind
         self.name = name
         self.shape = shape
@@ -54,7 +60,7 @@ class Event:
         """Pieces of text that an edit has put into its file."""
 
 
-def understand(payload: dict[str, object], agent: str) -> Event | None:
+def understand(payload: "Fields", agent: str) -> Event | None:
     """The event of a payload; None for what a hook has nothing to do with."""
     name = _first_text(payload, ("hook_event_name", "hookEventName", "event_name"))
     plain = name.replace("_", "").lower()
@@ -80,7 +86,7 @@ def understand(payload: dict[str, object], agent: str) -> Event | None:
     return None
 
 
-def parse_json(text: str) -> object:
+def parse_json(text: str) -> "Json":
     """`json.loads`, without what the module `json` imports, which is a third of a hook's time; None for no JSON."""
     text = text.strip()
     if not text:
@@ -95,7 +101,7 @@ def parse_json(text: str) -> object:
         except (ValueError, RecursionError):
             return None
     try:
-        value, end = make_scanner(_Rules)(text, 0)
+        value, end = make_scanner(_Rules)(text, 0)  # pyright: ignore[reportArgumentType]  the stubs take it for another
     except (StopIteration, ValueError, RecursionError):
         return None
     return value if end == len(text) else None
@@ -113,7 +119,7 @@ class _Rules:
     memo: dict[str, str] = {}  # noqa: RUF012  the scanner wants the attribute, and nobody changes it
 
 
-def _first_text(payload: dict[str, object], names: tuple[str, ...]) -> str:
+def _first_text(payload: "Fields", names: tuple[str, ...]) -> str:
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -121,7 +127,7 @@ def _first_text(payload: dict[str, object], names: tuple[str, ...]) -> str:
     return ""
 
 
-def _cwd(payload: dict[str, object]) -> str:
+def _cwd(payload: "Fields") -> str:
     here = _first_text(payload, ("cwd", "workingDirectory"))
     roots = payload.get("workspace_roots")
     if not here and isinstance(roots, list) and roots and isinstance(roots[0], str):
@@ -129,7 +135,7 @@ def _cwd(payload: dict[str, object]) -> str:
     return here
 
 
-def _shape(payload: dict[str, object], agent: str, name: str) -> str:
+def _shape(payload: "Fields", agent: str, name: str) -> str:
     if "cursor_version" in payload or (agent == "cursor" and not name[:1].isupper()):
         return "cursor"
     if not name and agent != "claude":
@@ -137,7 +143,7 @@ def _shape(payload: dict[str, object], agent: str, name: str) -> str:
     return "claude"
 
 
-def _unnamed(payload: dict[str, object]) -> str:
+def _unnamed(payload: "Fields") -> str:
     """Copilot's command line does not name the event; what comes with it does."""
     if "toolName" in payload or "tool_name" in payload:
         done = any(name in payload for name in ("toolResult", "tool_result", "tool_response"))
@@ -149,7 +155,7 @@ def _unnamed(payload: dict[str, object]) -> str:
     return "sessionstart" if "source" in payload else ""
 
 
-def _input(payload: dict[str, object]) -> object:
+def _input(payload: "Fields") -> "Json":
     for name in _INPUT_KEYS:
         value = payload.get(name)
         if isinstance(value, str):
@@ -160,7 +166,7 @@ def _input(payload: dict[str, object]) -> object:
     return None
 
 
-def _tool_event(event: Event, tool: str, given: object) -> Event | None:
+def _tool_event(event: Event, tool: str, given: "Json") -> Event | None:
     if not isinstance(given, dict):
         return None
     keys: set[str] = set()
@@ -180,7 +186,7 @@ def _tool_event(event: Event, tool: str, given: object) -> Event | None:
     return event if event.files else None
 
 
-def _gather(event: Event, value: object, key: str, depth: int, keys: set[str]) -> None:
+def _gather(event: Event, value: "Json", key: str, depth: int, keys: set[str]) -> None:
     """Collect the files and new texts that a tool's input names, wherever in it they are."""
     if isinstance(value, str):
         if key in _PATH_KEYS and value.endswith(".go") and "\n" not in value:
@@ -197,12 +203,12 @@ def _gather(event: Event, value: object, key: str, depth: int, keys: set[str]) -
             _gather(event, item, key, depth - 1, keys)
     elif depth and isinstance(value, dict):
         for name, item in value.items():
-            plain = name.replace("_", "").lower() if isinstance(name, str) else ""
+            plain = name.replace("_", "").lower()
             keys.add(plain)
             _gather(event, item, plain, depth - 1, keys)
 
 
-def _command(given: dict[object, object]) -> str:
+def _command(given: "Fields") -> str:
     command = given.get("command") or given.get("cmd")
     if isinstance(command, list):
         command = command[-1] if command[1:2] in (["-c"], ["-lc"]) else " ".join(map(str, command))
