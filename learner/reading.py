@@ -61,9 +61,11 @@ class _Read(NamedTuple):
     digest: str
     key: str
     facts: CachedFacts | None
-    problem: str = ""
+    size: int = 0
+    """Of what was read: the file may have changed since it was found."""
     parsed: bool = False
     """Whether the facts were made now, and not borrowed."""
+    problem: str = ""
 
 
 def read_files(
@@ -108,7 +110,7 @@ def read_files(
             if result.problem:
                 problems.append(Problem(file.name, 0, result.problem))
                 continue
-            files[file.name] = CachedFile(file.name, result.digest, file.size, _settled(file), result.key)
+            files[file.name] = CachedFile(file.name, result.digest, result.size, _settled(file), result.key)
             if result.facts is not None:
                 heads[result.key] = msgspec.msgpack.decode(result.facts.head, type=FileHead)
         tick(len(batch.files))
@@ -143,7 +145,7 @@ def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
     """A worker died over a batch: find the file that did it, and keep the rest."""
     single = [batch._replace(files=(file,)) for file in batch.files]
     done = {task.files[0].name: results for task, results in crew.run(_read_batch, single)}
-    lost = _Read("", "", None, "the parser crashed on it; the file is left out")
+    lost = _Read("", "", None, problem="the parser crashed on it; the file is left out")
     return [(done[file.name] or [lost])[0] for file in batch.files]
 
 
@@ -156,22 +158,23 @@ def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, shapes_on
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
-        return _Read("", "", None, f"cannot be read: {error.strerror or error}")
+        return _Read("", "", None, problem=f"cannot be read: {error.strerror or error}")
     digest = digest_of(data)
     key = _key(digest, shapes_only)
     if key in known:
-        return _Read(digest, key, None)
+        return _Read(digest, key, None, len(data))
     if (borrowed := neighbours.facts(key)) is not None:
-        return _Read(digest, key, borrowed)
+        return _Read(digest, key, borrowed, len(data))
     if shapes_only:
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
-        return _Read(digest, key, CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b""), parsed=True)
+        made = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
+        return _Read(digest, key, made, len(data), parsed=True)
     facts = extract(data)
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
     made = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
-    return _Read(digest, key, made, parsed=True)
+    return _Read(digest, key, made, len(data), parsed=True)
 
 
 def _key(digest: str, shapes_only: bool) -> str:
