@@ -8,6 +8,7 @@ GoloreError
     ├── StoreMissing      there is no store here yet
     ├── StoreBusy         another process holds it
     ├── StoreMismatch     made by a newer golore, or by the other engine
+    │   └── StoreOutdated made by an older golore: to be learned again
     └── StoreDamaged      it does not open or does not answer
 
 A message is one sentence that says what is wrong, and, where there is something to do, a second one that says what.
@@ -48,6 +49,10 @@ class StoreBusy(StoreError):
 
 
 class StoreMismatch(StoreError):
+    pass
+
+
+class StoreOutdated(StoreMismatch):
     pass
 
 

@@ -29,7 +29,7 @@ from golore.graph.directory import (
     unlink_database,
 )
 from golore.graph.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
-from golore.graph.errors import StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
+from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.manifest import Manifest, read_manifest, require_ours, write_manifest
 from golore.graph.model import Edge, EdgeKind, Node
 from golore.graph.schema import (
@@ -79,7 +79,7 @@ class Store:
                 raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
             require_ours(manifest, directory, engine)
             if manifest.schema < SCHEMA_VERSION:
-                raise StoreMismatch(
+                raise StoreOutdated(
                     f"The store in {directory} was made by an older golore ({manifest.golore}). "
                     "Run `golore learn` to bring it up to date."
                 )
