@@ -7,7 +7,7 @@ repository; the name of a test only marks which of its targets it is named after
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from golore.graph.model import Edge
@@ -20,46 +20,53 @@ def is_test_name(name: str) -> bool:
     return _TEST_NAME.match(name) is not None
 
 
+Calls = Mapping[str, Mapping[str, list[int]]]
+"""What declarations of test files call: callee → lines, by caller."""
+
+
 def exercised(
     tests: Mapping[str, str],
-    calls: Mapping[str, Mapping[str, list[int]]],
+    calls: Calls,
     helpers: Set[str],
     subjects: Set[str],
-    inside: Set[str],
+    is_inside: Callable[[str, str], bool],
 ) -> list[Edge]:
     """Edges from each test (id → name) to what it exercises.
 
-    `calls` are those of every declaration in test files, `helpers` their ids, `subjects` the declarations of the
-    package under test, `inside` other callees that belong to the repository.
+    `calls` are those of the declarations in test files, as far as these tests reach; `helpers` are the ids of all of
+    them, `subjects` the declarations of the package under test. `is_inside` tells of a call, by its two ends, whether
+    it goes to a declaration of the repository.
     """
     edges: list[Edge] = []
     for test, name in sorted(tests.items()):
-        direct, reached = _reach(test, calls, helpers)
-        wanted = subjects if not subjects.isdisjoint(reached) else inside
+        direct = calls.get(test, {})
+        reached = _reach(test, calls, helpers)
+        is_about_subjects = not subjects.isdisjoint(reached)
         for target in sorted(reached):
-            if target in wanted:
+            if target in subjects if is_about_subjects else any(is_inside(by, target) for by in reached[target]):
                 evidence = "call" if target in direct else "helper"
                 if _is_named_after(name, target):
                     evidence += ", name"
-                edges.append(Edge(test, target, tuple(direct.get(target, ())), evidence))
+                edges.append(Edge(test, target, tuple(sorted(set(direct.get(target, ())))), evidence))
     return edges
 
 
-def _reach(
-    test: str, calls: Mapping[str, Mapping[str, list[int]]], helpers: Set[str]
-) -> tuple[Mapping[str, list[int]], set[str]]:
-    direct = calls.get(test, {})
-    reached: set[str] = set()
+def _reach(test: str, calls: Calls, helpers: Set[str]) -> dict[str, list[str]]:
+    """What a test calls that is no helper, and who of those that it runs through calls it."""
+    reached: dict[str, list[str]] = {}
     pending = [test]
     seen = {test}
     while pending and len(seen) < MOST_HELPERS:
-        for target in calls.get(pending.pop(), {}):
+        caller = pending.pop()
+        further: list[str] = []
+        for target in calls.get(caller, ()):
             if target not in helpers:
-                reached.add(target)
+                reached.setdefault(target, []).append(caller)
             elif target not in seen:
-                seen.add(target)
-                pending.append(target)
-    return direct, reached
+                further.append(target)
+        seen.update(further)
+        pending += sorted(further)  # where there are too many to follow, it must not matter how they were found
+    return reached
 
 
 def _is_named_after(test: str, target: str) -> bool:

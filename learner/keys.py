@@ -6,13 +6,13 @@ other packages never count: an edited body changes one key, a changed shape the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
 from golore.learner.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "2"
+RESOLVER = "3"
 """Raised whenever the same facts would give other edges."""
 
 
@@ -23,14 +23,20 @@ class PackageKeys(NamedTuple):
     shape: str
 
 
+class Keys(NamedTuple):
+    """The keys of the repository's packages by id, and one for all that lies outside."""
+
+    packages: dict[str, PackageKeys]
+    outside: str
+
+
 Target = CatalogPackage | str | None
 """What an import leads to: a package, a text that stands for one that never changes, or nothing."""
+TargetOf = Callable[[CatalogPackage, str], Target]
 
 
-def package_keys(
-    catalog: Catalog, target_of: Callable[[CatalogPackage, str], Target], version: str
-) -> dict[str, PackageKeys]:
-    """The keys of all packages of the repository, by package id. `version` is that of what makes rows from facts."""
+def make_keys(catalog: Catalog, outside: Iterable[CatalogPackage], target_of: TargetOf, version: str) -> Keys:
+    """All keys. `version` is that of what makes rows from facts."""
     deep = _DeepKeys(target_of)
     keys: dict[str, PackageKeys] = {}
     for packages in catalog.values():
@@ -42,32 +48,78 @@ def package_keys(
                 *deep.of_imports(package, package.files),
                 *(_shape_line(file) for other in packages if package.test and not other.test for file in other.files),
             )
-            keys[package.id] = PackageKeys(_digest(shape, *(file.key for file in package.files)), shape)
-    return keys
+            keys[package.id] = PackageKeys(edges_key(shape, package), shape)
+    beyond = sorted(f"{package.id}\t{package.dir}\t{deep.of(package)}" for package in outside)
+    return Keys(keys, _digest(version, *sorted(deep.unchanging), *beyond))
+
+
+def edges_key(shape: str, package: CatalogPackage) -> str:
+    """What a package's rows follow from: its shape, and the content of its files."""
+    return _digest(shape, *(file.key for file in package.files))
 
 
 class _DeepKeys:
-    """Keys of packages as their importers see them: shapes without tests, all the way down."""
+    """Keys of packages as their importers see them: shapes without tests, all the way down.
 
-    def __init__(self, target_of: Callable[[CatalogPackage, str], Target]) -> None:
+    Broken code may import in circles: the packages of a circle are then told by all of them together. They are found
+    as Tarjan does, in one walk.
+    """
+
+    def __init__(self, target_of: TargetOf) -> None:
         self._target_of = target_of
         self._known: dict[tuple[str, str], str] = {}
+        self._place: dict[tuple[str, str], int] = {}
+        self._path: list[tuple[CatalogPackage, list[tuple[str, Target]]]] = []
+        self.unchanging: set[str] = set()
+        """The imports met that lead to something that never changes."""
 
     def of_imports(self, package: CatalogPackage, files: Iterable[CatalogFile]) -> list[str]:
-        paths = sorted({path for file in files for path in file.imports})
-        return [f"{path}={self._of(self._target_of(package, path))}" for path in paths]
+        return [f"{path}={self.of(target)}" for path, target in self._imports(package, files)]
 
-    def _of(self, target: Target) -> str:
+    def of(self, target: Target) -> str:
         if not isinstance(target, CatalogPackage):
             return target or "missing"
         name = (target.id, target.dir)
-        known = self._known.get(name)
-        if known is None:
-            self._known[name] = "cycle"  # broken code may import in circles
-            seen = [file for file in target.files if not file.test]
-            known = _digest(*_identity(target), *map(_shape_line, seen), *self.of_imports(target, seen))
-            self._known[name] = known
-        return known
+        if name not in self._known:
+            self._visit(target)
+        return self._known[name]
+
+    def _imports(self, package: CatalogPackage, files: Iterable[CatalogFile]) -> list[tuple[str, Target]]:
+        found = [(path, self._target_of(package, path)) for path in sorted({p for file in files for p in file.imports})]
+        self.unchanging.update(path for path, target in found if isinstance(target, str))
+        return found
+
+    def _visit(self, package: CatalogPackage) -> int:
+        """Walk on from a package; returns how far back on the path something below it leads."""
+        name = (package.id, package.dir)
+        lowest = place = self._place[name] = len(self._place)
+        start = len(self._path)
+        imports = self._imports(package, [file for file in package.files if not file.test])
+        self._path.append((package, imports))
+        for _, target in imports:
+            if isinstance(target, CatalogPackage):
+                other = (target.id, target.dir)
+                if other not in self._known:
+                    lowest = min(lowest, self._place[other] if other in self._place else self._visit(target))
+        if lowest == place:
+            self._close(self._path[start:])
+            del self._path[start:]
+        return lowest
+
+    def _close(self, circle: list[tuple[CatalogPackage, list[tuple[str, Target]]]]) -> None:
+        """Give keys to the packages of a circle; most consist of one."""
+        parts: list[str] = []
+        for package, imports in circle:
+            seen = [_shape_line(file) for file in package.files if not file.test]
+            parts.append(_digest(*_identity(package), *seen, *(f"{path}={self._met(to)}" for path, to in imports)))
+        for (package, _), part in zip(circle, parts, strict=True):
+            key = part if len(circle) == 1 else _digest(part, *sorted(parts))
+            self._known[package.id, package.dir] = key
+
+    def _met(self, target: Target) -> str:
+        if isinstance(target, CatalogPackage):
+            return self._known.get((target.id, target.dir), f"circle {target.id} {target.dir}")
+        return target or "missing"
 
 
 def _identity(package: CatalogPackage) -> tuple[str, ...]:
@@ -82,6 +134,7 @@ def _digest(*parts: str) -> str:
     return blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def state_key(keys: Mapping[str, PackageKeys], repository: str) -> str:
+def state_key(keys: Keys, repository: str) -> str:
     """One key for the whole graph."""
-    return _digest(repository, *(f"{id}={keys[id].edges}" for id in sorted(keys)))
+    packages = keys.packages
+    return _digest(repository, keys.outside, *(f"{id}={packages[id].edges}" for id in sorted(packages)))

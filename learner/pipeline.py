@@ -12,19 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.home import CACHE_NAME, STORE_NAME, store_of
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
-from golore.learner import facts as f
 from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.environment import read_environment
 from golore.learner.freshness import remember
 from golore.learner.gitdir import other_checkouts
-from golore.learner.keys import RESOLVER, PackageKeys, Target, package_keys, state_key
+from golore.learner.keys import RESOLVER, Keys, Target, make_keys, state_key
+from golore.learner.marks import Marks, changed_texts, make_marks, read_marks
 from golore.learner.outside import Outside, find_outside
 from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
@@ -51,6 +50,8 @@ class Report(NamedTuple):
     files_parsed: int
     outside_parsed: int
     packages_resolved: int
+    files_resolved: int
+    edges_written: int
     rows_written: int
     packages: int
     files: int
@@ -60,11 +61,16 @@ class Report(NamedTuple):
     messages: tuple[str, ...] = ()
 
 
-class Marks(msgspec.Struct, frozen=True):
-    """The learner's notes in the store: what its rows were made from."""
+class Survey(NamedTuple):
+    """All that is known of a repository when its graph is made, except what is in the cache."""
 
-    state: str = ""
-    packages: dict[str, PackageKeys] = {}
+    discovery: Discovery
+    project: Project
+    files: dict[str, CachedFile]
+    catalog: dict[str, tuple[CatalogPackage, ...]]
+    outside: Outside
+    marks: Marks
+    problems: tuple[Problem, ...]
 
 
 def learn(
@@ -77,6 +83,21 @@ def learn(
     progress: Progress | None = None,
 ) -> Report:
     """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
+    return learn_and_survey(
+        root, store_directory=store_directory, full=full, edges=edges, workers=workers, progress=progress
+    )[0]
+
+
+def learn_and_survey(
+    root: Path,
+    *,
+    store_directory: Path | None = None,
+    full: bool = False,
+    edges: bool = True,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Report, Survey]:
+    """The same, for who goes on from there (see `warm`)."""
     started, since_ns = time.monotonic(), time.time_ns()
     progress = progress or Silent()
     discovery = discover(root)
@@ -84,39 +105,62 @@ def learn(
     directory = store_directory or discovery.root / STORE_NAME
     with (
         Store.open(directory, write=True) as store,
-        Cache.open(directory / CACHE_NAME, neighbours=_neighbours(discovery.root)) as cache,
+        open_cache(directory, discovery.root) as cache,
         Crew(_crew_size(discovery, workers)) as crew,
     ):
         known = cache.files()
         reading = _read(discovery, cache, crew, known, progress)
         catalog = repository_catalog(project, reading.heads)
         outside = find_outside(project, catalog if edges else {}, cache, crew, known)
-        keys = package_keys(catalog, _Targets(project, catalog, outside.packages), RESOLVER if edges else "none")
-        repository = _repository(project)
-        before = _read_marks(store)
-        marks = Marks(state_key(keys, repr(repository)), keys)
-        written = Written(0, 0)
+        keys = keys_of(project, catalog, outside, edges=edges)
+        repository = repository_of(project)
+        before = read_marks(store.marks())
+        marks = make_marks(state_key(keys, repr(repository)), keys)
+        written = Written()
         if full or marks.state != before.state:
-            plan = Plan(project, catalog, outside.packages, reading.files, directory / "cache.db", edges)
-            change = Change(plan, repository, keys, before.packages, _notes(marks))
-            write = load_graph if full or store.is_empty or _is_mostly_new(before.packages, keys) else update_graph
-            written = write(store, cache, crew, change, progress)
+            plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
+            if full or store.is_empty or _is_mostly_new(before.keys, keys):
+                change = Change(plan, repository, keys, before.keys, marks.texts)
+                written = load_graph(store, cache, crew, change, progress)
+            else:
+                change = Change(plan, repository, keys, before.keys, changed_texts(before, marks))
+                written = update_graph(store, cache, crew, change, progress)
             cache.prune({file.key for file in reading.files.values()} | _keys_of(outside))
         remember(directory, discovery, reading.files, since_ns)
-    problems = {*discovery.problems, *project.problems, *reading.problems}
+    problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
+    survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems)
+    messages = tuple(message for message in (store.message, cache.message) if message)
+    work = (reading.read, reading.parsed, outside.parsed)
+    return report_of(survey, work, written, time.monotonic() - started, messages), survey
+
+
+def report_of(
+    survey: Survey, work: tuple[int, int, int], written: Written, seconds: float, messages: tuple[str, ...]
+) -> Report:
+    """`work`: how many files were read, how many parsed, and how many outside."""
     return Report(
-        reading.read,
-        reading.parsed,
-        outside.parsed,
+        *work,
         written.packages,
+        written.files,
+        written.edges,
         written.rows,
-        sum(len(packages) for packages in catalog.values()),
-        len(reading.heads),
-        outside.missing,
-        tuple(sorted(problems)),
-        time.monotonic() - started,
-        tuple(message for message in (store.message, cache.message) if message),
+        sum(len(packages) for packages in survey.catalog.values()),
+        len(survey.files),
+        survey.outside.missing,
+        survey.problems,
+        seconds,
+        messages,
     )
+
+
+def open_cache(directory: Path, root: Path) -> Cache:
+    """The cache of a store, which may borrow from those of the repository's other worktrees."""
+    return Cache.open(directory / CACHE_NAME, neighbours=_neighbours(root))
+
+
+def keys_of(project: Project, catalog: Catalog, outside: Outside, *, edges: bool) -> Keys:
+    targets = _Targets(project, catalog, outside.packages)
+    return make_keys(catalog, outside.packages.values(), targets, RESOLVER if edges else "none")
 
 
 def _neighbours(root: Path) -> tuple[Path, ...]:
@@ -158,26 +202,15 @@ def _read(
     return read_files(cache, crew, wanted, known, progress.tick)
 
 
-def _repository(project: Project) -> Repository:
+def repository_of(project: Project) -> Repository:
     modules = tuple(module.path for module in project.modules)
     return Repository(REPOSITORY_ID, modules[0] if modules else project.root.name, modules)
 
 
-def _read_marks(store: Store) -> Marks:
-    text = store.marks().get("learned", "")
-    try:
-        return msgspec.json.decode(text, type=Marks) if text else Marks()
-    except msgspec.MsgspecError:
-        return Marks()
-
-
-def _notes(marks: Marks) -> dict[str, str]:
-    return {"learned": msgspec.json.encode(marks).decode(), "extractor": f.EXTRACTOR}
-
-
-def _is_mostly_new(before: dict[str, PackageKeys], keys: dict[str, PackageKeys]) -> bool:
-    changed = sum(1 for id, key in keys.items() if before.get(id) != key)
-    return changed > 20 and changed > len(keys) // 3
+def _is_mostly_new(before: Keys, keys: Keys) -> bool:
+    last = before.packages
+    changed = sum(1 for id, key in keys.packages.items() if id not in last or last[id].shape != key.shape)
+    return changed > 20 and changed > len(keys.packages) // 3
 
 
 def _keys_of(outside: Outside) -> set[str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.model import External
 from golore.graph.slices import Slice
@@ -24,7 +26,15 @@ from golore.learner.project import Project
 from golore.learner.reading import body_from
 from golore.learner.record import outside_kind
 from golore.learner.resolve import FileUses, resolve_file
-from golore.learner.rows import ImportTarget, ResolvedFile, package_rows
+from golore.learner.rows import (
+    ImportTarget,
+    ResolvedFile,
+    Testing,
+    file_rows,
+    package_node,
+    package_rows,
+    testing_of,
+)
 from golore.learner.sources import Sources
 from golore.learner.stdlib import package_files
 from golore.learner.types import Interface, Package, is_exported
@@ -48,7 +58,7 @@ class Plan(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Packages of some directories to resolve; only those with these ids.
+    """Work in some directories: the packages with these ids as a whole, and of others these files alone.
 
     With a `spool` directory their rows are written there instead of handed back.
     """
@@ -56,42 +66,58 @@ class Assignment(NamedTuple):
     plan: Path
     directories: tuple[str, ...]
     ids: frozenset[str]
-    spool: Path | None
+    files: frozenset[str] = frozenset()
+    spool: Path | None = None
 
 
 class PackageResult(NamedTuple):
-    """`rows` are those that are not spooled: nodes outside may come from several packages, so they never are."""
+    """`rows` are those that are not spooled: nodes outside may come from several packages, so they never are.
+
+    A package of which only some files were resolved has no method tables here; `testing` is what is new about its
+    tests, if those files have any.
+    """
 
     id: str
     rows: Slice
     written: int
+    edges: int
+    files: int
     types: list[MethodTable]
     interfaces: list[MethodTable]
+    testing: Testing | None = None
+    is_whole: bool = True
 
 
-def assignments(plan: Path, catalog: Catalog, ids: frozenset[str], spool: Path | None = None) -> Iterator[Assignment]:
+def assignments(
+    plan: Path,
+    catalog: Catalog,
+    ids: frozenset[str],
+    files: frozenset[str] = frozenset(),
+    spool: Path | None = None,
+) -> Iterator[Assignment]:
     """Neighbouring packages together: they import the same things."""
     directories: list[str] = []
-    files = 0
+    size = 0
+    touched = Counter(path.rpartition("/")[0] for path in files)
     for directory in sorted(catalog):
         wanted = [package for package in catalog[directory] if package.id in ids]
-        if not wanted:
+        if not wanted and directory not in touched:
             continue
         directories.append(directory)
-        files += sum(len(package.files) for package in wanted)
-        if files >= BATCH_FILES:
-            yield Assignment(plan, tuple(directories), ids, spool)
-            directories, files = [], 0
+        size += sum(len(package.files) for package in wanted) + touched[directory]
+        if size >= BATCH_FILES:
+            yield Assignment(plan, tuple(directories), ids, files, spool)
+            directories, size = [], 0
     if directories:
-        yield Assignment(plan, tuple(directories), ids, spool)
+        yield Assignment(plan, tuple(directories), ids, files, spool)
 
 
-class _Workshop:
-    """A worker's world over one plan."""
+class Workshop:
+    """A world over one plan. It may outlive the cache that it was made with: then it is given another."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, cache: Cache) -> None:
         self.plan = plan
-        self.cache = Cache.open(plan.cache)
+        self.cache = cache
         self.sources = Sources(plan.project, plan.catalog, plan.outside, self._shape)
         self.world = World(self.sources)
         self._sources_of: dict[str, str] = {
@@ -123,12 +149,31 @@ class _Workshop:
         return ImportTarget(plain, True, self.source_of(plain))
 
     def resolve(self, entry: CatalogPackage, package: Package) -> PackageResult:
-        entries = {file.path: file for file in entry.files}
-        keys = [file.key for file in entry.files]
+        """A whole package."""
+        files = self._resolved(entry, package, None)
+        rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
+        edges = sum(map(len, rows.edges.values()))
+        written = sum(map(len, rows.nodes.values())) + edges
+        return PackageResult(entry.id, rows, written, edges, len(files), types, interfaces)
+
+    def resolve_files(self, entry: CatalogPackage, package: Package, paths: frozenset[str]) -> PackageResult:
+        """Some files of a package whose shape is as it was."""
+        files = self._resolved(entry, package, paths)
+        rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        if not all(file.entry.test for file in files):
+            rows.nodes["Package"].append(package_node(entry, self._documentation(entry)))
+        testing = testing_of(package, files)
+        kept = testing if testing.calls else None
+        return PackageResult(entry.id, rows, 0, 0, len(files), [], [], kept, False)
+
+    def _resolved(self, entry: CatalogPackage, package: Package, paths: frozenset[str] | None) -> list[ResolvedFile]:
+        entries = {file.path: file for file in entry.files if paths is None or file.path in paths}
+        keys = [file.key for file in entries.values()]
         bodies = dict(self.cache.get_bodies(keys)) if self.plan.edges else {}
         outlines = dict(self.cache.get_outlines(keys))
         files: list[ResolvedFile] = []
-        for scope in sorted(package.files, key=lambda scope: scope.path):
+        for scope in sorted((scope for scope in package.files if scope.path in entries), key=lambda scope: scope.path):
             key = entries[scope.path].key
             known = self.plan.files[scope.path]
             uses = NO_USES
@@ -136,27 +181,48 @@ class _Workshop:
                 uses = resolve_file(self.world, scope, body_from(bodies[key]))
             outline = f.decode_outline(outlines[key])
             files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
-        rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
-        written = sum(map(len, rows.nodes.values())) + sum(map(len, rows.edges.values()))
-        return PackageResult(entry.id, rows, written, types, interfaces)
+        return files
+
+    def _documentation(self, entry: CatalogPackage) -> str:
+        """What the package says of itself: the first file that says anything, without its tests."""
+        keys = [file.key for file in sorted(entry.files) if not file.test]
+        outlines = dict(self.cache.get_outlines(keys))
+        return next((doc for key in keys if (doc := _heads_of_outlines.decode(outlines[key]).doc)), "")
 
 
-_workshops: dict[Path, _Workshop] = {}
+class _OutlineHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How an `Outline` begins: the rest is passed over, which is much quicker than reading it."""
+
+    package: str
+    doc: str
 
 
-def _workshop(plan: Path) -> _Workshop:
+_heads_of_outlines = msgspec.msgpack.Decoder(_OutlineHead)
+
+_workshops: dict[Path, Workshop] = {}
+_opened: dict[Path, Cache] = {}
+
+
+def _workshop(plan: Path) -> Workshop:
     found = _workshops.get(plan)
     if found is None:
-        found = _workshops[plan] = _Workshop(pickle.loads(plan.read_bytes()))
+        known: Plan = pickle.loads(plan.read_bytes())
+        _opened[plan] = Cache.open(known.cache)
+        found = _workshops[plan] = Workshop(known, _opened[plan])
     return found
+
+
+def enter_workshop(plan: Path, workshop: Workshop) -> None:
+    """Let this process work on a plan that it has at hand, without reading it from its place."""
+    _workshops[plan] = workshop
 
 
 def leave_workshop(plan: Path) -> None:
     """Close what this process opened for a plan: the next plan may lie in the same place."""
-    workshop = _workshops.pop(plan, None)
-    if workshop is not None:
-        workshop.cache.close()
+    _workshops.pop(plan, None)
+    cache = _opened.pop(plan, None)
+    if cache is not None:
+        cache.close()
 
 
 def resolve_packages(assignment: Assignment) -> list[PackageResult]:
@@ -171,6 +237,8 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
                 if assignment.spool is not None:
                     result = _spooled(result, assignment.spool)
                 results.append(result)
+            elif paths := assignment.files.intersection(file.path for file in entry.files):
+                results.append(workshop.resolve_files(entry, package, paths))
     return results
 
 
@@ -230,7 +298,7 @@ def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
     return found
 
 
-def _outside_packages(workshop: _Workshop) -> Iterator[Package]:
+def _outside_packages(workshop: Workshop) -> Iterator[Package]:
     plan = workshop.plan
     for directory in sorted(plan.outside):
         package = workshop.sources.outside(directory)

@@ -1,7 +1,8 @@
-"""A resolved package → the rows of the graph: its nodes and the edges that begin in it.
+"""Resolved packages and files → the rows of the graph: their nodes and the edges that begin in them.
 
 Everything about one package follows from its facts and its resolved uses alone; edges that need all packages at once
-(`IMPLEMENTS`) are made elsewhere. Rows come out sorted.
+(`IMPLEMENTS`) are made elsewhere. When a file changed and its shape did not, `file_rows` are all that may have changed
+but for two things: the package's documentation, and which declarations the tests exercise (see `Testing`).
 """
 
 from __future__ import annotations
@@ -53,32 +54,109 @@ class ResolvedFile(NamedTuple):
     uses: FileUses
 
 
+class Testing(NamedTuple):
+    """What TESTS edges of one package follow from: its tests by id with their names, what its test files declare
+    (`own`), that and what those of the package under test declare (`helpers`), what is tested.
+
+    `calls` are those of its test files, or of some of them; `beyond` are the calls among those that do not go to a
+    declaration of the repository.
+    """
+
+    tests: dict[str, str]
+    own: frozenset[str]
+    helpers: frozenset[str]
+    subjects: frozenset[str]
+    calls: dict[str, dict[str, list[int]]]
+    beyond: frozenset[tuple[str, str]]
+
+
+ImportOf = Callable[[str], ImportTarget | None]
+"""Tells where an import leads."""
+SourceOf = Callable[[str], str]
+"""Tells where an outside package is from."""
+
+
 def package_rows(
-    entry: CatalogPackage,
-    package: Package,
-    files: list[ResolvedFile],
-    import_of: Callable[[str], ImportTarget | None],
-    source_of: Callable[[str], str],
+    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
 ) -> Slice:
-    """All rows of one package. `import_of` tells where imports lead, `source_of` where outside packages are from."""
+    """All rows of one package."""
     rows = Slice()
     doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
-    rows.nodes["Package"].append(
-        PackageNode(entry.id, entry.path, entry.name, entry.dir, entry.module, doc, entry.test)
-    )
+    rows.nodes["Package"].append(package_node(entry, doc))
     rows.edges[IN_REPOSITORY].append(Edge(REPOSITORY_ID, entry.id))
     externals: dict[str, External] = {}
     for file in files:
-        _file_rows(rows, entry, file)
-        _symbol_rows(rows, entry, package, file)
-        _import_rows(rows, file, import_of, externals)
-        _use_rows(rows, file, source_of, externals)
+        rows.edges[IN_PACKAGE].append(Edge(entry.id, file.entry.path))
+        _add_file(rows, entry, package, file, import_of, source_of, externals)
     rows.nodes["External"] += [externals[id] for id in sorted(externals)]
-    rows.edges[TESTS] += _tests(package, files)
+    testing = testing_of(package, files)
+    if testing.calls:
+        rows.edges[TESTS] += exercised(
+            testing.tests,
+            testing.calls,
+            testing.helpers,
+            testing.subjects,
+            lambda caller, target: (caller, target) not in testing.beyond,
+        )
     return rows
 
 
-def _file_rows(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
+def file_rows(
+    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
+) -> Slice:
+    """The rows that follow from the text of these files alone: no package, no TESTS, not who contains the file or a
+    declaration of it."""
+    rows = Slice()
+    externals: dict[str, External] = {}
+    for file in files:
+        _add_file(rows, entry, package, file, import_of, source_of, externals)
+    rows.nodes["External"] += [externals[id] for id in sorted(externals)]
+    rows.edges.pop(IN_TYPE, None)
+    return rows
+
+
+def package_node(entry: CatalogPackage, doc: str) -> PackageNode:
+    return PackageNode(entry.id, entry.path, entry.name, entry.dir, entry.module, doc, entry.test)
+
+
+def testing_of(package: Package, files: list[ResolvedFile]) -> Testing:
+    """What the tests of a package are and what these files of it say of them."""
+    calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
+    if not calls:
+        return Testing({}, frozenset(), frozenset(), frozenset(), {}, frozenset())
+    declared = [decl for scope in package.files if scope.test for decl in scope.decls]
+    tests = {decl.id: decl.name for decl in declared if decl.kind == f.FUNC and is_test_name(decl.name)}
+    own = frozenset(decl.id for decl in declared)
+    under_test = package.tested if package.tested is not None else package
+    subjects = frozenset(decl.id for scope in under_test.files if not scope.test for decl in scope.decls)
+    helpers = own.union(decl.id for scope in under_test.files if scope.test for decl in scope.decls)
+    beyond = frozenset(
+        (uses.source, target)
+        for file in files
+        if file.entry.test
+        for uses in file.uses.uses
+        for target in uses.calls
+        if target in file.uses.externals or target in file.uses.dynamic
+    )
+    return Testing(tests, own, helpers, subjects, calls, beyond)
+
+
+def _add_file(
+    rows: Slice,
+    entry: CatalogPackage,
+    package: Package,
+    file: ResolvedFile,
+    import_of: ImportOf,
+    source_of: SourceOf,
+    externals: dict[str, External],
+) -> None:
+    _file_row(rows, entry, file)
+    _symbol_rows(rows, entry, package, file)
+    _import_rows(rows, file, import_of, externals)
+    _use_rows(rows, file, source_of, externals)
+
+
+def _file_row(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
     outline = file.outline
     problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.complaints]
     path = file.entry.path
@@ -98,7 +176,6 @@ def _file_rows(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
             tuple(problems + file.uses.complaints),
         )
     )
-    rows.edges[IN_PACKAGE].append(Edge(entry.id, path))
 
 
 def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Declaration]]:
@@ -164,7 +241,7 @@ def _owner_id(package: Package, method: Declaration) -> str:
 def _import_rows(
     rows: Slice,
     file: ResolvedFile,
-    import_of: Callable[[str], ImportTarget | None],
+    import_of: ImportOf,
     externals: dict[str, External],
 ) -> None:
     lines: dict[str, list[int]] = {}
@@ -182,7 +259,7 @@ def _import_rows(
             externals[target.id] = External(target.id, "package", name, target.id, target.source)
 
 
-def _use_rows(rows: Slice, file: ResolvedFile, source_of: Callable[[str], str], externals: dict[str, External]) -> None:
+def _use_rows(rows: Slice, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
     outside = file.uses.externals
     for id, (kind, name, path) in outside.items():
         known = externals.get(id)
@@ -226,24 +303,3 @@ def _unresolved(source: str, path: str, found: dict[tuple[str, str, str], list[i
         id = f"{source}?{name}" if seen[name] == 1 else f"{source}?{name}#{seen[name]}"
         nodes.append(Unresolved(id, source, name, path, reason, _sites(lines), tuple(candidates)))
     return nodes
-
-
-def _tests(package: Package, files: list[ResolvedFile]) -> list[Edge]:
-    """TESTS edges of the package's test files."""
-    calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
-    if not calls:
-        return []
-    tests = {
-        decl.id: decl.name
-        for file in files
-        if file.entry.test
-        for decl in file.scope.decls
-        if decl.kind == f.FUNC and is_test_name(decl.name)
-    }
-    under_test = package.tested if package.tested is not None else package
-    subjects = {decl.id for scope in under_test.files if not scope.test for decl in scope.decls}
-    helpers = set(calls) | {decl.id for scope in under_test.files if scope.test for decl in scope.decls}
-    outside = {id for file in files if file.entry.test for id in file.uses.externals}
-    dynamic = {id for file in files if file.entry.test for id in file.uses.dynamic}
-    inside = {target for found in calls.values() for target in found} - outside - helpers
-    return exercised(tests, calls, helpers, subjects, inside - dynamic)

@@ -1,49 +1,85 @@
-"""Resolved packages → the store: the whole graph at once, or the difference for the packages that changed."""
+"""Resolved packages → the store: the whole graph at once, or the difference for the packages and files that changed.
+
+Where a package's shape is as it was, only its edited files are resolved, read from the store and compared.
+"""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import msgspec
-from golore.graph.cache import Cache, CachedResolution
-from golore.graph.model import Edge, EdgeKind, External, Node, Repository
-from golore.graph.slices import Slice, difference, read_edges, read_externals, read_slice, still_used
+from golore.graph.cache import Cache
+from golore.graph.delta import GraphDelta
+from golore.graph.model import External, Node, Repository
+from golore.graph.slices import (
+    Slice,
+    difference,
+    read_digests,
+    read_edges,
+    read_edges_at,
+    read_externals,
+    read_files,
+    read_nodes,
+    read_slice,
+    still_used,
+)
 from golore.graph.store import Store
 from golore.learner.crew import Crew
-from golore.learner.implements import implementations
-from golore.learner.keys import PackageKeys
-from golore.learner.methodsets import MethodTable
+from golore.learner.keys import Keys
 from golore.learner.resolving import (
+    BATCH_FILES,
+    Assignment,
     PackageResult,
     Plan,
+    Workshop,
     assignments,
     close_spools,
+    enter_workshop,
     leave_workshop,
-    outside_interfaces,
     resolve_packages,
-    tables_of,
+)
+from golore.learner.retesting import retested
+from golore.learner.tables import (
+    IMPLEMENTS,
+    Edges,
+    OutsideTables,
+    Tables,
+    Turned,
+    all_tables,
+    implements_edges,
+    keep_tables,
+    kept_tables,
+    outside_tables,
+    turned,
 )
 
-IMPLEMENTS = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
+SMALL_FILES = 2 * BATCH_FILES
+"""Up to so many files are resolved by this process: another one would first have to be started and told everything."""
+FEW_TABLES = 2_000
+"""Up to so many types and interfaces, their edges are looked up one by one instead of reading all there are."""
 
 
 class Change(NamedTuple):
-    """What the graph is to become: the packages' keys now and as the store has them, and the notes to keep with it."""
+    """What the graph is to become: the keys now and as the store has them, and the notes to keep with it."""
 
     plan: Plan
     repository: Repository
-    keys: Mapping[str, PackageKeys]
-    before: Mapping[str, PackageKeys]
+    keys: Keys
+    before: Keys
     notes: Mapping[str, str]
 
 
 class Written(NamedTuple):
-    packages: int
-    rows: int
+    """How much was resolved, and how many rows of the graph were written for it."""
+
+    packages: int = 0
+    files: int = 0
+    rows: int = 0
+    edges: int = 0
 
 
 class Progress(Protocol):
@@ -54,11 +90,22 @@ class Progress(Protocol):
     def tick(self, units: int) -> None: ...
 
 
-class Tables(msgspec.Struct, frozen=True, array_like=True):
-    """The method tables of one package, as the cache keeps them."""
+class _Work(NamedTuple):
+    """What to resolve: packages as a whole, and files of others. `gone` are packages that are no more."""
 
-    types: list[MethodTable]
-    interfaces: list[MethodTable]
+    whole: frozenset[str]
+    files: frozenset[str]
+    gone: frozenset[str]
+
+
+class _Resolved(NamedTuple):
+    """What the store has and what it is to have, without nodes outside and IMPLEMENTS; `tables` of whole packages."""
+
+    old: Slice
+    new: Slice
+    tables: dict[str, Tables]
+    packages: int
+    files: int
 
 
 def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
@@ -66,65 +113,139 @@ def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress:
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
-    rows = 0
-    progress.stage("Resolving", len(keys))
+    rows = edges = files = 0
+    progress.stage("Resolving", len(keys.packages))
     with store.bulk_load(change.notes) as bulk:
         with _handed_out(plan, store.directory) as handed:
-            for result in _resolved(crew, handed, plan, frozenset(keys), progress, bulk.directory):
+            everything = assignments(handed, plan.catalog, frozenset(keys.packages), spool=bulk.directory)
+            for result in _results(crew, everything, progress):
                 tables[result.id] = Tables(result.types, result.interfaces)
                 _merge(externals, result.rows.nodes["External"])
                 rows += result.written
-            for kind, edges in _implements(crew, handed, tables, externals).items():
-                bulk.edges(kind, edges)
-                rows += len(edges)
+                edges += result.edges
+                files += result.files
+            implements = implements_edges(tables, outside_tables(cache, crew, handed, keys.outside))
+            _merge(externals, implements.externals)
+            for kind, found in implements.edges.items():
+                bulk.edges(kind, found)
+                rows += len(found)
+                edges += len(found)
         for written in crew.everywhere(close_spools, bulk.directory):
             bulk.count(written)
         crew.dismiss()  # the memory they hold is better spent on the load
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
-        _keep_tables(cache, keys, tables)
-    return Written(len(tables), rows + len(externals) + 1)
+        keep_tables(cache, keys.packages, tables)
+    return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 
-def update_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
-    """Resolve the packages whose keys changed and write what differs."""
-    plan, keys, before = change.plan, change.keys, change.before
-    changed = frozenset(id for id, key in keys.items() if id not in before or before[id].edges != key.edges)
-    gone = before.keys() - keys.keys()
-    progress.stage("Resolving", len(changed))
-    new = Slice()
-    fresh: dict[str, Tables] = {}
-    with _handed_out(plan, store.directory) as handed:
-        for result in _resolved(crew, handed, plan, changed, progress):
-            fresh[result.id] = Tables(result.types, result.interfaces)
-            new.add(result.rows)
+def update_graph(
+    store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress, workshop: Workshop | None = None
+) -> Written:
+    """Resolve the packages and files that changed and write what differs; in a workshop that is at hand, if there is
+    one and there is little to do."""
+    plan, keys = change.plan, change.keys
+    work = _work(store, change)
+    size = len(work.files) + sum(len(p.files) for group in plan.catalog.values() for p in group if p.id in work.whole)
+    is_small = size <= SMALL_FILES
+    here = Crew(0) if is_small else crew
+    if is_small and workshop is None:
+        workshop = Workshop(plan, cache)
+    progress.stage("Resolving", len(work.whole) + len(work.files))
+    with _handed_out(plan, store.directory, workshop if is_small else None) as handed:
+        found = _resolved(store, here, handed, plan, work, progress)
+        progress.stage("Storing", 0)
+        old, new = found.old, found.new
         externals: dict[str, External] = {}
         _merge(externals, new.nodes.pop("External", []))
-        shapes_changed = {id: key.shape for id, key in keys.items()} != {id: key.shape for id, key in before.items()}
-        progress.stage("Storing", 0)
-        old = read_slice(store, changed | gone)
-        old.nodes["Repository"] = list(store.nodes("Repository"))
-        new.nodes["Repository"] = [change.repository]
-        for kind in IMPLEMENTS.values():
-            old.edges[kind] = read_edges(store, kind)
-        if shapes_changed:
-            tables = _all_tables(cache, crew, handed, plan, keys, fresh)
-            new.edges.update(_implements(crew, handed, tables, externals))
-        else:
-            new.edges.update({kind: old.edges[kind] for kind in IMPLEMENTS.values()})
-    _settle_externals(store, old, new, externals, changed | gone)
+        if work.whole or work.gone:
+            implements = _implements(store, cache, here, handed, change, found.tables, old)
+            _merge(externals, implements.externals)
+            for kind, edges in implements.edges.items():
+                new.edges[kind] += edges
+    old.nodes["Repository"] = list(store.nodes("Repository"))
+    new.nodes["Repository"] = [change.repository]
+    _settle_externals(store, old, new, externals)
     delta = difference(old, new, change.notes)
     store.apply(delta)
-    _keep_tables(cache, keys, fresh)
-    return Written(len(changed), len(delta) - len(delta.marks))
+    keep_tables(cache, keys.packages, found.tables)
+    return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta))
+
+
+def _work(store: Store, change: Change) -> _Work:
+    """What the keys say is to be done. Of a package whose shape stayed, the files that are not as they were stored."""
+    before, files = change.before.packages, change.plan.files
+    whole: set[str] = set()
+    edited: set[str] = set()
+    members: dict[str, list[str]] = {}
+    for id, key in change.keys.packages.items():
+        last = before.get(id)
+        if last is None or last.shape != key.shape:
+            whole.add(id)
+        elif last.edges != key.edges:
+            members[id] = []
+    for group in change.plan.catalog.values() if members else ():
+        for package in group:
+            if package.id in members:
+                members[package.id] = sorted(file.path for file in package.files)
+    for id, paths in members.items():
+        stored = dict(read_digests(store, id))
+        differing = {path for path in paths if files[path].digest != stored.get(path)}
+        if sorted(stored) == paths and differing:
+            edited |= differing
+        else:
+            whole.add(id)  # something else than the text of a file has changed
+    return _Work(frozenset(whole), frozenset(edited), frozenset(before.keys() - change.keys.packages.keys()))
+
+
+def _resolved(store: Store, crew: Crew, handed: Path, plan: Plan, work: _Work, progress: Progress) -> _Resolved:
+    old = read_slice(store, work.whole | work.gone) if work.whole or work.gone else Slice()
+    new = Slice()
+    tables: dict[str, Tables] = {}
+    packages = files = 0
+    surprising: set[str] = set()
+    for result in _results(crew, assignments(handed, plan.catalog, work.whole, work.files), progress):
+        packages += 1
+        files += result.files
+        if result.is_whole:
+            tables[result.id] = Tables(result.types, result.interfaces)
+        elif not _add_files(store, old, result):
+            surprising.add(result.id)
+            continue
+        elif result.testing is not None:
+            before, after = retested(store, result.testing)
+            old.add(before)
+            new.add(after)
+        new.add(result.rows)
+    if surprising:
+        again = _Work(frozenset(surprising), frozenset(), frozenset())
+        rest = _resolved(store, crew, handed, plan, again, progress)
+        old.add(rest.old)
+        new.add(rest.new)
+        return _Resolved(old, new, tables | rest.tables, packages, files + rest.files)
+    return _Resolved(old, new, tables, packages, files)
+
+
+def _add_files(store: Store, old: Slice, result: PackageResult) -> bool:
+    """Add what the store has of the files just resolved. False if they declare other things than they did, which the
+    same shape should not allow: then the whole package is to be looked at."""
+    stored = read_files(store, (node[0] for node in result.rows.nodes["File"]))
+    if {node[0] for node in stored.nodes["Symbol"]} != {node[0] for node in result.rows.nodes["Symbol"]}:
+        return False
+    old.add(stored)
+    old.nodes["Package"] += read_nodes(store, "Package", [node[0] for node in result.rows.nodes["Package"]])
+    return True
 
 
 @contextmanager
-def _handed_out(plan: Plan, directory: Path) -> Generator[Path]:
-    """The plan in a file that every worker can read."""
+def _handed_out(plan: Plan, directory: Path, workshop: Workshop | None = None) -> Generator[Path]:
+    """The plan in a file that every worker can read, or by that name for this process alone."""
     path = directory / "plan.tmp"
-    path.write_bytes(pickle.dumps(plan, protocol=5))
+    if workshop is not None:
+        enter_workshop(path, workshop)
+    else:
+        path.write_bytes(pickle.dumps(plan, protocol=5))
     try:
         yield path
     finally:
@@ -132,17 +253,15 @@ def _handed_out(plan: Plan, directory: Path) -> Generator[Path]:
         path.unlink(missing_ok=True)
 
 
-def _resolved(
-    crew: Crew, handed: Path, plan: Plan, ids: frozenset[str], progress: Progress, spool: Path | None = None
-) -> Iterator[PackageResult]:
-    for assignment, results in crew.run(resolve_packages, assignments(handed, plan.catalog, ids, spool)):
+def _results(crew: Crew, tasks: Iterable[Assignment], progress: Progress) -> Iterator[PackageResult]:
+    for assignment, results in crew.run(resolve_packages, tasks):
         if results is None:
             raise RuntimeError(f"a worker died while it resolved {', '.join(assignment.directories)}")
         yield from results
-        progress.tick(len(results))
+        progress.tick(sum(1 if result.is_whole else result.files for result in results))
 
 
-def _merge(externals: dict[str, External], rows: list[Node]) -> None:
+def _merge(externals: dict[str, External], rows: Iterable[Node]) -> None:
     """Several packages may name the same thing outside; one that knows what it is wins over one that does not."""
     for row in rows:
         assert isinstance(row, External)
@@ -152,59 +271,49 @@ def _merge(externals: dict[str, External], rows: list[Node]) -> None:
 
 
 def _implements(
-    crew: Crew, handed: Path, tables: Mapping[str, Tables], externals: dict[str, External]
-) -> dict[EdgeKind, list[Edge]]:
-    """All IMPLEMENTS edges; interfaces outside that something implements join the externals."""
-    outside: list[tuple[MethodTable, External]] = []
-    for _, found in crew.run(outside_interfaces, [handed]):
-        outside = found or []
-    by_id = {table.id: external for table, external in outside}
-    types = [table for id in sorted(tables) for table in tables[id].types]
-    interfaces = [table for id in sorted(tables) for table in tables[id].interfaces]
-    edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in IMPLEMENTS.values()}
-    for found in implementations(types, interfaces + [table for table, _ in outside]):
-        external = by_id.get(found.interface)
-        edge = Edge(found.type, found.interface, (), "signature", found.pointer)
-        edges[IMPLEMENTS["Symbol" if external is None else "External"]].append(edge)
-        if external is not None:
-            _merge(externals, [external])
-    return edges
+    store: Store, cache: Cache, crew: Crew, handed: Path, change: Change, fresh: Mapping[str, Tables], old: Slice
+) -> Edges:
+    """The IMPLEMENTS edges that take the place of those it adds to `old`: only at what changed, if that can be told."""
+    keys, before = change.keys, change.before
+    last = {id: key for id, key in before.packages.items() if id in fresh or id not in keys.packages}
+    kept = kept_tables(cache, last)
+    differing: Turned | None = None
+    if kept.keys() == last.keys() and keys.outside == before.outside:
+        differing = turned(kept, fresh)
+        if not differing.types and not differing.interfaces:
+            return Edges({}, [])
+        if len(differing.types) + len(differing.interfaces) > FEW_TABLES:
+            differing = None
+    outside = OutsideTables([])
+    if differing is None or differing.types:
+        outside = outside_tables(cache, crew, handed, keys.outside)
+    if differing is None:
+        for kind in IMPLEMENTS.values():
+            old.edges[kind] += read_edges(store, kind)
+    else:
+        for kind, edge in read_edges_at(store, "IMPLEMENTS", "source", sorted(differing.types)):
+            old.edges[kind].append(edge)
+        for kind, edge in read_edges_at(store, "IMPLEMENTS", "target", sorted(differing.interfaces)):
+            if edge.source not in differing.types:
+                old.edges[kind].append(edge)
+    tables = all_tables(cache, crew, handed, change.plan.catalog, keys.packages, fresh)
+    return implements_edges(tables, outside, differing)
 
 
-def _all_tables(
-    cache: Cache,
-    crew: Crew,
-    handed: Path,
-    plan: Plan,
-    keys: Mapping[str, PackageKeys],
-    fresh: Mapping[str, Tables],
-) -> dict[str, Tables]:
-    """The method tables of every package: those just made, those the cache has, and the rest made now."""
-    tables = dict(fresh)
-    decoder = msgspec.msgpack.Decoder(Tables)
-    for kept in cache.get_resolutions([id for id in keys if id not in fresh]):
-        if kept.key == keys[kept.path].shape:
-            tables[kept.path] = decoder.decode(kept.rows)
-    lost = frozenset(keys.keys() - tables.keys())
-    for _, found in crew.run(tables_of, assignments(handed, plan.catalog, lost)):
-        for id, types, interfaces in found or ():
-            tables[id] = Tables(types, interfaces)
-    return tables
-
-
-def _keep_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:
-    encode = msgspec.msgpack.Encoder().encode
-    gone = cache.resolution_keys().keys() - keys.keys()
-    cache.set_resolutions((CachedResolution(id, keys[id].shape, encode(found)) for id, found in tables.items()), gone)
-
-
-def _settle_externals(
-    store: Store, old: Slice, new: Slice, externals: dict[str, External], packages: frozenset[str] | set[str]
-) -> None:
+def _settle_externals(store: Store, old: Slice, new: Slice, externals: dict[str, External]) -> None:
     """Put the nodes outside into both slices: those that come, those that change, those that nothing uses any more."""
-    used_before = {edge.target for kind, edges in old.edges.items() if kind.target == "External" for edge in edges}
-    used_now = {edge.target for kind, edges in new.edges.items() if kind.target == "External" for edge in edges}
-    known = read_externals(store, used_before | used_now)
-    kept_elsewhere = still_used(store, used_before - used_now, packages) if used_before - used_now else set[str]()
+    used_before = Counter(_targets_outside(old))
+    used_now = set(_targets_outside(new))
+    known = read_externals(store, used_before.keys() | used_now)
+    kept_elsewhere = still_used(store, {id: used_before[id] for id in used_before.keys() - used_now})
     old.nodes["External"] = [known[id] for id in sorted(known) if id not in kept_elsewhere]
     new.nodes["External"] = [externals.get(id) or known[id] for id in sorted(used_now)]
+
+
+def _targets_outside(part: Slice) -> Iterator[str]:
+    return (edge.target for kind, edges in part.edges.items() if kind.target == "External" for edge in edges)
+
+
+def _edge_count(delta: GraphDelta) -> int:
+    parts = (delta.edges_removed, delta.edges_added, delta.edges_changed)
+    return sum(len(rows) for part in parts for rows in part.values())

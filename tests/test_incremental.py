@@ -62,11 +62,30 @@ func TestArea(t *testing.T) {
 	}
 }
 """
+HELPED_TEST = """package shape
+
+import "testing"
+
+func TestHelped(t *testing.T) { mustMeasure(t, Square{}) }
+"""
+HELPER = """package shape
+
+import "testing"
+
+func mustMeasure(t *testing.T, s Square) {
+	t.Helper()
+	measure(s)
+}
+
+func measure(s Square) {}
+"""
 FILES = {
     "go.mod": "module example.com/m\n\ngo 1.22\n",
     "main.go": MAIN,
     "shape/shape.go": SHAPE,
     "shape/shape_test.go": TEST,
+    "shape/helped_test.go": HELPED_TEST,
+    "shape/helper_test.go": HELPER,
     "unit/unit.go": UNIT,
     "other/other.go": "package other\n\nfunc Alone() {}\n",
 }
@@ -146,6 +165,17 @@ def move(tree: Tree, old: str, new: str) -> None:
 CHANGES: dict[str, Callable[[Tree], object]] = {
     "a body is edited": lambda t: t.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()"),
     "a body of a leaf package is edited": lambda t: t.edit("unit/unit.go", "m * other", "Zero() + m"),
+    "a helper of tests is edited": lambda t: t.edit(
+        "shape/helper_test.go", "measure(s Square) {}", "measure(s Square) { s.Area() }"
+    ),
+    "a helper of tests is called no more": lambda t: t.edit("shape/helped_test.go", "mustMeasure(t, Square{})", ""),
+    "documentation of a package appears": lambda t: t.edit(
+        "unit/unit.go", "package unit", "// Package unit.\npackage unit"
+    ),
+    "something outside is used for the first time": lambda t: t.edit(
+        "main.go", "fmt.Println(s.Area())", 'fmt.Printf("%d", s.Area())'
+    ),
+    "something outside is used no more": lambda t: t.edit("main.go", "fmt.Println", "println"),
     "lines move": lambda t: t.edit("shape/shape.go", "type Shape", "\n\n// Shape has an area.\ntype Shape"),
     "a comment is added": lambda t: t.edit("unit/unit.go", "func Zero", "// Zero is nothing.\nfunc Zero"),
     "a result type changes": lambda t: t.edit("unit/unit.go", "Times(other Meters) Meters", "Times(other Meters) int"),
@@ -268,17 +298,47 @@ def test_a_touched_file_is_read_but_not_parsed(tree: Tree) -> None:
     assert (report.files_parsed, report.packages_resolved, report.rows_written) == (0, 0, 0)
 
 
-def test_an_edited_body_parses_one_file_and_resolves_one_package(tree: Tree) -> None:
-    tree.edit("unit/unit.go", "m * other", "other * Zero()")
+def work(report: Report) -> tuple[int, int, int, int]:
+    """Files parsed, packages and files resolved, edges written."""
+    return report.files_parsed, report.packages_resolved, report.files_resolved, report.edges_written
+
+
+def test_an_edited_body_parses_and_resolves_one_file_and_writes_what_differs(tree: Tree) -> None:
+    tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
     report = tree.learn()
-    assert (report.files_parsed, report.packages_resolved) == (1, 1)
-    assert 0 < report.rows_written < 6
+    # Square.Area calls Zero, and Times no more; it has become shorter, and its file is another.
+    assert work(report) == (1, 1, 1, 2)
+    assert report.rows_written == 2 + 2
+
+
+def test_an_edited_test_resolves_one_file_also_where_other_tests_run_through_it(tree: Tree) -> None:
+    tree.edit("shape/helper_test.go", "measure(s Square) {}", "measure(s Square) { s.Area() }")
+    report = tree.learn()
+    # measure calls Area, and so TestHelped in another file exercises it.
+    assert work(report) == (1, 1, 1, 2)
+
+
+def test_an_edited_comment_writes_no_edges(tree: Tree) -> None:
+    tree.edit("unit/unit.go", "return 0", "return 0 // nothing")
+    assert work(tree.learn()) == (1, 1, 1, 0)
 
 
 def test_a_changed_shape_resolves_those_that_can_see_it(tree: Tree) -> None:
     tree.edit("unit/unit.go", "func Zero() Meters", "func Zero() *Meters")
+    assert work(tree.learn()) == (1, 3, 6, 0)
+
+
+def test_a_new_file_resolves_its_package_and_those_that_can_see_it(tree: Tree) -> None:
+    tree.write("shape/circle.go", "package shape\n\nfunc Circle() {}\n")
     report = tree.learn()
-    assert (report.files_parsed, report.packages_resolved) == (1, 3)
+    assert (report.files_parsed, report.packages_resolved, report.files_resolved) == (1, 2, 6)
+
+
+def test_a_changed_signature_writes_no_edges_of_types_that_it_does_not_concern(tree: Tree) -> None:
+    tree.edit("shape/shape.go", "(s Square) Area() unit.Meters", "(s *Square) Area() unit.Meters")
+    report = tree.learn()
+    # Only by its pointer does Square implement Shape from now on: one edge, changed.
+    assert report.edges_written == 1
 
 
 def test_an_edit_taken_back_before_the_next_learn_costs_nothing(tree: Tree) -> None:
@@ -293,7 +353,7 @@ def test_a_lost_cache_costs_time_and_nothing_else(tree: Tree) -> None:
     for path in (tree.directory / "store").glob("cache.db*"):
         path.unlink()
     report = tree.learn()
-    assert (report.files_parsed, report.rows_written) == (5, 0)
+    assert (report.files_parsed, report.rows_written) == (7, 0)
     assert tree.kept() == before
     tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
     tree.learn()

@@ -1,0 +1,65 @@
+"""TESTS edges after an edit of some test files, made from those files and from what the store has of the others.
+
+A test may run through helpers in other files, so an edited file can change what tests elsewhere in its package
+exercise: those that come to it by calls. All calls of unedited files are in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from golore.graph.slices import Slice, read_edges_at
+from golore.graph.store import Store
+from golore.learner.exercise import exercised
+from golore.learner.rows import TESTS, Testing
+
+
+def retested(store: Store, testing: Testing) -> tuple[Slice, Slice]:
+    """The TESTS edges as they are stored and as they are to be, of every test that the edited files can matter to."""
+    affected = _coming_to(store, testing)
+    tests = {id: name for id, name in testing.tests.items() if id in affected}
+    old, new = Slice(), Slice()
+    for kind, edge in read_edges_at(store, "TESTS", "source", sorted(tests)):
+        old.edges[kind].append(edge)
+    calls, beyond = _calls_from(store, testing, tests)
+    new.edges[TESTS] += exercised(
+        tests,
+        calls,
+        testing.helpers,
+        testing.subjects,
+        lambda caller, target: (caller, target) not in beyond,
+    )
+    return old, new
+
+
+def _coming_to(store: Store, testing: Testing) -> set[str]:
+    """The edited files' declarations, and those of the package's other test files that call them, however far away."""
+    found = set(testing.calls)
+    pending = sorted(found)
+    while pending:
+        edges = read_edges_at(store, "CALLS", "target", pending)
+        # An external test's calls of the package's helpers are not followed: what those do counts where they are.
+        callers = {edge.source for _, edge in edges if edge.source in testing.own}
+        pending = sorted(callers - found)
+        found |= callers
+    return found
+
+
+def _calls_from(
+    store: Store, testing: Testing, tests: Iterable[str]
+) -> tuple[dict[str, dict[str, list[int]]], set[tuple[str, str]]]:
+    """All calls that these tests run through, and those of them that leave the repository's declarations."""
+    calls = dict(testing.calls)
+    beyond = set(testing.beyond)
+    pending = sorted(tests)
+    seen = set(pending)
+    while pending:
+        unread = [id for id in pending if id not in calls and id in testing.own]
+        calls.update((id, {}) for id in unread)
+        for kind, edge in read_edges_at(store, "CALLS", "source", unread):
+            calls[edge.source][edge.target] = list(edge.sites)
+            if kind.target == "External" or edge.evidence == "interface":
+                beyond.add((edge.source, edge.target))
+        pending = sorted({target for id in pending for target in calls.get(id, ()) if target in testing.own} - seen)
+        seen.update(pending)
+    return calls, beyond
