@@ -80,7 +80,8 @@ def _line_before(text: str, at: int) -> str:
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end]
         if line.startswith(_DECLARING):
-            return line
+            is_over = line.count("{") == line.count("}") and line.count("(") == line.count(")")
+            return "" if is_over else line
         if line[:1] in ("}", ")"):
             return ""
         end = start - 1

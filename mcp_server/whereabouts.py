@@ -1,8 +1,4 @@
-"""Where the store of a file is, for a hook: the rule of `place`, without what that imports.
-
-Unlike there, a linked worktree without a store of its own has none: what was learned of the checkout around it is of
-other files.
-"""
+"""Where the store of a file is, for a hook: the rule of `place` again, without what that imports."""
 
 import os
 
@@ -41,6 +37,7 @@ def _below_home(home: str, root: str) -> str:
 def _is_linked_worktree(directory: str) -> bool:
     try:
         with open(os.path.join(directory, ".git"), "rb") as file:
-            return b"/worktrees/" in file.read(4096)
+            target = file.read(4096).partition(b"gitdir:")[2].strip()
     except OSError:  # a directory, in the ordinary case
         return False
+    return os.path.basename(os.path.dirname(target)) == b"worktrees"

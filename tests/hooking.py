@@ -1,0 +1,83 @@
+"""A repository with cards for tests of the hook, hook processes, and what an agent would see of their answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from golore.graph.deck import Card, SymbolLine, make_deck
+from golore.graph.manifest import MANIFEST_NAME
+from golore.mcp_server.whereabouts import blake2b_hex
+
+GOLORE: Final = Path(sys.executable).with_name("golore")
+
+
+def digest(path: Path) -> str:
+    return blake2b_hex(path.read_bytes(), 16)
+
+
+def with_cards(root: Path, texts: dict[str, str], symbols: Iterable[SymbolLine] = ()) -> Path:
+    """A repository of these files whose cards say these texts; what ends in no name is no file."""
+    store = root / ".golore"
+    store.mkdir(parents=True, exist_ok=True)
+    (store / MANIFEST_NAME).write_text("{}")
+    cards: list[Card] = []
+    for path, text in texts.items():
+        file = root / path
+        if path.endswith(".go"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if not file.exists():
+                file.write_text("package p\n")
+        cards.append(Card(path, digest(file) if file.is_file() else "", text))
+    with make_deck(store) as deck:
+        deck.replace_all(cards, symbols)
+    return root
+
+
+def settings(root: Path, text: str) -> None:
+    (root / ".golore" / "settings.toml").write_text(text)
+
+
+def hook(agent: str, payload: object, **environ: str) -> str:
+    """What a hook process prints; that it ends well and is silent besides is part of the deal."""
+    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    done = subprocess.run(
+        [GOLORE, "hook", agent], input=data, env=os.environ | environ, capture_output=True, check=False, cwd="/"
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def seen(printed: str) -> str:
+    """The text that the agent takes from what was printed."""
+    if not printed:
+        return ""
+    answer: Any = json.loads(printed)
+    (key,) = answer
+    if key == "hookSpecificOutput":
+        assert set(answer[key]) == {"hookEventName", "additionalContext"}
+        return answer[key]["additionalContext"]
+    assert key in ("additional_context", "additionalContext")
+    return answer[key]
+
+
+def read(path: Path, *, session: str = "s", **more: object) -> dict[str, object]:
+    """What Claude Code sends when it has read a file."""
+    return {
+        "session_id": session,
+        "cwd": str(path.parent),
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Read",
+        "tool_input": {"file_path": str(path)},
+        "tool_response": {"type": "text"},
+        **more,
+    }
+
+
+def event(name: str, root: Path, *, session: str = "s", **more: object) -> dict[str, object]:
+    return {"session_id": session, "cwd": str(root), "hook_event_name": name, **more}
