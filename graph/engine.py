@@ -62,14 +62,14 @@ class EngineFailure(Exception):
 class Session:
     """A database with one connection. Values go in as parameters and come out as lists in the order of the columns."""
 
-    def __init__(self, path: Path, *, write: bool, pool: int = _READ_POOL, checkpoint_on_close: bool = False) -> None:
+    def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
         module = _module(engine_name())
         self._database: _Database
         self._connection: _Connection
         try:
             self._database = module.Database(
                 str(path),
-                buffer_pool_size=pool,
+                buffer_pool_size=pool or _READ_POOL,
                 max_num_threads=_THREADS,
                 read_only=not write,
                 max_db_size=_MAX_DATABASE,

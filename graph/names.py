@@ -166,8 +166,8 @@ class NameList:
     def __init__(self, rows: Iterable[list[str]]) -> None:
         names = bytearray(b"\0")
         ids = bytearray()
-        self._starts = array("Q")
-        self._id_starts = array("Q")
+        self._starts = array("I")
+        self._id_starts = array("I")
         for name, id in rows:
             self._starts.append(len(names))
             self._id_starts.append(len(ids))

@@ -86,12 +86,12 @@ class _Way(NamedTuple):
     certain: bool
 
 
-def path(store: Store, source: Meaning, target: Meaning) -> Route:
+def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS) -> Route:
     """A shortest chain of calls; only where there is no certain one, one through interfaces."""
     unresolved = doubt(store, target.first.name)
     complete = True
-    for through_interfaces in (False, True):
-        ways, end, complete = _search(store, source, frozenset(target.ids), through_interfaces)
+    for through_interfaces in (False, True) if _is_chained(store, source, target) else (True,):
+        ways, end, complete = _search(store, source, frozenset(target.ids), through_interfaces, most)
         if end:
             steps = _walked(ways, end)
             certain = all(ways[step.symbol.id].certain for step in steps)
@@ -99,8 +99,22 @@ def path(store: Store, source: Meaning, target: Meaning) -> Route:
     return Route(source, target, (), True, complete, unresolved)
 
 
+def _is_chained(store: Store, source: Meaning, target: Meaning) -> bool:
+    """Whether there is any chain of certain calls: the engine sees that at once, and would name any one of them."""
+    for end in target.symbols:
+        label = "External" if end.external else "Symbol"
+        statement = (
+            f"MATCH p = (a:Symbol {{id: $source}})-[:CALLS* SHORTEST 1..{LONGEST}]->(b:{label} {{id: $target}}) "
+            "RETURN length(p)"
+        )
+        for begin in source.symbols:
+            if any(True for _ in store.rows(statement, {"source": begin.id, "target": end.id})):
+                return True
+    return False
+
+
 def _search(
-    store: Store, source: Meaning, targets: frozenset[str], through_interfaces: bool
+    store: Store, source: Meaning, targets: frozenset[str], through_interfaces: bool, most: int
 ) -> tuple[dict[str, _Way], str, bool]:
     """The ways found, the target reached or "", and whether everything was looked at."""
     ways = {symbol.id: _Way("", Step(symbol), True) for symbol in source.symbols}
@@ -111,7 +125,7 @@ def _search(
         following: list[Ref] = []
         for symbol in level:
             steps += 1
-            if steps > MOST_STEPS:
+            if steps > most:
                 return ways, "", False
             for link, certain in _calls(store, symbol, types):
                 called = link.symbol

@@ -64,13 +64,15 @@ class Store:
         self._wait = wait
         self._session: Session | None = None
         self._lock: lock.FileLock | None = None
+        self._pool: int | None = None
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
-    def open(cls, directory: Path, *, write: bool, wait: float = _WAIT) -> Self:
+    def open(cls, directory: Path, *, write: bool, wait: float = _WAIT, pool: int | None = None) -> Self:
         """A reader needs a store that exists; the writer gets an empty one where there is none.
 
-        The database itself is opened by the first call that needs it.
+        The database itself is opened by the first call that needs it. A reader that asks small questions for long may
+        give it a smaller pool of memory.
         """
         engine = engine_name()
         if not write:
@@ -83,7 +85,9 @@ class Store:
                     f"The store in {directory} was made by an older golore ({manifest.golore}). "
                     "Run `golore learn` to bring it up to date."
                 )
-            return cls(directory, manifest, None, wait)
+            store = cls(directory, manifest, None, wait)
+            store._pool = pool
+            return store
         with _disk_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
             writer = lock.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
@@ -272,7 +276,7 @@ class Store:
             if not path.is_file():
                 raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to make it anew.")
             try:
-                session = Session(path, write=write)
+                session = Session(path, write=write, pool=self._pool)
             except StoreDamaged:
                 if write or not has_log(path):
                     raise

@@ -7,8 +7,6 @@ question notices when another database has taken its place.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -22,11 +20,14 @@ from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.names import NameList, Names
 from golore.graph.store import Store
 from golore.learner.freshness import Changes
+from golore.mcp_server.memory import give_memory_back
 from golore.mcp_server.place import Place, find_place, store_of
 from golore.mcp_server.vigil import Vigil
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two looks for a writer, while something is open; a learn needs longer before it has to change it."""
+_POOL: Final = 48 << 20
+"""Bytes for the engine's pages: enough for small questions, and most of what a server keeps while it is asked."""
 _KEPT_OPEN: Final = 30.0
 """Seconds without a question after which a store is closed, to give its memory back."""
 
@@ -92,7 +93,7 @@ class Repository:
                 self._close()
             elif store is not None and time.monotonic() - self._used > _KEPT_OPEN:
                 self._close()
-                _give_memory_back()
+                give_memory_back()
             return self._store is not None
         finally:
             self._turn.release()
@@ -107,7 +108,7 @@ class Repository:
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(place.store, write=False)
+                self._store = Store.open(place.store, write=False, pool=_POOL)
             except StoreMissing as missing:
                 raise StoreMissing(
                     f"{place.root} has not been learned yet. Call memory_learn, or run `golore learn {place.root}`."
@@ -193,11 +194,3 @@ class Repositories:
 
 def _is_written(place: Place) -> bool:
     return lock.is_held(place.store / "writer.lock")
-
-
-def _give_memory_back() -> None:
-    """What was freed stays with the process otherwise; only glibc knows how to return it."""
-    gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

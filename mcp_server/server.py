@@ -16,6 +16,7 @@ from typing import Final
 
 import anyio
 from golore.mcp_server import resources
+from golore.mcp_server.memory import keep_memory_together
 from golore.mcp_server.repositories import Repositories
 from golore.mcp_server.tools import context, graph, learn, query, search, status
 from mcp.server import MCPServer
@@ -64,4 +65,5 @@ def run_mcp(paths: Sequence[Path]) -> int:
 def prepare_process() -> None:
     """Log to standard error, plainly, and colour nothing: some texts are the same as those for a terminal."""
     os.environ["NO_COLOR"] = "1"
+    keep_memory_together()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="golore: %(message)s")

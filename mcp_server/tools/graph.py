@@ -22,6 +22,7 @@ comes to call another. Resolved by Go's own rules, with file and line. Answers h
 candidates (possible through an interface), and unresolved uses of the name. "No callers are known" with no \
 unresolved uses means there are none in the repository, except through reflection or function values."""
 _MOST_REACHED: Final = 500
+_MOST_STEPS: Final = 1_000
 _UNSETTLED: Final = 10
 _SATISFYING: Final = questions.TYPES | {"imethod"}
 _ASKED: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
@@ -79,7 +80,7 @@ def _reply(asked: Opened, question: str, symbol: str, to: str, depth: int) -> Re
             raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
         source = meant(asked.names, symbol, questions.CALLING)
         target = meant(asked.names, to, questions.CALLABLE)
-        return route_reply(reach.path(asked.store, source, target))
+        return route_reply(reach.path(asked.store, source, target, _MOST_STEPS))
     if question == "impact":
         return impact_reply(reach.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED))
     ask, kinds = _ASKED[question]
