@@ -192,7 +192,7 @@ import { spawn } from "node:child_process"
 
 const ask = (payload) =>
   new Promise((resolve) => {
-    const hook = spawn("PROGRAM", ["hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
+    const hook = spawn("PROGRAM", ["hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
     let answer = ""
     hook.on("error", () => resolve(""))
     hook.stdin.on("error", () => {})
