@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from golore.graph.delta import GraphDelta
 from golore.graph.model import EDGE_KINDS, REPOSITORY_ID, Edge, EdgeKind, External, Node, Symbol
-from golore.graph.schema import EDGE_COLUMNS, NODE_COLUMNS, decoded_lines, edge_from, node_from
+from golore.graph.schema import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
 from golore.graph.store import Store
 
 SHARED_LABELS = frozenset(("IMPLEMENTS",))
@@ -83,6 +83,13 @@ def read_digests(store: Store, package: str) -> list[tuple[str, str]]:
     """The files of a package and the digests of what they held."""
     rows = store.rows("MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id, f.digest", {"id": package})
     return sorted((row[0], row[1]) for row in rows)
+
+
+def read_mark(store: Store, name: str) -> str:
+    """One of the learner's notes; empty if there is none."""
+    if store.is_empty:
+        return ""
+    return next((row[0] for row in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": name})), "")
 
 
 def read_nodes(store: Store, label: str, ids: Iterable[str]) -> list[Node]:

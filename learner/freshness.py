@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from golore.graph.cache import Cache, CachedFile
@@ -27,6 +27,7 @@ from golore.graph.store import Store
 from golore.learner.discover import Discovery, digest, discover
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
+EDITS_NAME: Final = "edits.msgpack"
 RECENT_NS: Final = 2_000_000_000
 _VERSION: Final = 2
 
@@ -79,7 +80,42 @@ def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile],
     for config in found.configs:
         mtime_ns = _time(f"{found.root}/{config.path}", since_ns)
         seen[config.path] = Seen(len(config.data), mtime_ns, digest(config.data))
-    _write(directory, _snapshot(_identity(directory), found, seen, since_ns))
+    _write(directory, _snapshot(graph_identity(directory), found, seen, since_ns))
+
+
+class Edits(msgspec.Struct, frozen=True, array_like=True):
+    """Files that were learned again since a snapshot was left, so that not all of it has to be written for each."""
+
+    version: int
+    base: str
+    """The graph that the snapshot is of."""
+    graph: str
+    files: dict[str, Seen]
+
+
+class _Head(msgspec.Struct, frozen=True, array_like=True):
+    """How a snapshot begins; the rest is passed over."""
+
+    version: int
+    graph: str
+
+
+def remember_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> None:
+    """Add edited files to what is remembered of the graph as it was before (`graph_identity`), for the one it is now.
+
+    Where nothing is remembered of that one, nothing is of this.
+    """
+    head = _decoded(directory / SNAPSHOT_NAME, _Head)
+    if head is None or head.version != _VERSION:
+        return
+    seen = {file.path: Seen(file.size, file.mtime_ns, file.digest) for file in files}
+    before = _decoded(directory / EDITS_NAME, Edits)
+    if head.graph != graph:
+        if before is None or (before.version, before.base, before.graph) != (_VERSION, head.graph, graph):
+            return
+        seen = before.files | seen
+    with suppress(OSError):
+        _replace(directory / EDITS_NAME, Edits(_VERSION, head.graph, graph_identity(directory), seen))
 
 
 def changes_since(root: Path, store: Store) -> Changes | None:
@@ -210,7 +246,7 @@ def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: in
     )
 
 
-def _identity(directory: Path) -> str:
+def graph_identity(directory: Path) -> str:
     """The graph as it is now: another one, or one that was written to, has another name, size or time."""
     manifest = read_manifest(directory)
     parts = [manifest.graph] if manifest else []
@@ -221,18 +257,36 @@ def _identity(directory: Path) -> str:
 
 
 def _read(directory: Path) -> Snapshot | None:
+    snapshot = _decoded(directory / SNAPSHOT_NAME, Snapshot)
+    if snapshot is None or snapshot.version != _VERSION:
+        return None
+    graph = graph_identity(directory)
+    if snapshot.graph == graph:
+        return snapshot
+    edits = _decoded(directory / EDITS_NAME, Edits)
+    if edits is None or (edits.version, edits.base, edits.graph) != (_VERSION, snapshot.graph, graph):
+        return None
+    return msgspec.structs.replace(snapshot, graph=graph, files=snapshot.files | edits.files)
+
+
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+def _decoded(path: Path, type: type[_Struct]) -> _Struct | None:
     try:
-        snapshot = msgspec.msgpack.decode((directory / SNAPSHOT_NAME).read_bytes(), type=Snapshot)
+        return msgspec.msgpack.decode(path.read_bytes(), type=type)
     except (OSError, msgspec.MsgspecError):
         return None
-    is_ours = snapshot.version == _VERSION and snapshot.graph == _identity(directory)
-    return snapshot if is_ours else None
 
 
 def _write(directory: Path, snapshot: Snapshot) -> None:
     """Replace it whole, if there is a graph that it belongs to; a store that cannot be written to goes without."""
-    temporary = directory / f"{SNAPSHOT_NAME}.{os.getpid()}.tmp"
     with suppress(OSError):
-        if snapshot.graph and snapshot.graph == _identity(directory):
-            temporary.write_bytes(msgspec.msgpack.encode(snapshot))
-            temporary.replace(directory / SNAPSHOT_NAME)
+        if snapshot.graph and snapshot.graph == graph_identity(directory):
+            _replace(directory / SNAPSHOT_NAME, snapshot)
+
+
+def _replace(path: Path, content: msgspec.Struct) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(msgspec.msgpack.encode(content))
+    temporary.replace(path)

@@ -6,7 +6,7 @@ that an edit writes one of these again and not all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -52,6 +52,19 @@ def make_marks(state: str, keys: Keys) -> Marks:
         shares[_share_of(id)][id] = (key.edges, key.shape)
     texts = {name: _encoded(share) for name, share in shares.items()}
     return Marks(state, keys, {STATE: state, _EXTRACTOR: f.EXTRACTOR, _OUTSIDE: keys.outside, **texts})
+
+
+def remade_marks(before: Marks, state: str, keys: Keys, changed: Iterable[str]) -> Marks:
+    """The notes for other keys that differ for these packages alone; none has come and none is gone."""
+    decoder = msgspec.json.Decoder(_Share)
+    shares: dict[str, _Share] = {}
+    for id in changed:
+        name = _share_of(id)
+        if name not in shares:
+            shares[name] = decoder.decode(before.texts[name])
+        shares[name][id] = (keys.packages[id].edges, keys.packages[id].shape)
+    texts = {name: _encoded(share) for name, share in shares.items()}
+    return Marks(state, keys, {**before.texts, STATE: state, _OUTSIDE: keys.outside, **texts})
 
 
 def changed_texts(before: Marks, after: Marks) -> dict[str, str]:

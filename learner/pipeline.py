@@ -119,13 +119,13 @@ def learn_and_survey(
         written = Written()
         if full or marks.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
-            if full or store.is_empty or _is_mostly_new(before.keys, keys):
+            if full or store.is_empty or is_mostly_new(before.keys, keys):
                 change = Change(plan, repository, keys, before.keys, marks.texts)
                 written = load_graph(store, cache, crew, change, progress)
             else:
                 change = Change(plan, repository, keys, before.keys, changed_texts(before, marks))
                 written = update_graph(store, cache, crew, change, progress)
-            cache.prune({file.key for file in reading.files.values()} | _keys_of(outside))
+            cache.prune(keys_in_use(reading.files, outside))
         remember(directory, discovery, reading.files, since_ns)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems)
@@ -207,11 +207,14 @@ def repository_of(project: Project) -> Repository:
     return Repository(REPOSITORY_ID, modules[0] if modules else project.root.name, modules)
 
 
-def _is_mostly_new(before: Keys, keys: Keys) -> bool:
+def is_mostly_new(before: Keys, keys: Keys) -> bool:
+    """Whether loading everything anew is less work than looking for the differences."""
     last = before.packages
     changed = sum(1 for id, key in keys.packages.items() if id not in last or last[id].shape != key.shape)
     return changed > 20 and changed > len(keys.packages) // 3
 
 
-def _keys_of(outside: Outside) -> set[str]:
-    return {file.key for package in outside.packages.values() for file in package.files}
+def keys_in_use(files: Mapping[str, CachedFile], outside: Outside) -> set[str]:
+    """The facts in the cache that a graph of these files is made from."""
+    beyond = (file.key for package in outside.packages.values() for file in package.files)
+    return {file.key for file in files.values()}.union(beyond)

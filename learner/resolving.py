@@ -124,6 +124,17 @@ class Workshop:
             package.path: package.module or "outside" for package in plan.outside.values()
         }
 
+    def take(self, plan: Plan, cache: Cache) -> None:
+        """Go on with another plan, in which files have other bodies and the same shapes."""
+        self.plan = plan
+        self.cache = cache
+        self.sources.take(plan.catalog)
+
+    @property
+    def loaded(self) -> int:
+        """How many packages it holds."""
+        return self.sources.loaded
+
     def _shape(self, key: str) -> f.Shape:
         data = self.cache.get_shape(key)
         if data is None:

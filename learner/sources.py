@@ -30,6 +30,15 @@ class Sources(Loader):
         self._external: dict[str, Package | None] = {}
         self._found: dict[tuple[str, str], Package | None] = {}
 
+    def take(self, catalog: Catalog) -> None:
+        """Go on with a catalog of the same packages, whose facts may have other keys and the same shapes."""
+        self._catalog = catalog
+
+    @property
+    def loaded(self) -> int:
+        """How many packages were built."""
+        return len(self._directories) + len(self._external)
+
     def packages_in(self, directory: str) -> list[Package]:
         """The repository's packages in one directory, in the catalog's order."""
         found = self._directories.get(directory)

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from watchdog.events import (
     DirCreatedEvent,
@@ -30,6 +30,8 @@ from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
 _QUIET: Final = 0.2
+_SHORT_QUIET: Final = 0.05
+"""Seconds without a report that end a burst; the short ones while all were of one file, as when an editor saves it."""
 _LONGEST: Final = 2.0
 _STOPPING: Final = 2.0
 _NAMES: Final = frozenset({"go.mod", "go.work", ".gitignore", ".gitmodules", "modules.txt"})
@@ -52,6 +54,13 @@ _SHORTAGES: Final = {
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 
+class Burst(NamedTuple):
+    """What was reported: paths below the root, and whether they are all of Go files and not of anything else."""
+
+    paths: frozenset[str]
+    is_only_files: bool
+
+
 class Bursts(FileSystemEventHandler):
     """Takes events from the observer's thread; whoever waits is told once for all that come close together."""
 
@@ -60,23 +69,36 @@ class Bursts(FileSystemEventHandler):
         self._store = f"{store}{os.sep}"
         self._changed = threading.Condition()
         self._first = self._last = 0.0
+        self._paths: set[str] = set()
+        self._is_only_files = True
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        if any(self._matters(os.fsdecode(path), event.is_directory) for path in (event.src_path, event.dest_path)):
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        mattering = [path for path in paths if self._matters(path, event.is_directory)]
+        if mattering:
             with self._changed:
                 self._last = time.monotonic()
                 self._first = self._first or self._last
+                self._paths.update(path[len(self._base) :] for path in mattering)
+                if event.is_directory or not all(path.endswith(".go") for path in mattering):
+                    self._is_only_files = False
                 self._changed.notify()
 
-    def wait(self, timeout: float) -> bool:
-        """Whether a burst has come and gone; returns without one after so many seconds."""
+    def wait(self, timeout: float) -> Burst | None:
+        """The next burst, once it is over; None if none has come after so many seconds."""
         with self._changed:
             if not self._first and not self._changed.wait_for(lambda: self._first, timeout):
-                return False
-            while (left := min(self._last + _QUIET, self._first + _LONGEST) - time.monotonic()) > 0:
+                return None
+            while (left := self._end() - time.monotonic()) > 0:
                 self._changed.wait(left)
-            self._first = 0.0
-        return True
+            burst = Burst(frozenset(self._paths), self._is_only_files)
+            self._first, self._is_only_files = 0.0, True
+            self._paths.clear()
+        return burst
+
+    def _end(self) -> float:
+        is_one = self._is_only_files and len(self._paths) == 1
+        return min(self._last + (_SHORT_QUIET if is_one else _QUIET), self._first + _LONGEST)
 
     def _matters(self, path: str, is_directory: bool) -> bool:
         if not path.startswith(self._base) or f"{path}{os.sep}".startswith(self._store):

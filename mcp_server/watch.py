@@ -29,7 +29,8 @@ from golore.graph.manifest import MANIFEST_NAME
 from golore.graph.store import Store
 from golore.learner.discover import discover
 from golore.learner.freshness import changes_since
-from golore.learner.pipeline import Report, learn
+from golore.learner.pipeline import Report
+from golore.learner.warm import WarmLearner
 from golore.mcp_server.observing import Bursts, Observing
 from golore.mcp_server.output import counted, plain
 from golore.mcp_server.place import Place, store_of
@@ -42,6 +43,8 @@ _TICK: Final = 0.5
 _GRACE: Final = 2.0
 """Seconds that the end may take before it is enforced."""
 _COMPARE_EVERY: Final = 60.0
+_LOOK_EVERY: Final = 600.0
+"""Seconds after which an ordinary learn looks at what updates after edits do not, such as code outside."""
 _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
@@ -191,13 +194,14 @@ def _keep_fresh(place: Place, say: _Telling, ground: _Ground, bursts: Bursts, ob
     compared = time.monotonic()
     while _ground(place) == ground:
         say.require_reader()
-        if bursts.wait(_TICK) or learning.is_due:
-            learning.try_once()
+        burst = bursts.wait(_TICK)
+        if burst is not None or learning.is_due:
+            learning.try_once(burst.paths if burst is not None and burst.is_only_files else None)
             compared = time.monotonic()
             if reason := observing.shortage():
                 say.event("polling", f"{reason}. Looking at the files every second instead.")
         elif time.monotonic() - compared > _COMPARE_EVERY:
-            if _is_behind(place):
+            if learning.is_stale or _is_behind(place):
                 learning.try_once()
             compared = time.monotonic()
         if not observing.is_alive and _ground(place) == ground:
@@ -215,14 +219,22 @@ class _Learning:
         self._pause = _FIRST_RETRY
         self._due = float("inf")
         self._told: str = ""
+        self._learner = WarmLearner(place.root, place.store)
+        self._looked = 0.0
 
     @property
     def is_due(self) -> bool:
         return time.monotonic() >= self._due
 
-    def try_once(self) -> None:
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is time to look at everything again, of which updates after edits see but a part."""
+        return self._learner.updates > 0 and time.monotonic() - self._looked > _LOOK_EVERY
+
+    def try_once(self, paths: frozenset[str] | None = None) -> None:
+        """Learn: after an edit of these files, or without such knowledge."""
         try:
-            report = learn(self._place.root, store_directory=self._place.store)
+            update = self._learner.learn() if paths is None else self._learner.update(paths)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches
@@ -230,10 +242,15 @@ class _Learning:
                 traceback.print_exc()
             self._failed(f"{type(failure).__name__}: {failure}".split("\n")[0])
         else:
+            report = update.report
             if report.files_parsed or report.rows_written or report.messages or self._told:
                 self._say.updated(report)
             self._pause, self._due, self._told = _FIRST_RETRY, float("inf"), ""
-            gc.collect()  # a learn leaves cycles behind, and now nobody waits
+            if not update.is_warm:
+                self._looked = time.monotonic()
+                gc.unfreeze()
+                gc.collect()  # a learn leaves cycles behind, and now nobody waits
+                gc.freeze()  # what stays is not to be looked through again with every edit
 
     def _failed(self, reason: str) -> None:
         if reason != self._told and self._place.root.exists():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from golore.graph.export import export_jsonl
 from golore.graph.store import Store
+from golore.learner.freshness import changes_since
 from golore.learner.pipeline import Report, learn
+from golore.learner.warm import WarmLearner
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -360,6 +362,103 @@ def test_a_lost_cache_costs_time_and_nothing_else(tree: Tree) -> None:
     assert tree.staleness() == []
 
 
+QUICKLY_UPDATED = (
+    "a body is edited",
+    "a body of a leaf package is edited",
+    "a helper of tests is edited",
+    "a helper of tests is called no more",
+    "documentation of a package appears",
+    "something outside is used for the first time",
+    "lines move",
+    "a result type changes",
+    "a method is renamed",
+    "a type begins to implement error",
+    "two things change",
+)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def live_through(tree: Tree, changes: Iterable[str], is_expected_warm: bool) -> None:
+    """Let one learner that stays be told of each change, and of its being taken back."""
+    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm.learn()
+    first = contents(tree.root)
+    for change in changes:
+        CHANGES[change](tree)
+        now = contents(tree.root)
+        touched = {path for path in first.keys() | now.keys() if first.get(path) != now.get(path)}
+        is_telling = all(path.endswith(".go") for path in touched)
+        update = warm.update(touched) if is_telling else warm.learn()
+        assert tree.staleness() == [], change
+        assert update.paths is not None
+        assert set(update.paths) == {path for path in touched if path.endswith(".go") and "vendor" not in path}
+        assert update.is_warm or not is_expected_warm, change
+        shutil.rmtree(tree.root)
+        for name, data in first.items():
+            tree.write(name, data.decode())
+        warm.update(touched) if is_telling else warm.learn()
+    assert tree.staleness() == []
+
+
+def test_a_learner_that_stays_keeps_up_with_edits(tree: Tree) -> None:
+    live_through(tree, QUICKLY_UPDATED, True)
+
+
+@pytest.mark.slow
+def test_a_learner_that_stays_keeps_up_with_every_change(tree: Tree) -> None:
+    live_through(tree, CHANGES, False)
+
+
+def test_a_learner_that_stays_resolves_the_edited_file_alone(tree: Tree) -> None:
+    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm.learn()
+    for new in ("unit.Zero()", "s.side.Times(s.side)"):
+        old = "s.side.Times(s.side)" if new == "unit.Zero()" else "unit.Zero()"
+        tree.edit("shape/shape.go", old, new)
+        update = warm.update({"shape/shape.go"})
+        assert update.is_warm
+        assert update.paths == ("shape/shape.go",)
+        assert work(update.report)[1:] == (1, 1, 2)
+        assert update.report.rows_written == 4
+    update = warm.update({"shape/shape.go"})
+    assert (update.is_warm, update.paths, update.report.rows_written) == (True, (), 0)
+
+
+def test_a_learner_that_stays_notices_that_another_has_written(tree: Tree) -> None:
+    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm.learn()
+    tree.edit("unit/unit.go", "m * other", "m")
+    tree.learn()
+    tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
+    assert not warm.update({"shape/shape.go"}).is_warm
+    assert tree.staleness() == []
+
+
+def test_an_update_leaves_the_store_fresh_in_the_eyes_of_readers(tree: Tree) -> None:
+    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm.learn()
+    for number in range(2):
+        tree.edit("unit/unit.go", "m * other", f"m * other * {number}")
+        assert behind(tree) == ("unit/unit.go",)
+        assert warm.update({"unit/unit.go"}).is_warm
+        assert behind(tree) == ()
+        tree.edit("unit/unit.go", f"m * other * {number}", "m * other")
+        assert behind(tree) == ("unit/unit.go",)
+        warm.update({"unit/unit.go"})
+    tree.edit("main.go", "report(s)", "report(nil)")
+    assert behind(tree) == ("main.go",)
+
+
+def behind(tree: Tree) -> tuple[str, ...]:
+    with Store.open(tree.directory / "store", write=False) as store:
+        changes = changes_since(tree.root, store)
+    assert changes is not None
+    return changes.paths
+
+
 PATHS = tuple(
     f"{directory}/{name}" for directory in ("a", "b", "a/c") for name in ("x.go", "y.go", "x_test.go", "x_windows.go")
 )
@@ -396,6 +495,13 @@ class Editing(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="golore-"))
         self.tree = Tree(self.directory)
 
+        self.warm = WarmLearner(self.tree.root, self.directory / "warm", workers=0)
+        self.touched: set[str] | None = None
+
+    def touch(self, *paths: str) -> None:
+        if self.touched is not None:
+            self.touched.update(paths)
+
     @initialize(draws=st.lists(NUMBERS, min_size=3, max_size=5))
     def begin(self, draws: list[tuple[int, ...]]) -> None:
         self.tree.write("go.mod", FILES["go.mod"])
@@ -406,20 +512,24 @@ class Editing(RuleBasedStateMachine):
     def write(self, path: str, draw: tuple[int, ...], external: bool) -> None:
         package = path.split("/")[-2]
         suffix = "_test" if external and path.endswith("_test.go") else ""
+        self.touch(path)
         self.tree.write(path, source(package, draw).replace("\n", f"{suffix}\n", 1))
 
     @rule(path=st.sampled_from(PATHS))
     def delete(self, path: str) -> None:
+        self.touch(path)
         (self.tree.root / path).unlink(missing_ok=True)
 
     @rule(old=st.sampled_from(PATHS), new=st.sampled_from(PATHS))
     def rename(self, old: str, new: str) -> None:
         if (self.tree.root / old).exists():
+            self.touch(old, new)
             move(self.tree, old, new)
 
     @rule(path=st.sampled_from(PATHS), tag=st.sampled_from(["linux", "windows", "ignore"]))
     def constrain(self, path: str, tag: str) -> None:
         if (self.tree.root / path).exists():
+            self.touch(path)
             text = (self.tree.root / path).read_text(encoding="utf-8")
             self.tree.write(
                 path, f"//go:build {tag}\n\n{text}" if "go:build" not in text else text.partition("\n\n")[2]
@@ -427,12 +537,24 @@ class Editing(RuleBasedStateMachine):
 
     @rule(module=st.sampled_from(["example.com/m", "example.com/other"]), nested=st.booleans())
     def name_module(self, module: str, nested: bool) -> None:
+        self.touched = None
         self.tree.write("a/c/go.mod" if nested else "go.mod", f"module {module}\n\ngo 1.22\n")
+
+    @rule(path=st.sampled_from(PATHS), old=st.sampled_from(["u.N()", "F0()", "F1()", "t.N()", "{ return"]))
+    def edit_body(self, path: str, old: str) -> None:
+        if (self.tree.root / path).exists():
+            self.touch(path)
+            text = (self.tree.root / path).read_text(encoding="utf-8")
+            self.tree.write(path, text.replace(old, "{ F0(); return" if "return" in old else f"F1(); {old}"))
 
     @invariant()
     def equals_a_fresh_learn(self) -> None:
         self.tree.learn()
-        assert self.tree.staleness() == []
+        fresh = self.tree.fresh()
+        assert differences(self.tree.kept(), fresh) == []
+        self.warm.learn() if self.touched is None else self.warm.update(self.touched)
+        self.touched = set()
+        assert differences(exported(self.directory / "warm"), fresh) == []
 
     def teardown(self) -> None:
         shutil.rmtree(self.directory)
