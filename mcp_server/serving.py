@@ -15,6 +15,7 @@ import socket
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,9 @@ def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
         app = application(repositories, token, taken)
         _announce(taken, told, repositories, as_json)
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2)
-        uvicorn.Server(config).run(sockets=[listening])
+        # It shuts down in good order first, and then passes the interruption on.
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 
