@@ -11,11 +11,10 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 import msgspec
-from golore.learner import facts as f
+from golore.learner.edition import MARK, edition
 from golore.learner.keys import Keys, PackageKeys
 
 STATE: Final = "learned"
-_EXTRACTOR: Final = "extractor"
 _OUTSIDE: Final = "outside"
 _SHARES: Final = 128
 _share_names: Final = [f"packages {number:03}" for number in range(_SHARES)]
@@ -40,7 +39,7 @@ def read_marks(texts: Mapping[str, str]) -> Marks:
             packages.update((id, PackageKeys(*keys)) for id, keys in share.items())
     except msgspec.MsgspecError:
         return Marks("", Keys({}, ""), texts)
-    if texts.get(_EXTRACTOR) != f.EXTRACTOR:
+    if texts.get(MARK) != edition():
         # Other facts may lie behind the same digests: every package is to be looked at, and none is forgotten.
         return Marks("", Keys(dict.fromkeys(packages, PackageKeys("", "")), ""), texts)
     return Marks(texts.get(STATE, ""), Keys(packages, texts.get(_OUTSIDE, "")), texts)
@@ -51,7 +50,7 @@ def make_marks(state: str, keys: Keys) -> Marks:
     for id, key in keys.packages.items():
         shares[_share_of(id)][id] = (key.edges, key.shape)
     texts = {name: _encoded(share) for name, share in shares.items()}
-    return Marks(state, keys, {STATE: state, _EXTRACTOR: f.EXTRACTOR, _OUTSIDE: keys.outside, **texts})
+    return Marks(state, keys, {STATE: state, MARK: edition(), _OUTSIDE: keys.outside, **texts})
 
 
 def remade_marks(before: Marks, state: str, keys: Keys, changed: Iterable[str]) -> Marks:

@@ -19,6 +19,7 @@ from golore.graph.store import Store
 from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
+from golore.learner.edition import succession
 from golore.learner.environment import read_environment
 from golore.learner.freshness import remember
 from golore.learner.gitdir import other_checkouts
@@ -115,11 +116,12 @@ def learn_and_survey(
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
         before = read_marks(store.marks())
+        renewal = succession(store, before.texts, full=full)
         marks = make_marks(state_key(keys, repr(repository)), keys)
         written = Written()
         if full or marks.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
-            if full or store.is_empty or is_mostly_new(before.keys, keys):
+            if full or renewal or store.is_empty or is_mostly_new(before.keys, keys):
                 change = Change(plan, repository, keys, before.keys, marks.texts)
                 written = load_graph(store, cache, crew, change, progress)
             else:
@@ -129,7 +131,7 @@ def learn_and_survey(
         remember(directory, discovery, reading.files, since_ns)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems)
-    messages = tuple(message for message in (store.message, cache.message) if message)
+    messages = tuple(message for message in (store.message, cache.message, renewal) if message)
     work = (reading.read, reading.parsed, outside.parsed)
     return report_of(survey, work, written, time.monotonic() - started, messages), survey
 

@@ -17,6 +17,7 @@ from golore.mcp_server import rendering
 from golore.mcp_server.freshness import told_stale
 from golore.mcp_server.output import plain, print_json, print_lines
 from golore.mcp_server.place import find_place
+from golore.mcp_server.renewing import open_renewed
 
 _SHOWN: Final = 50
 """Lines of each sort in text; JSON holds everything unless a limit is given."""
@@ -98,7 +99,7 @@ def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
 def _opened(start: Path) -> Generator[tuple[Store, Names, _Stale]]:
     """The store to ask, after saying which files it is behind."""
     place = find_place(start)
-    with Store.open(place.store, write=False) as store:
+    with open_renewed(place) as store:
         yield store, Names(store), told_stale(place.root, store)
 
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from golore.graph.export import export_jsonl
-from golore.graph.store import Store
 from golore.mcp_server.output import as_utf8
 from golore.mcp_server.place import find_place
+from golore.mcp_server.renewing import open_renewed
 
 
 def run_export(start: Path, output: Path | None) -> int:
-    with Store.open(find_place(start).store, write=False) as store:
+    with open_renewed(find_place(start)) as store:
         if output is None:
             export_jsonl(store, as_utf8(sys.stdout))
             return 0

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from golore.graph.names import Names
 from golore.graph.search import Hits, search
-from golore.graph.store import Store
 from golore.mcp_server.freshness import told_stale
 from golore.mcp_server.output import columns, counted, print_json, print_lines
 from golore.mcp_server.place import find_place
+from golore.mcp_server.renewing import open_renewed
 
 
 def run_search(words: list[str], start: Path, *, kind: str, limit: int, as_json: bool) -> int:
     place = find_place(start)
-    with Store.open(place.store, write=False) as store:
+    with open_renewed(place) as store:
         stale = told_stale(place.root, store)
         found = search(store, Names(store), " ".join(words), kind=kind, limit=limit)
     if as_json:
