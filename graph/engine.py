@@ -25,6 +25,7 @@ _MAX_DATABASE: Final = 1 << 38
 """The engines reserve address space for the largest possible file, by default 8 TB, which small machines refuse."""
 _THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 _PAGE: Final = 10_000
+_CHUNK: Final = 100_000
 _ROOM_FLOOR: Final = 16 * _MEGABYTE
 _ROOM_PER_ROW: Final = 100
 
@@ -34,6 +35,7 @@ Row = list[Any]
 class _Result(Protocol):
     def has_next(self) -> bool: ...
     def get_n(self, count: int) -> list[Row]: ...
+    def get_as_arrow(self, chunk_size: int) -> Any: ...
     def get_column_names(self) -> list[str]: ...
     def close(self) -> None: ...
 
@@ -94,6 +96,14 @@ class Session:
         try:
             while result.has_next():
                 yield from result.get_n(_PAGE)
+        finally:
+            result.close()
+
+    def columns(self, statement: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
+        """The whole answer by columns: several times faster than by rows, for answers of many thousands."""
+        result = self._execute(statement, parameters or {})
+        try:
+            return [column.to_pylist() for column in result.get_as_arrow(_CHUNK).columns]
         finally:
             result.close()
 

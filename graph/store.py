@@ -158,6 +158,13 @@ class Store:
         except EngineFailure as failure:
             raise running_error(self._database, str(failure)) from failure
 
+    def columns(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
+        """The answer to a question of our own, column by column; for answers of many thousands of rows."""
+        try:
+            return self._reading().columns(cypher, parameters)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, in the order of their ids."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
