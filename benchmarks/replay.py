@@ -1,12 +1,13 @@
 """Whether re-learning along a real history ends in the same graph as learning anew, and what each commit costs.
 
-    python benchmarks/replay.py REPOSITORY [--commits 300] [--every 20] [--until REVISION] [--json]
+    python benchmarks/replay.py REPOSITORY [--commits 300] [--every 20] [--until REVISION] [--stay] [--json]
 
 REPOSITORY is anything `git clone` takes. Consecutive commits (first parents, oldest first) are checked out in a scratch
-clone and learned into one store; at every so many of them, and at the last, the same tree is learned into an empty store
-by a process of its own, and the exports of both are compared byte by byte. Also counted: commits whose learn wrote rows
-although the freshness of answers had seen no change. The exit code is 1 if any export differed, with the first lines
-that do. Seconds are of the learn alone, in a process that goes on, as a watch does; not of git.
+clone and learned into one store; at every so many of them, and at the last, the same tree is learned into an empty
+store by a process of its own, and the exports of both are compared byte by byte. Also counted: commits whose learn
+wrote rows although the freshness of answers had seen no change. The exit code is 1 if any export differed, with the
+first lines that do. Each learn is what `golore learn` does; with `--stay` what a watch does, which is told of the changed files.
+Seconds are of the learn alone, without starting Python and without git.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from golore.graph.export import export_jsonl
 from golore.graph.store import Store
 from golore.learner.freshness import changes_since
 from golore.learner.pipeline import Report, learn
+from golore.learner.warm import WarmLearner
 
 SHOWN = 20
+LEARNED = ("*.go", "go.mod", "go.work", "*/go.mod", "*.gitignore", "*.gitmodules", "*modules.txt")
+"""What of a tree matters to a learn, as git's patterns."""
 COUNTERS = (
     "files_read",
     "files_parsed",
@@ -64,11 +68,13 @@ class Step(NamedTuple):
 class Replay:
     """A clone that walks along its history, and the store that follows it."""
 
-    def __init__(self, source: str, room: Path) -> None:
+    def __init__(self, source: str, room: Path, stays: bool) -> None:
         self.room = room
         self.root = room / "clone"
         self.store = room / "kept"
         self._git(None, "clone", "-q", "--shared", "--no-checkout", source, str(self.root))
+        self._learner = WarmLearner(self.root, self.store) if stays else None
+        self._last = ""
 
     def commits(self, count: int, until: str) -> list[str]:
         """The last commits before a revision, the oldest first, and one more to begin with."""
@@ -76,10 +82,28 @@ class Replay:
         return listed.split()[::-1]
 
     def step(self, commit: str) -> Step:
-        self._git(self.root, "checkout", "-q", "--force", "--detach", commit)
-        self._git(self.root, "clean", "-q", "-ffdx")
+        self._check_out(commit)
         changed = self._changed() if self.store.exists() else 0
-        return Step(commit, changed, learn(self.root, store_directory=self.store))
+        last, self._last = self._last, commit
+        return Step(commit, changed, self._learned(last, commit))
+
+    def _check_out(self, commit: str) -> None:
+        # It may fail for a large file that a mirror lacks; what is learned must be there.
+        self._git(self.root, "checkout", "-q", "--force", "--detach", commit, may_fail=True)
+        self._git(self.root, "clean", "-q", "-ffdx")
+        missing = self._git(self.root, "diff", "--name-only", commit, "--", *LEARNED)
+        if missing or self._git(self.root, "rev-parse", "HEAD").strip() != commit:
+            raise SystemExit(f"{commit} could not be checked out: {missing}")
+
+    def _learned(self, last: str, commit: str) -> Report:
+        if self._learner is None:
+            return learn(self.root, store_directory=self.store)
+        changed = (
+            self._git(self.root, "diff", "--name-only", "--no-renames", last, commit, "--", *LEARNED) if last else ""
+        )
+        paths = changed.splitlines()
+        is_told = last and all(path.endswith(".go") for path in paths)
+        return (self._learner.update(paths) if is_told else self._learner.learn()).report
 
     def difference(self) -> list[str]:
         """The first lines that only one of the kept graph and a fresh one has."""
@@ -98,9 +122,9 @@ class Replay:
             changes = changes_since(self.root, store)
         return len(changes) if changes is not None else 0
 
-    def _git(self, directory: Path | None, *words: str) -> str:
+    def _git(self, directory: Path | None, *words: str, may_fail: bool = False) -> str:
         place = ["-C", str(directory)] if directory else []
-        return subprocess.run(["git", *place, *words], check=True, capture_output=True, text=True).stdout
+        return subprocess.run(["git", *place, *words], check=not may_fail, capture_output=True, text=True).stdout
 
 
 def _unequal(kept: bytes, fresh: bytes) -> Iterator[str]:
@@ -110,10 +134,12 @@ def _unequal(kept: bytes, fresh: bytes) -> Iterator[str]:
     yield "(the lines are the same, their order or number is not)" if ours == theirs else "(end)"
 
 
-def replay(source: str, count: int, every: int, until: str) -> tuple[list[Step], dict[str, list[str]], list[str]]:
+def replay(
+    source: str, count: int, every: int, until: str, stays: bool
+) -> tuple[list[Step], dict[str, list[str]], list[str]]:
     """The steps, what differed by commit, and the commits at which the stores were compared."""
     with tempfile.TemporaryDirectory(prefix="golore-replay-") as room:
-        history = Replay(source, Path(room))
+        history = Replay(source, Path(room), stays)
         commits = history.commits(count, until)
         began = time.monotonic()
         history.step(commits[0])
@@ -157,9 +183,12 @@ def main() -> int:
     parser.add_argument("--commits", type=int, default=300)
     parser.add_argument("--every", type=int, default=20, help="compare at every so many commits, and at the last")
     parser.add_argument("--until", default="HEAD", metavar="REVISION", help="the last commit to learn")
+    parser.add_argument("--stay", action="store_true", help="learn as a watch does, told of the changed files")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    steps, differences, compared = replay(options.repository, options.commits, options.every, options.until)
+    steps, differences, compared = replay(
+        options.repository, options.commits, options.every, options.until, options.stay
+    )
     unseen = [step.commit for step in steps if step.report.rows_written and not step.changed]
     costs = figures(steps)
     idle = sum(1 for step in steps if not step.report.rows_written)
