@@ -6,8 +6,8 @@ REPOSITORY is anything `git clone` takes. Consecutive commits (first parents, ol
 clone and learned into one store; at every so many of them, and at the last, the same tree is learned into an empty
 store by a process of its own, and the exports of both are compared byte by byte. Also counted: commits whose learn
 wrote rows although the freshness of answers had seen no change. The exit code is 1 if any export differed, with the
-first lines that do. Each learn is what `golore learn` does; with `--stay` what a watch does, which is told of the changed files.
-Seconds are of the learn alone, without starting Python and without git.
+first lines that do. Each learn is what `golore learn` does; with `--stay` what a watch does, which is told of the
+changed files. Seconds are of the learn alone, without starting Python and without git.
 """
 
 from __future__ import annotations
