@@ -126,9 +126,10 @@ def _copilot(where: Where) -> Setup:
 
 
 def _copilot_hooks(where: Where) -> Target:
-    """A file of our own, which VS Code reads too. No prompts: what is said there does not reach the model."""
+    """A file of our own, which VS Code reads too."""
     handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _SECONDS}
-    hooks: Json = {"version": 1, "hooks": {event: [handler] for event in ("postToolUse", "preCompact", "sessionStart")}}
+    events = ("postToolUse", "preCompact", "sessionStart", "userPromptSubmitted")
+    hooks: Json = {"version": 1, "hooks": {event: [handler] for event in events}}
     folder = _copilot_home(where) / "hooks" if where.is_user else where.root / ".github" / "hooks"
     return Target(folder / "golore.json", text=dumps(hooks))
 
@@ -153,7 +154,7 @@ def _cursor(where: Where) -> Setup:
 
 def _gemini(where: Where) -> Setup:
     file = (where.home if where.is_user else where.root) / ".gemini" / "settings.json"
-    events = {"AfterTool": ".*", "BeforeAgent": "", "PreCompress": "", "SessionStart": ""}
+    events = {"AfterTool": ".*", "BeforeAgent": "", "PreCompress": "manual", "SessionStart": ""}
     hooks = _groups(where, "gemini", events, _SECONDS * 1000)
     return Setup((Target(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
 

@@ -72,10 +72,12 @@ def understand(payload: "Fields", agent: str) -> Event | None:
         event.prompt = _first_text(payload, ("source", "trigger"))
         return event
     if plain in _COMPACTIONS:
-        return Event(FORGET, name, "", payload)
+        # Gemini CLI tells of an automatic one before every turn, whether there is anything to compress or not.
+        is_certain = plain != "precompress" or payload.get("trigger") == "manual"
+        return Event(FORGET, name, "", payload) if is_certain else None
     if plain in _PROMPTS:
         event = Event(PROMPT, name, shape, payload)
-        event.prompt = _first_text(payload, ("prompt", "user_prompt", "userPrompt"))
+        event.prompt = _own_words(_first_text(payload, ("prompt", "user_prompt", "userPrompt")))
         return event
     if plain in _SILENT:
         return _tool_event(Event(EDIT, name, "", payload), "", payload)
@@ -125,6 +127,16 @@ def _first_text(payload: "Fields", names: tuple[str, ...]) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
+
+
+def _own_words(prompt: str) -> str:
+    """A prompt without what hooks have put before it, as Gemini CLI hands it on."""
+    while True:
+        before, begins, rest = prompt.partition("<hook_context>")
+        _, ends, after = rest.partition("</hook_context>")
+        if not (begins and ends):
+            return prompt
+        prompt = before + after
 
 
 def _cwd(payload: "Fields") -> str:

@@ -101,8 +101,18 @@ def test_what_was_shown_is_forgotten_when_the_context_is_compacted(repository: P
     assert hook("claude", event("SessionStart", repository, source="resume")) == ""
     assert "Two packages." in seen(hook("claude", event("SessionStart", repository, source="compact")))
     assert FACT in seen(hook("claude", read(repository / "a.go")))
-    assert hook("gemini", event("PreCompress", repository, trigger="auto")) == ""
+    assert hook("gemini", event("PreCompress", repository, trigger="manual")) == ""
     assert FACT in seen(hook("gemini", read(repository / "a.go")))
+    # Gemini CLI 0.61 sends this before every turn.
+    assert hook("gemini", event("PreCompress", repository, trigger="auto")) == ""
+    assert hook("gemini", read(repository / "a.go")) == ""
+
+
+def test_what_hooks_put_before_a_prompt_is_not_taken_for_the_prompt(repository: Path) -> None:
+    said = "<hook_context>golore's facts about @b.go</hook_context>\n\nExplain @a.go"
+    text = seen(hook("gemini", event("BeforeAgent", repository, prompt=said)))
+    assert FACT in text
+    assert "b.go" not in text
 
 
 def test_a_stale_card_says_so_in_one_line(repository: Path) -> None:
