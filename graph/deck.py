@@ -25,7 +25,7 @@ else:
     except ImportError:
         import sqlite3
 
-DECK_VERSION = 1
+DECK_VERSION = 2
 KEPT_SECONDS = 14 * 24 * 3600
 """How long is remembered what a session was shown."""
 _WAIT = 5.0
@@ -36,11 +36,15 @@ CREATE TABLE deck_symbols(path TEXT NOT NULL, line INTEGER NOT NULL, name TEXT N
                           kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX deck_symbols_by_name ON deck_symbols(name);
 CREATE INDEX deck_symbols_by_path ON deck_symbols(path);
+CREATE TABLE deck_files(path TEXT PRIMARY KEY, place TEXT NOT NULL, stem TEXT NOT NULL, rank REAL NOT NULL,
+                        history TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX deck_files_by_place ON deck_files(place);
+CREATE INDEX deck_files_by_stem ON deck_files(stem);
 CREATE TABLE deck_shown(session TEXT NOT NULL, agent TEXT NOT NULL, key TEXT NOT NULL, characters INTEGER NOT NULL,
                         at INTEGER NOT NULL, PRIMARY KEY(session, agent, key)) WITHOUT ROWID;
 CREATE INDEX deck_shown_by_time ON deck_shown(at)
 """
-_NAMES = ("deck_notes", "deck_cards", "deck_symbols", "deck_shown")
+_NAMES = ("deck_notes", "deck_cards", "deck_symbols", "deck_files", "deck_shown")
 
 
 class Card:
@@ -122,13 +126,51 @@ class Deck:
     def close(self) -> None:
         self._connection.close()
 
-    def card(self, path: str) -> Card | None:
-        """The card of a file, a package ("dir/") or the repository (""); None where there is nothing to say."""
-        for row in self._connection.execute(
-            "SELECT path, digest, text, related FROM deck_cards WHERE path = ?", (path,)
-        ):
-            return Card(*row)
+    def card(self, path: str, *, silent: bool = False) -> Card | None:
+        """The card of a file, a package ("dir/") or the repository (""); None where there is nothing to say.
+
+        With `silent`, also one without a text, which has related files all the same.
+        """
+        statement = "SELECT path, digest, text, related FROM deck_cards WHERE path = ?"
+        for row in self._connection.execute(statement, (path,)):
+            if row[2] or silent:
+                return Card(*row)
         return None
+
+    def digests(self) -> dict[str, str]:
+        """Of all files that have cards, silent ones too."""
+        return dict(self._connection.execute("SELECT path, digest FROM deck_cards WHERE digest <> ''"))
+
+    def mentioning(self, path: str) -> list[str]:
+        """The cards that name a line of a file."""
+        statement = "SELECT path FROM deck_cards WHERE instr(text, ?) ORDER BY path"
+        return [found for (found,) in self._connection.execute(statement, (f"({path}:",))]
+
+    def standing(self, path: str) -> tuple[float, str] | None:
+        """A file's rank and what the history says of it, as they were stored; for a directory ("dir/"), the latter."""
+        return self._connection.execute("SELECT rank, history FROM deck_files WHERE path = ?", (path,)).fetchone()
+
+    def in_place(self, place: str) -> list[str]:
+        """The files of a directory."""
+        return self._names("SELECT path FROM deck_files WHERE place = ? ORDER BY path", place)
+
+    def with_stem(self, stem: str) -> list[str]:
+        return self._names("SELECT path FROM deck_files WHERE stem = ? ORDER BY path", stem)
+
+    def replace_files(self, rows: Iterable[tuple[str, str, str, float, str]]) -> None:
+        """Path, directory, stem, rank and history of everything there is."""
+        run = self._connection
+        run.execute("BEGIN IMMEDIATE")
+        try:
+            run.execute("DELETE FROM deck_files")
+            run.executemany("INSERT INTO deck_files VALUES (?, ?, ?, ?, ?)", rows)
+        except BaseException:
+            self._undo()
+            raise
+        run.execute("COMMIT")
+
+    def _names(self, statement: str, value: str) -> list[str]:
+        return [path for (path,) in self._connection.execute(statement, (value,))]
 
     def paths(self) -> Iterator[str]:
         """What there are cards of, in order."""

@@ -70,6 +70,19 @@ class Surroundings(NamedTuple):
     """the files with a stem"""
 
 
+def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surroundings:
+    """Those of files that are all in memory."""
+    places, stems = by_directory(files), by_stem(files)
+
+    def siblings(place: str) -> Collection[str]:
+        return places.get(place, ())
+
+    def namesakes(stem: str) -> Collection[str]:
+        return stems.get(stem, ())
+
+    return Surroundings(coupled.get, siblings, namesakes)
+
+
 class Uses(NamedTuple):
     """Uses between one file and others, counted: calls from here, calls from there, other uses from there."""
 

@@ -1,0 +1,261 @@
+"""The text of a card: facts about a file that the file itself does not tell, most useful first, in few words.
+
+States facts and nothing else. What is only possible, through an interface, is called a candidate; what could not be
+settled is said to be so. Each section holds the lines that fit and says how many were left out. Where the facts come
+from is `gathering`'s affair, and which cards are made when, `dealing`'s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from golore.graph.coupling import Coupled, directory_of
+from golore.graph.gathering import FileFacts, Named, Use
+
+LONGEST: Final = 2_000
+"""Characters of a card."""
+_SYMBOLS: Final = 8
+_PLACES: Final = 3
+_NAMES: Final = 4
+_FEW: Final = 5
+_OFTEN: Final = 2
+"""Commits from which a shared history is worth a word."""
+
+Ranks = Mapping[str, float]
+
+
+class Section(NamedTuple):
+    """A line by itself, or one with lines below. `rest` is how many more lines there would be, beyond those given."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    rest: int = 0
+
+
+def file_text(facts: FileFacts, coupled: Coupled | None, ranks: Ranks, longest: int = LONGEST) -> str:
+    """The card of a file; empty where there is nothing to say."""
+    sections = [
+        *_used(facts, ranks),
+        *_interfaces(facts),
+        *_reached(facts),
+        *_tested(facts),
+        *_exercises(facts),
+        *_changes(coupled),
+    ]
+    # Only beside something that is known: alone they are no reason to speak.
+    if sections:
+        sections += _unsettled(facts)
+    return fitted(sections, longest)
+
+
+def symbol_text(symbol: Named, uses: Sequence[Use], facts: FileFacts, ranks: Ranks) -> str:
+    """A line or two about one declaration."""
+    parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
+    parts.append(_users(uses, ranks) if uses else "no use in other files is known")
+    tests = sorted({test.name for test, target in facts.tests if target == symbol})
+    if tests:
+        parts.append(f"tested by {_listed(tests, _PLACES)}")
+    satisfied = [interface for kind, interface in facts.satisfies if kind == symbol]
+    if satisfied:
+        parts.append(f"satisfies {_listed(_interface_names(satisfied), _PLACES)}")
+    types = [kind for interface, kind in facts.satisfied if interface == symbol]
+    if types:
+        parts.append(f"satisfied by {counted(len(types), 'type')} in other files")
+    return "; ".join(parts)
+
+
+def fitted(sections: Sequence[Section], longest: int) -> str:
+    """The sections as text. Too long, it loses lines below titles, the last of the longest section first."""
+    kept = [list(section.lines) for section in sections]
+    while True:
+        text = "\n".join(
+            line for section, lines in zip(sections, kept, strict=True) for line in _rendered(section, lines)
+        )
+        if len(text) <= longest:
+            return text
+        widest = max(range(len(kept)), key=lambda at: (len(kept[at]), -at), default=-1)
+        if widest < 0 or len(kept[widest]) <= 1:
+            return text[: longest - 1].rpartition("\n")[0] + "\n…"
+        kept[widest].pop()
+
+
+def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
+    yield section.title
+    yield from (f"- {line}" for line in lines)
+    rest = section.rest + len(section.lines) - len(lines)
+    if rest:
+        yield f"- {rest:,} more left out"
+
+
+def _used(facts: FileFacts, ranks: Ranks) -> Iterable[Section]:
+    """Who uses what the file declares, by symbol."""
+    if not facts.uses:
+        return
+    by_symbol: defaultdict[Named, list[Use]] = defaultdict(list)
+    for use in facts.uses:
+        by_symbol[use.target].append(use)
+    files = {use.source.file for use in facts.uses}
+    tests = sum(1 for file in files if file.endswith("_test.go"))
+    places = {directory_of(file) for file in files if not file.endswith("_test.go")}
+    own = directory_of(facts.path)
+    where = f"Used from {counted(len(files), 'other file')}"
+    if tests == len(files):
+        where += ", all of them tests" if tests > 1 else ", a test"
+    else:
+        where += f" ({tests:,} of them tests)" if tests else ""
+        where += f" in {counted(len(places), 'package')}" if places != {own} else ", all of its own package"
+    ordered = sorted(by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
+    shown = 1 if facts.generated else _SYMBOLS
+    lines = tuple(f"{symbol.local}: {_users(uses, ranks)}" for symbol, uses in ordered[:shown])
+    yield Section(f"{where}:", lines, len(ordered) - len(lines))
+
+
+def _worth(symbol: Named, uses: Sequence[Use]) -> float:
+    """How much the users of a symbol matter: files count, tests little, and a field less than what has behaviour."""
+    files = {use.source.file for use in uses}
+    value = sum(0.3 if file.endswith("_test.go") else 1.0 for file in files) + len(uses) / 100
+    return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
+
+
+def _users(uses: Sequence[Use], ranks: Ranks) -> str:
+    sources: defaultdict[Named, set[int]] = defaultdict(set)
+    for use in uses:
+        sources[use.source].update(use.lines)
+    files = {source.file for source in sources}
+    tests = sum(1 for source in sources if source.test)
+    noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
+    ordered = sorted(
+        sources.items(),
+        key=lambda item: (item[0].test, -ranks.get(item[0].file, 0.0), item[0].file, item[0].line),
+    )
+    shown: list[str] = []
+    seen: set[str] = set()
+    for source, lines in ordered:
+        # One of each file tells more than several of one.
+        if source.file not in seen and len(shown) < _PLACES:
+            seen.add(source.file)
+            shown.append(f"{source.short} ({source.file}:{min(lines, default=source.line)})")
+    text = counted(len(sources), noun)
+    if len(files) > 1:
+        text += f" in {len(files):,} files"
+    if tests:
+        text += f", {tests:,} in tests" if tests < len(sources) else ", tests only"
+    return f"{text}: {', '.join(shown)}"
+
+
+def _interfaces(facts: FileFacts) -> Iterable[Section]:
+    lines: list[str] = []
+    by_interface: defaultdict[Named, list[Named]] = defaultdict(list)
+    for interface, kind in facts.satisfied:
+        by_interface[interface].append(kind)
+    for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
+        kinds.sort(key=lambda kind: (kind.test, kind.file, kind.line))
+        names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds[:_PLACES]]
+        more = f" and {len(kinds) - _PLACES:,} more" if len(kinds) > _PLACES else ""
+        lines.append(f"{interface.local} is satisfied by {', '.join(names)}{more}")
+    by_type: defaultdict[Named, list[Named]] = defaultdict(list)
+    for kind, interface in facts.satisfies:
+        if kind.kind != "interface":
+            by_type[kind].append(interface)
+    # Types that satisfy the same are told together.
+    alike: defaultdict[tuple[str, ...], list[Named]] = defaultdict(list)
+    for kind, interfaces in by_type.items():
+        alike[tuple(_interface_names(interfaces))].append(kind)
+    for names, kinds in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
+        subject = _listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
+        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {_listed(names, _NAMES)}")
+    if lines:
+        yield Section("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
+
+
+def _interface_names(interfaces: Iterable[Named]) -> list[str]:
+    """Those of the repository first, with their places."""
+    ordered = sorted(set(interfaces), key=lambda one: (not one.file, one.test, one.short, one.file))
+    return [f"{one.short} ({one.file}:{one.line})" if one.file else one.short for one in ordered]
+
+
+def _reached(facts: FileFacts) -> Iterable[Section]:
+    best: dict[Named, tuple[int, Named]] = {}
+    for reach in facts.reached:
+        best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
+    if best:
+        ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0].line))
+        names = [
+            f"{method.local} behind {through.short} ({counted(callers, 'caller')})"
+            for method, (callers, through) in ordered
+        ]
+        yield Section(f"May be called through interfaces (candidates): {_listed(names, _NAMES)}")
+
+
+def _tested(facts: FileFacts) -> Iterable[Section]:
+    if facts.test or facts.generated:
+        return
+    if not facts.tests:
+        is_used = facts.uses and not any(use.source.test for use in facts.uses)
+        if is_used and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
+            yield Section("No test is known to reach it.")
+        return
+    by_file: defaultdict[str, set[str]] = defaultdict(set)
+    for test, _ in facts.tests:
+        by_file[test.file].add(test.name)
+    number = sum(map(len, by_file.values()))
+    ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = tuple(f"{file}: {_listed(sorted(names), _NAMES)}" for file, names in ordered[:_PLACES])
+    title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {'reaches' if number == 1 else 'reach'} it:"
+    yield Section(title, lines, len(ordered) - len(lines))
+
+
+def _exercises(facts: FileFacts) -> Iterable[Section]:
+    """For a test file: where the code is that it tests."""
+    by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for _, target in facts.exercised:
+        by_file[target.file][target.local] += 1
+    if by_file:
+        ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
+        lines = tuple(
+            f"{file}: {_listed([name for name, _ in sorted(names.items(), key=_most)], _NAMES)}"
+            for file, names in ordered[:_FEW]
+        )
+        yield Section("What its tests call is declared in:", lines, len(ordered) - len(lines))
+
+
+def _most(item: tuple[str, int]) -> tuple[int, str]:
+    return (-item[1], item[0])
+
+
+def _changes(coupled: Coupled | None) -> Iterable[Section]:
+    if coupled is None:
+        return
+    often = [partner for partner in coupled.partners if partner.commits >= _OFTEN][:_FEW]
+    if often:
+        often.sort(key=lambda partner: (-partner.commits, partner.path))
+        names = ", ".join(f"{partner.path} ({partner.commits:,})" for partner in often)
+        yield Section(f"Changes along with (commits out of {coupled.commits:,}): {names}")
+
+
+def _unsettled(facts: FileFacts) -> Iterable[Section]:
+    parts: list[str] = []
+    if facts.doubts:
+        names = [f"{name} ({number:,})" for name, number in sorted(facts.doubts, key=_most)]
+        parts.append(f"uses elsewhere with the name of one of its methods: {_listed(names, _NAMES)}")
+    sites = sum(one.sites for one in facts.unresolved)
+    if sites and not facts.test:
+        reasons: Counter[str] = Counter()
+        for one in facts.unresolved:
+            reasons[one.reason] += one.sites
+        reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
+        why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
+        parts.append(f"{counted(sites, 'use')} in it {why}")
+    if parts:
+        yield Section(f"Unresolved: {'; '.join(parts)}.")
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,188 @@
+"""Makes the cards and puts them into the deck: all of them, or those that a change has made untrue.
+
+A whole deal reads the graph once. After a change of few files only their cards are made again, and the cards of others
+that name lines of them or are used by them; ranks and history stay as they were at the last whole deal or new HEAD.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from golore.graph.cards import file_text, symbol_text
+from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
+from golore.graph.deck import Card, Deck, SymbolLine
+from golore.graph.gathering import FileFacts, Single, Use, Whole
+from golore.graph.overview import overview_text, package_texts
+from golore.graph.ranking import importance
+from golore.graph.reasons import related_files
+from golore.graph.relating import Surroundings, by_directory, stem_of, surroundings
+from golore.graph.store import Store
+
+_MOST_SINGLE: Final = 100
+"""Files from which reading the whole graph is quicker than looking around each."""
+_MOST_TOUCHED: Final = 40
+_LISTED: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
+_HISTORY: Final = "history"
+
+Tick = Callable[[int], None]
+
+
+class Dealt(NamedTuple):
+    """How many cards were made, and whether all were."""
+
+    cards: int
+    whole: bool
+
+
+def render_cards(
+    store: Store,
+    deck: Deck,
+    history: Callable[[], History | None],
+    head: str = "",
+    *,
+    whole: bool = False,
+    tick: Tick = lambda _: None,
+) -> Dealt:
+    """Bring the deck up to date with the graph. `history` is asked only where HEAD is another than last time."""
+    known = deck.digests()
+    paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
+    now: dict[str, str] = dict(zip(paths, digests, strict=True))
+    changed = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
+    is_new_history = deck.note(_HISTORY) != head.encode()
+    read = history() if is_new_history or whole or not known or len(changed) > _MOST_SINGLE else None
+    if is_new_history and known and not whole:
+        changed |= _renew_history(deck, read, head, now)
+    if whole or not known or len(changed) > _MOST_SINGLE:
+        return _deal_all(store, deck, read, head, tick)
+    return _deal_some(store, deck, changed) if changed else Dealt(0, False)
+
+
+def _deal_all(store: Store, deck: Deck, history: History | None, head: str, tick: Tick) -> Dealt:
+    graph = Whole(store)
+    ranks = importance(graph.files, graph.uses)
+    coupled = couplings(history, graph.files.keys())
+    around = surroundings(coupled, graph.files)
+    cards: list[Card] = []
+    symbols: list[SymbolLine] = []
+    for path in sorted(graph.files):
+        facts = graph.facts(path)
+        cards.append(_card(facts, coupled.get(path), around, ranks))
+        symbols += _symbol_lines(facts, ranks)
+        tick(1)
+    cards += [Card(place, "", text) for place, text in package_texts(store, graph, ranks, coupled)]
+    cards.append(Card("", "", overview_text(store, graph, ranks, coupled)))
+    deck.replace_all(cards, symbols)
+    deck.replace_files(_file_rows(graph.files, by_directory(graph.files), ranks, coupled))
+    deck.set_note(_HISTORY, head.encode())
+    return Dealt(len(cards), True)
+
+
+def _renew_history(deck: Deck, history: History | None, head: str, files: Mapping[str, str]) -> set[str]:
+    """Put the couplings of a new HEAD in the place of the old; which files have other commits than before."""
+    coupled = couplings(history, files.keys())
+    ranks = _Standing(deck)
+    before = {path: _commits(deck, path) for path in files}
+    rows = list(_file_rows(files, by_directory(files), ranks, coupled))
+    deck.replace_files(rows)
+    deck.set_note(_HISTORY, head.encode())
+    after = {path: coupled[path].commits if path in coupled else 0 for path in files}
+    return {path for path in files if before[path] != after[path]}
+
+
+def _commits(deck: Deck, path: str) -> int:
+    found = deck.standing(path)
+    return int(found[1].split(",", 2)[1]) if found and found[1] else 0
+
+
+def _deal_some(store: Store, deck: Deck, changed: Collection[str]) -> Dealt:
+    """Those of changed files first, since one of them is what will be looked at; then those they have an effect on."""
+    graph, standing = Single(store), _Standing(deck)
+    named = {other for path in changed for other in deck.mentioning(path) if other.endswith(".go")}
+    called = _deal_these(graph, deck, standing, sorted(changed))
+    touched = sorted((named | called) - set(changed))[:_MOST_TOUCHED]
+    _deal_these(graph, deck, standing, touched)
+    return Dealt(len(changed) + len(touched), False)
+
+
+def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]) -> set[str]:
+    """Make these cards; returns the files that theirs call into."""
+    around = Surroundings(standing.coupled, deck.in_place, deck.with_stem)
+    cards: list[Card] = []
+    symbols: list[SymbolLine] = []
+    called: set[str] = set()
+    for facts in filter(None, map(graph.facts, paths)):
+        cards.append(_card(facts, standing.coupled(facts.path), around, standing))
+        symbols += _symbol_lines(facts, standing)
+        called.update(facts.calls)
+    deck.replace(cards, symbols, paths)
+    return called
+
+
+def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, ranks: Mapping[str, float]) -> Card:
+    return Card(facts.path, facts.digest, file_text(facts, coupled, ranks), related_files(facts, coupled, around))
+
+
+def _symbol_lines(facts: FileFacts, ranks: Mapping[str, float]) -> Iterator[SymbolLine]:
+    """Of what a prompt may name: declarations that others can use or do use."""
+    if facts.test or facts.generated:
+        return
+    uses: defaultdict[object, list[Use]] = defaultdict(list)
+    for use in facts.uses:
+        uses[use.target].append(use)
+    for symbol in facts.symbols:
+        if symbol.kind in _LISTED and symbol.name != "_" and (symbol.exported or symbol in uses):
+            text = symbol_text(symbol, uses.get(symbol, ()), facts, ranks)
+            yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
+
+
+def _file_rows(
+    files: Iterable[str],
+    places: Mapping[str, object],
+    ranks: Mapping[str, float],
+    coupled: Mapping[str, Coupled],
+) -> Iterator[tuple[str, str, str, float, str]]:
+    for path in files:
+        yield path, directory_of(path), stem_of(path), ranks.get(path, 0.0), _packed(coupled.get(path))
+    for place in places:
+        yield place, "", "", 0.0, _packed(coupled.get(place))
+
+
+def _packed(coupled: Coupled | None) -> str:
+    return json.dumps(coupled[1:], ensure_ascii=False, separators=(",", ":")) if coupled is not None else ""
+
+
+class _Standing(Mapping[str, float]):
+    """Ranks and couplings as the deck has them, looked up when they are asked for."""
+
+    def __init__(self, deck: Deck) -> None:
+        self._deck = deck
+        self._known: dict[str, tuple[float, str]] = {}
+        self._coupled: dict[str, Coupled | None] = {}
+
+    def __getitem__(self, path: str) -> float:
+        return self._found(path)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def coupled(self, path: str) -> Coupled | None:
+        if path not in self._coupled:
+            text = self._found(path)[1]
+            self._coupled[path] = _unpacked(path, text) if text else None
+        return self._coupled[path]
+
+    def _found(self, path: str) -> tuple[float, str]:
+        if path not in self._known:
+            self._known[path] = self._deck.standing(path) or (0.0, "")
+        return self._known[path]
+
+
+def _unpacked(path: str, text: str) -> Coupled:
+    mass, commits, busy, partners = json.loads(text)
+    return Coupled(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
