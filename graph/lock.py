@@ -22,6 +22,8 @@ import fcntl
 
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.05
+_PRECEDENCE: Final = 2.0
+"""Seconds for which one that waits for an exclusive lock keeps newcomers out."""
 
 
 class FileLock:
@@ -70,6 +72,34 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
     return FileLock(path, descriptor, exclusive=exclusive)
+
+
+def acquire_in_turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock:
+    """The same for a lock that many share all the time: who wants it exclusively goes before those who come later.
+
+    Otherwise there may never be a moment in which nobody has it. But one that goes on for long, such as an export, is
+    not to keep all others out, so the precedence ends after a while.
+    """
+    began = time.monotonic()
+    turn = _turn(path, exclusive=exclusive, timeout=timeout, purpose=purpose)
+    try:
+        if exclusive and turn is not None:
+            with contextlib.suppress(StoreBusy):
+                return acquire(path, exclusive=True, timeout=min(timeout, _PRECEDENCE), purpose=purpose)
+            turn.release()
+        left = max(0.0, timeout - (time.monotonic() - began))
+        return acquire(path, exclusive=exclusive, timeout=left, purpose=purpose)
+    finally:
+        if turn is not None:
+            turn.release()
+
+
+def _turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock | None:
+    """None where the file for it cannot be made, as for a reader without the right to write."""
+    try:
+        return acquire(path.with_name(f"{path.name}.turn"), exclusive=exclusive, timeout=timeout, purpose=purpose)
+    except OSError:
+        return None
 
 
 def is_held(path: Path) -> bool:

@@ -313,7 +313,9 @@ class Store:
     def _acquire(self, *, exclusive: bool) -> lock.FileLock:
         purpose = "changed" if exclusive else "read"
         with _disk_errors(self.directory):
-            return lock.acquire(self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose)
+            return lock.acquire_in_turn(
+                self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
+            )
 
     def _replace(self, load: BulkLoad, marks: Mapping[str, str]) -> None:
         self._close_session()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from golore.graph import lock
 from golore.graph.errors import StoreBusy
+from watching import until
 
 _HOLD = """
 import sys
@@ -98,3 +100,51 @@ def test_forked_child_neither_keeps_nor_ends_its_parents_lock(tmp_path: Path) ->
     os.waitpid(child, 0)
     for descriptor in (ready, tell, wait):
         os.close(descriptor)
+
+
+_SHARE = """
+import sys
+from pathlib import Path
+from golore.graph import lock
+print("ready", flush=True)
+while True:
+    lock.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared").release()
+    held = lock.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared")
+    for _ in range(20_000):
+        pass
+    held.release()
+"""
+
+
+def test_one_that_wants_it_alone_gets_it_among_many_that_share_it_all_the_time(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", _SHARE, str(path)]
+    sharers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    try:
+        for sharer in sharers:
+            assert sharer.stdout is not None
+            assert sharer.stdout.readline() == "ready\n"
+        for _ in range(5):
+            lock.acquire_in_turn(path, exclusive=True, timeout=30, purpose="tried").release()
+    finally:
+        for sharer in sharers:
+            sharer.kill()
+            sharer.communicate()
+
+
+def test_one_that_waits_for_a_long_reader_does_not_keep_the_others_out_for_good(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path, "shared") as long, ThreadPoolExecutor() as waiting:
+        alone = waiting.submit(lock.acquire_in_turn, path, exclusive=True, timeout=60, purpose="tried")
+        assert until(lambda: lock.is_held(path.with_name("lock.turn")))
+        lock.acquire_in_turn(path, exclusive=False, timeout=60, purpose="shared").release()
+        assert not alone.done()
+        long.kill()
+        alone.result().release()
+
+
+def test_a_reader_that_may_not_write_shares_without_a_turn(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+    tmp_path.joinpath("lock.turn").mkdir()  # what cannot be opened as a file; rights do not bind root
+    lock.acquire_in_turn(path, exclusive=False, timeout=0, purpose="shared").release()
