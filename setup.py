@@ -32,6 +32,7 @@ from setuptools.errors import BaseError, CCompilerError
 COMPILED: tuple[str, ...] = tuple(
     f"golore.learner.{name}"
     for name in (
+        "bodies",
         "code",
         "comments",
         "declarations",
@@ -48,8 +49,10 @@ COMPILED: tuple[str, ...] = tuple(
         "record",
         "resolve",
         "simple",
+        "skeleton",
         "sources",
         "statements",
+        "tokens",
         "types",
         "universe",
         "world",

@@ -1,7 +1,7 @@
 """Reads the declarations of one file: the symbols that people see, and the declarations that other files see.
 
-`declare` and `finish_shape` write what can be seen from outside, `write_bodies` the rest; the order matters: the shape
-must not depend on bodies. Broken declarations give what can be read of them.
+`declare` and `finish_shape` write what can be seen from outside, `read_bodies` or `write_bodies` the rest; the order
+matters: the shape must not depend on bodies. Broken declarations give what can be read of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final, final
 from golore.learner import code as c
 from golore.learner import facts as f
 from golore.learner import kinds as g
+from golore.learner.bodies import BodyReader
 from golore.learner.comments import comment_text, is_deprecated
 from golore.learner.emit import Emitter
 from golore.learner.kinds import meaningful
@@ -70,8 +71,36 @@ class Declarations:
         self.emitter.in_shape = False
         self.emitter.code = []
 
+    def covers(self, cuts: Iterable[int]) -> bool:
+        """Whether all that is cut out of the tree, from these offsets on, lies in bodies."""
+        bodies = iter(self._bodies)
+        body = next(bodies, None)
+        for cut in cuts:
+            while body is not None and body[1].end_byte <= cut:
+                body = next(bodies, None)
+            if body is None or cut < body[1].start_byte:
+                return False
+        return True
+
+    def read_bodies(self) -> None:
+        """Write the code of all bodies, from their tokens."""
+        reader = BodyReader(self.emitter)
+        for decl, node, receiver in self._bodies:
+            at = len(self.emitter.code)
+            start = node.start_byte
+            end = node.end_byte
+            k = node.kind_id
+            if k == g.BLOCK:
+                reader.read_statements(self.source, start + 1, end - 1)
+            elif k == g.COMPOSITE and self.emitter.is_data(node):
+                self.emitter.code.append(c.EVALUATE)
+                self.emitter.expression(node, k)
+            else:
+                reader.read_value(self.source, start, end)
+            self._end_body(decl, at, receiver)
+
     def write_bodies(self) -> None:
-        """Write the code of all bodies. A body's nodes go as soon as it is written: memory in use stays near."""
+        """Write the code of all bodies from the tree; the nodes of each go as soon as it is written, to save memory."""
         emitter = self.emitter
         self._bodies.reverse()
         while self._bodies:
@@ -83,8 +112,11 @@ class Declarations:
             else:
                 emitter.code.append(c.EVALUATE)
                 emitter.expression(node, k)
-            emitter.code.append(c.END)
-            self.entries.append(f.Entry(decl, at, emitter.intern(receiver)))
+            self._end_body(decl, at, receiver)
+
+    def _end_body(self, decl: int, at: int, receiver: bytes) -> None:
+        self.emitter.code.append(c.END)
+        self.entries.append(f.Entry(decl, at, self.emitter.intern(receiver)))
 
     # -- documentation
 
@@ -305,7 +337,7 @@ class Declarations:
             text += " " + one_line(self.emitter.text(type_node))
         if value is not None and value.end_byte - value.start_byte <= LONGEST_VALUE:
             shown = self.emitter.text(value)
-            if b"\n" not in shown:
+            if shown.find(b"\n") < 0:
                 text += " = " + one_line(shown)
         return text
 

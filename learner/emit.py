@@ -78,7 +78,7 @@ class Emitter:
 
     def name_of(self, node: Node, k: int) -> int:
         """The number of a name; what stands in a name's place and is none counts as blank."""
-        if k not in g.NAMES:
+        if k not in g.NAMES and k not in g.PREDECLARED:
             return self.intern(b"_")
         return self.intern(self.source[node.start_byte : node.end_byte])
 
@@ -435,6 +435,11 @@ class Emitter:
         self.expression(parts[0], parts[0].kind_id)
         if not self.skeleton:
             self._elements(parts[1], slot)
+
+    def is_data(self, literal: Node) -> bool:
+        """Whether nothing in a composite literal can refer to anything, but for its type."""
+        value = literal.children[-1]
+        return DATA.fullmatch(self.source, value.start_byte, value.end_byte) is not None
 
     def _elements(self, value: Node, slot: int) -> None:
         start = value.start_byte

@@ -8,16 +8,19 @@ It does not look anything up: what a name means is `infer`'s affair.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from golore.learner import facts as f
 from golore.learner import kinds as g
+from golore.learner.bodies import Unread
 from golore.learner.comments import is_generated
 from golore.learner.constraints import file_constraint
 from golore.learner.declarations import Declarations, flattened
 from golore.learner.emit import line_starts
 from golore.learner.modern import Receiver, rewrites, with_new_renamed
+from golore.learner.skeleton import cuts_of
 from golore.learner.syntax import Node, Tree, parse, top_level
 
 MOST_COMPLAINTS: Final = 5
@@ -44,6 +47,40 @@ def encode(facts: f.Facts) -> f.EncodedFacts:
 def _read(source: bytes, bodies: bool) -> Declarations:
     if source.startswith(_BOM):
         source = b"   " + source[3:]
+    try:
+        read = read_plain(source, bodies)
+    except Unread:
+        read = read_whole(source, bodies)
+    if not read.package:
+        read.complaints.append(f.Complaint(1, "no package clause"))
+    return read
+
+
+def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
+    """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
+
+    The numbers of names follow from where they come first in bodies, unless they are given.
+    """
+    cuts = cuts_of(source)
+    tree = parse(with_new_renamed(source), cuts)
+    if tree.root_node.has_error:
+        raise Unread
+    read = Declarations(source, {})
+    read.declare(top_level(tree))
+    if not read.covers(cuts):
+        raise Unread
+    read.finish_shape()
+    for name in names:
+        read.emitter.intern(name)
+    if bodies:
+        read.read_bodies()
+    if read.emitter.too_deep:
+        raise Unread
+    return read
+
+
+def read_whole(source: bytes, bodies: bool) -> Declarations:
+    """Read any file, from the tree of all of it."""
     tree = parse(with_new_renamed(source))
     receivers: dict[int, Receiver] = {}
     if tree.root_node.has_error:
@@ -59,8 +96,6 @@ def _read(source: bytes, bodies: bool) -> Declarations:
         read.write_bodies()
     if read.emitter.too_deep:
         read.complaints.append(f.Complaint(1, "nested too deeply: the innermost parts were not read"))
-    if not read.package:
-        read.complaints.append(f.Complaint(1, "no package clause"))
     return read
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "5"
+EXTRACTOR: Final = "6"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 

@@ -126,6 +126,8 @@ COMPARISONS: Final = frozenset(kind(t, False) for t in ("==", "!=", "<", "<=", "
 
 SPECS: Final = (VAR_SPEC, CONST_SPEC, TYPE_SPEC, TYPE_ALIAS)
 NAMES: Final = (IDENTIFIER, TYPE_IDENTIFIER, FIELD_IDENTIFIER, BLANK, PACKAGE_IDENTIFIER)
+PREDECLARED: Final = (NIL, TRUE, FALSE, IOTA)
+"""Names that the grammar takes for values, wherever they stand."""
 
 LITERALS: Final = (INT_LITERAL, STRING, RAW_STRING, FLOAT_LITERAL, RUNE_LITERAL, IMAGINARY_LITERAL)
 

@@ -13,6 +13,7 @@ from typing import Final
 _TOKEN: Final = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|`[^`]*`|'(?:[^'\\]|\\.)+'|\w+|\.\.\.|<-|.""", re.DOTALL
 )
+_UNTIDY: Final = re.compile(rb"[\n/\t\r]|  ")
 _TIGHT_BEFORE: Final = frozenset(",;)].")
 _TIGHT_AFTER: Final = frozenset("([.") | {"...", "~"}
 _NOT_AT_LINE_END: Final = frozenset(",;([{.|~*=") | {"...", "<-", "func", "struct", "interface", "map", "chan"}
@@ -20,7 +21,7 @@ _NOT_AT_LINE_END: Final = frozenset(",;([{.|~*=") | {"...", "<-", "func", "struc
 
 def one_line(text: bytes) -> str:
     line = text.decode("utf-8", "replace")
-    if b"\n" in text or b"/" in text or b"  " in text or b"\t" in text or b"\r" in text:
+    if _UNTIDY.search(text):
         return " ".join(_joined(line).split(" "))
     return line
 

@@ -23,7 +23,7 @@ WORD: Final = -3
 
 DATA: Final = re.compile(
     rb"""(?:[\s,.{}:+-]++|\d[\w.]*+|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)++'|`[^`]*+`"""
-    rb"""|//[^\n]*+|(?:true|false|nil)\b)*+"""
+    rb"""|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|(?:true|false|nil)\b)*+"""
 )
 """A literal without names and calls: nothing in it can refer to anything."""
 
@@ -81,8 +81,8 @@ class Program:
             self._chain(text)
 
     def _chain(self, text: bytes) -> None:
-        if b"." in text:
-            names = text.split(b".")
+        names = text.split(b".")
+        if len(names) > 1:
             while len(names) > 1:
                 self.ops += (c.SELECT, WORD, PLACE)
                 self.words.append(names.pop())
@@ -93,7 +93,7 @@ class Program:
     def write_parameters(self, text: bytes) -> bool:
         """Add the code of what stands between the parentheses of a parameter list: each name with its type."""
         parts = text.split(b", ")
-        is_named = b" " in parts[-1]
+        is_named = parts[-1].find(b" ") >= 0
         waiting: list[bytes] = []
         for i, part in enumerate(parts):
             name, _, type_text = part.partition(b" ") if is_named else (b"", b"", part)
@@ -150,8 +150,7 @@ def program_of_parameters(text: bytes) -> Program | None:
 
 def integer(text: bytes) -> int:
     """The value of an integer literal, -1 when it is large."""
-    if b"_" in text:
-        text = text.replace(b"_", b"")
+    text = text.replace(b"_", b"")
     value = -1
     if len(text) < 12:
         try:

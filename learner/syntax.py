@@ -6,15 +6,18 @@ Nothing here knows what the nodes mean; `extract` and `emit` do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
 import tree_sitter_go
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Point, Range, Tree
 
 LANGUAGE: Final = Language(tree_sitter_go.language())
 GRAMMAR: Final = "tree-sitter-go 0.25"
+_NOWHERE: Final = Point(0, 0)
+"""Lines and columns are asked for, but nobody reads them: places are byte offsets here."""
+_FAR: Final = 0xFFFFFFFF
 
 
 @cache
@@ -22,8 +25,20 @@ def _parser() -> Parser:
     return Parser(LANGUAGE)
 
 
-def parse(source: bytes) -> Tree:
-    return _parser().parse(source)
+def parse(source: bytes, cuts: Mapping[int, int] | None = None) -> Tree:
+    """The tree of a source, without what lies between the braces at these offsets, closing ones by opening ones."""
+    parser = _parser()
+    if not cuts:
+        parser.included_ranges = []
+        return parser.parse(source)
+    ranges: list[Range] = []
+    at = 0
+    for start, end in cuts.items():
+        ranges.append(Range(_NOWHERE, _NOWHERE, at, start + 1))
+        at = end
+    ranges.append(Range(_NOWHERE, _NOWHERE, at, _FAR))
+    parser.included_ranges = ranges
+    return parser.parse(source)
 
 
 def top_level(tree: Tree) -> Iterator[Node]:
