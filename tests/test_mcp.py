@@ -194,6 +194,55 @@ def test_what_is_not_learned_yet_is_learned_with_progress(tmp_path: Path) -> Non
     assert "main.go:15  shop.run" in after
 
 
+def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
+    async def talk(client: Client) -> tuple[str, str, str]:
+        held = lock.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
+        learned: list[str] = []
+
+        async def learn_it() -> None:
+            learned.append(await told(client, "memory_learn"))
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(learn_it)
+                answer = await told(client, "memory_graph", question="callers", symbol="Put")
+                status = await told(client, "memory_status")
+                assert not learned
+                held.release()
+        finally:
+            held.release()
+        return answer, status, learned[0]
+
+    answer, status, learned = inside(talk, own_shop)
+    assert "main.go:15  shop.run" in answer
+    assert "Up to date with the files." in status
+    assert "nothing has changed since the last time" in learned
+
+
+def test_a_learn_that_the_client_gives_up_is_ended(own_shop: Path) -> None:
+    def running() -> list[str]:
+        children = [pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
+        commands = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode() for pid in children]
+        return [command for command in commands if "learning_process" in command]
+
+    async def talk(client: Client) -> tuple[list[str], list[str]]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, "memory_learn", {})
+            while not running():
+                await anyio.sleep(0.01)
+            before = running()
+            tasks.cancel_scope.cancel()
+        return before, running()
+
+    held = lock.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
+    try:
+        before, after = inside(talk, own_shop)
+    finally:
+        held.release()
+    assert len(before) == 1
+    assert after == []
+
+
 @pytest.mark.parametrize("options", [[], ["--full"]], ids=["changed in place", "made anew"])
 def test_complaint_25_the_server_never_serves_the_graph_from_before_a_learn(own_shop: Path, options: list[str]) -> None:
     async def talk(client: Client) -> tuple[str, str, str]:
