@@ -50,35 +50,50 @@ def file_text(facts: FileFacts, coupled: Coupled | None, ranks: Ranks, longest: 
     return fitted(sections, longest)
 
 
-def symbol_text(symbol: Named, uses: Sequence[Use], facts: FileFacts, ranks: Ranks) -> str:
-    """A line or two about one declaration."""
-    parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
-    parts.append(_users(uses, ranks) if uses else "no use in other files is known")
-    tests = sorted({test.name for test, target in facts.tests if target == symbol})
-    if tests:
-        parts.append(f"tested by {_listed(tests, _PLACES)}")
-    satisfied = [interface for kind, interface in facts.satisfies if kind == symbol]
-    if satisfied:
-        parts.append(f"satisfies {_listed(_interface_names(satisfied), _PLACES)}")
-    types = [kind for interface, kind in facts.satisfied if interface == symbol]
-    if types:
-        parts.append(f"satisfied by {counted(len(types), 'type')} in other files")
-    return "; ".join(parts)
+def symbol_texts(facts: FileFacts, wanted: Iterable[Named], ranks: Ranks) -> Iterable[tuple[Named, str]]:
+    """A line or two about each of some declarations of a file."""
+    uses: defaultdict[Named, list[Use]] = defaultdict(list)
+    tests: defaultdict[Named, set[str]] = defaultdict(set)
+    interfaces: defaultdict[Named, list[Named]] = defaultdict(list)
+    for use in facts.uses:
+        uses[use.target].append(use)
+    for test, target in facts.tests:
+        tests[target].add(test.name)
+    for kind, interface in facts.satisfies:
+        interfaces[kind].append(interface)
+    types = Counter(interface for interface, _ in facts.satisfied)
+    for symbol in wanted:
+        if not symbol.exported and symbol not in uses:
+            continue
+        parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
+        parts.append(_users(uses[symbol], ranks) if symbol in uses else "no use in other files is known")
+        if symbol in tests:
+            parts.append(f"tested by {_listed(sorted(tests[symbol]), _PLACES)}")
+        if symbol in interfaces:
+            parts.append(f"satisfies {_listed(_interface_names(interfaces[symbol]), _PLACES)}")
+        if types[symbol]:
+            parts.append(f"satisfied by {counted(types[symbol], 'type')} in other files")
+        yield symbol, "; ".join(parts)
 
 
 def fitted(sections: Sequence[Section], longest: int) -> str:
-    """The sections as text. Too long, it loses lines below titles, the last of the longest section first."""
+    """The sections as text. Too long, it loses lines below titles, the last of the longest section first; then whole
+    sections, from the end."""
     kept = [list(section.lines) for section in sections]
+    dropped = 0
     while True:
-        text = "\n".join(
-            line for section, lines in zip(sections, kept, strict=True) for line in _rendered(section, lines)
-        )
-        if len(text) <= longest:
-            return text
-        widest = max(range(len(kept)), key=lambda at: (len(kept[at]), -at), default=-1)
-        if widest < 0 or len(kept[widest]) <= 1:
-            return text[: longest - 1].rpartition("\n")[0] + "\n…"
-        kept[widest].pop()
+        lines = [line for section, some in zip(sections, kept, strict=False) for line in _rendered(section, some)]
+        if dropped:
+            lines.append(f"{counted(dropped, 'more section')} left out")
+        text = "\n".join(lines)
+        if len(text) <= longest or not kept:
+            return text[:longest]
+        widest = max(range(len(kept)), key=lambda at: (len(kept[at]), -at))
+        if len(kept[widest]) > 1:
+            kept[widest].pop()
+        else:
+            kept.pop()
+            dropped += 1
 
 
 def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
@@ -104,7 +119,7 @@ def _used(facts: FileFacts, ranks: Ranks) -> Iterable[Section]:
     if tests == len(files):
         where += ", all of them tests" if tests > 1 else ", a test"
     else:
-        where += f" ({tests:,} of them tests)" if tests else ""
+        where += f" ({counted(tests, 'test')} among them)" if tests else ""
         where += f" in {counted(len(places), 'package')}" if places != {own} else ", all of its own package"
     ordered = sorted(by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
     shown = 1 if facts.generated else _SYMBOLS
@@ -120,23 +135,25 @@ def _worth(symbol: Named, uses: Sequence[Use]) -> float:
 
 
 def _users(uses: Sequence[Use], ranks: Ranks) -> str:
-    sources: defaultdict[Named, set[int]] = defaultdict(set)
+    sources: dict[Named, Use] = {}
     for use in uses:
-        sources[use.source].update(use.lines)
+        # A type may be both called, as a conversion, and referred to.
+        if use.source not in sources or use.line < sources[use.source].line:
+            sources[use.source] = use
     files = {source.file for source in sources}
     tests = sum(1 for source in sources if source.test)
     noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
     ordered = sorted(
         sources.items(),
-        key=lambda item: (item[0].test, -ranks.get(item[0].file, 0.0), item[0].file, item[0].line),
+        key=lambda item: (item[0].test, -ranks.get(item[0].file, 0.0), item[0].file, item[0].line, item[0].name),
     )
     shown: list[str] = []
     seen: set[str] = set()
-    for source, lines in ordered:
+    for source, use in ordered:
         # One of each file tells more than several of one.
         if source.file not in seen and len(shown) < _PLACES:
             seen.add(source.file)
-            shown.append(f"{source.short} ({source.file}:{min(lines, default=source.line)})")
+            shown.append(f"{source.short} ({source.file}:{use.line})")
     text = counted(len(sources), noun)
     if len(files) > 1:
         text += f" in {len(files):,} files"

@@ -6,16 +6,17 @@ that name lines of them or are used by them; ranks and history stay as they were
 
 from __future__ import annotations
 
+import gc
 import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NamedTuple, Protocol
 
-from golore.graph.cards import file_text, symbol_text
+from golore.graph.cards import file_text, symbol_texts
 from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
 from golore.graph.deck import Card, Deck, SymbolLine
-from golore.graph.gathering import FileFacts, Single, Use, Whole
-from golore.graph.overview import overview_text, package_texts
+from golore.graph.gathering import FileFacts, Single, Whole
+from golore.graph.overview import OutsideUse, overview_text, package_texts
 from golore.graph.ranking import importance
 from golore.graph.reasons import related_files
 from golore.graph.relating import Surroundings, by_directory, stem_of, surroundings
@@ -27,7 +28,13 @@ _MOST_TOUCHED: Final = 40
 _LISTED: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY: Final = "history"
 
-Tick = Callable[[int], None]
+
+class Progress(Protocol):
+    """Told of a whole deal as it goes on."""
+
+    def stage(self, name: str, total: int) -> None: ...
+
+    def tick(self, units: int) -> None: ...
 
 
 class Dealt(NamedTuple):
@@ -43,36 +50,60 @@ def render_cards(
     history: Callable[[], History | None],
     head: str = "",
     *,
+    changed: Collection[str] | None = None,
     whole: bool = False,
-    tick: Tick = lambda _: None,
+    progress: Progress | None = None,
 ) -> Dealt:
-    """Bring the deck up to date with the graph. `history` is asked only where HEAD is another than last time."""
+    """Bring the deck up to date with the graph. `history` is asked only where HEAD is another than last time.
+
+    Where it is known which files have changed since the last deal, nothing else is looked at.
+    """
+    is_new_history = deck.note(_HISTORY) != head.encode()
+    if changed is not None and not whole and not is_new_history and len(changed) <= _MOST_SINGLE:
+        return _deal_some(store, deck, changed) if changed else Dealt(0, False)
     known = deck.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
-    changed = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
-    is_new_history = deck.note(_HISTORY) != head.encode()
-    read = history() if is_new_history or whole or not known or len(changed) > _MOST_SINGLE else None
+    other = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
+    read = history() if is_new_history or whole or not known or len(other) > _MOST_SINGLE else None
     if is_new_history and known and not whole:
-        changed |= _renew_history(deck, read, head, now)
-    if whole or not known or len(changed) > _MOST_SINGLE:
-        return _deal_all(store, deck, read, head, tick)
-    return _deal_some(store, deck, changed) if changed else Dealt(0, False)
+        other |= _renew_history(deck, read, head, now)
+    if whole or not known or len(other) > _MOST_SINGLE:
+        with _no_collection():
+            return _deal_all(store, deck, read, head, progress)
+    return _deal_some(store, deck, other) if other else Dealt(0, False)
 
 
-def _deal_all(store: Store, deck: Deck, history: History | None, head: str, tick: Tick) -> Dealt:
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """Millions of small things are made and kept for a while; to look through them again and again is in vain."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _deal_all(store: Store, deck: Deck, history: History | None, head: str, progress: Progress | None) -> Dealt:
     graph = Whole(store)
     ranks = importance(graph.files, graph.uses)
     coupled = couplings(history, graph.files.keys())
     around = surroundings(coupled, graph.files)
+    if progress is not None:
+        progress.stage("Cards", len(graph.files))
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
+    outside = OutsideUse()
     for path in sorted(graph.files):
         facts = graph.facts(path)
         cards.append(_card(facts, coupled.get(path), around, ranks))
         symbols += _symbol_lines(facts, ranks)
-        tick(1)
-    cards += [Card(place, "", text) for place, text in package_texts(store, graph, ranks, coupled)]
+        outside.add(facts)
+        if progress is not None:
+            progress.tick(1)
+    cards += [Card(place, "", text) for place, text in package_texts(store, graph, outside, ranks, coupled)]
     cards.append(Card("", "", overview_text(store, graph, ranks, coupled)))
     deck.replace_all(cards, symbols)
     deck.replace_files(_file_rows(graph.files, by_directory(graph.files), ranks, coupled))
@@ -129,13 +160,9 @@ def _symbol_lines(facts: FileFacts, ranks: Mapping[str, float]) -> Iterator[Symb
     """Of what a prompt may name: declarations that others can use or do use."""
     if facts.test or facts.generated:
         return
-    uses: defaultdict[object, list[Use]] = defaultdict(list)
-    for use in facts.uses:
-        uses[use.target].append(use)
-    for symbol in facts.symbols:
-        if symbol.kind in _LISTED and symbol.name != "_" and (symbol.exported or symbol in uses):
-            text = symbol_text(symbol, uses.get(symbol, ()), facts, ranks)
-            yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
+    wanted = (symbol for symbol in facts.symbols if symbol.kind in _LISTED and symbol.name != "_")
+    for symbol, text in symbol_texts(facts, wanted, ranks):
+        yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
 
 
 def _file_rows(
@@ -186,3 +213,21 @@ class _Standing(Mapping[str, float]):
 def _unpacked(path: str, text: str) -> Coupled:
     mass, commits, busy, partners = json.loads(text)
     return Coupled(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
+
+
+def card_text(store: Store, deck: Deck, path: str, longest: int) -> str:
+    """A file's card at another length, made from the graph as it is now."""
+    facts = Single(store).facts(path)
+    if facts is None:
+        return ""
+    standing = _Standing(deck)
+    return file_text(facts, standing.coupled(path), standing, longest)
+
+
+def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -> str:
+    """What there is to say of one declaration of a file."""
+    facts = Single(store).facts(path)
+    if facts is None:
+        return ""
+    found = [one._replace(exported=True) for one in facts.symbols if one.qualified_name == qualified_name]
+    return "\n".join(text for _, text in symbol_texts(facts, found, _Standing(deck)))

@@ -59,12 +59,17 @@ class Packages:
 
 
 class Use(NamedTuple):
-    """A use of something that the file declares, from another file, in the lines of that one."""
+    """A use of something that the file declares, from another file; `sites` are lines of that one, as "12 40"."""
 
     label: str
     target: Named
     source: Named
-    lines: tuple[int, ...]
+    sites: str
+
+    @property
+    def line(self) -> int:
+        """Where it is first used, or else where the user is declared."""
+        return int(self.sites.partition(" ")[0]) if self.sites else self.source.line
 
 
 class Reach(NamedTuple):
@@ -136,7 +141,7 @@ class _Loose:
             test,
             generated,
             tuple(sorted(self.symbols, key=lambda symbol: (symbol.line, symbol.name))),
-            tuple(sorted(self.uses)),
+            tuple(self.uses),
             tuple(sorted(set(self.tests))),
             tuple(sorted(set(self.exercised))),
             tuple(sorted(set(self.satisfies))),
@@ -151,7 +156,7 @@ class _Loose:
         """One edge between this file and another."""
         if target.file == path:
             if label in USES:
-                self.uses.append(Use(label, target, source, lines_of(sites)))
+                self.uses.append(Use(label, target, source, sites or ""))
             elif label == "TESTS":
                 self.tests.append((source, target))
             elif label == "IMPLEMENTS":
@@ -161,10 +166,6 @@ class _Loose:
                 self.calls[target.file] += 1
             elif label == "TESTS":
                 self.exercised.append((source, target))
-
-
-def lines_of(sites: str | None) -> tuple[int, ...]:
-    return tuple(map(int, sites.split())) if sites else ()
 
 
 class Whole:

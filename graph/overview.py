@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.cards import LONGEST, Section, counted, fitted
 from golore.graph.coupling import Coupled, directory_of
-from golore.graph.gathering import Named, Whole
+from golore.graph.gathering import FileFacts, Named, Whole
 from golore.graph.store import Store
 
 _FEW: Final = 5
@@ -27,8 +27,24 @@ class _Package(NamedTuple):
     test: bool
 
 
+class OutsideUse:
+    """Which declarations of a directory other directories use, tests left out; filled file by file."""
+
+    def __init__(self) -> None:
+        self.found: defaultdict[str, dict[Named, set[str]]] = defaultdict(dict)
+
+    def add(self, facts: FileFacts) -> None:
+        place = directory_of(facts.path)
+        found = self.found[place]
+        for use in facts.uses:
+            if use.target.kind != "field" and not use.source.test:
+                user = directory_of(use.source.file)
+                if user != place:
+                    found.setdefault(use.target, set()).add(user)
+
+
 def package_texts(
-    store: Store, graph: Whole, ranks: Ranks, coupled: Mapping[str, Coupled]
+    store: Store, graph: Whole, outside: OutsideUse, ranks: Ranks, coupled: Mapping[str, Coupled]
 ) -> Iterator[tuple[str, str]]:
     """The card of each directory with Go files, by its path with a slash."""
     packages = _packages(store)
@@ -36,12 +52,11 @@ def package_texts(
     for path in sorted(graph.files):
         files[directory_of(path)].append(path)
     importers = _importers(graph)
-    used = _used_from_outside(graph)
     for place, paths in sorted(files.items()):
         main = next((one for one in packages.get(place, ()) if not one.test), None)
         tests = sum(1 for path in paths if path.endswith("_test.go"))
         title = f"{_heading(main, place)}: {counted(len(paths), 'file')}" + (
-            f", {tests:,} of them tests" if tests else ""
+            f", {counted(tests, 'test')} among them" if tests else ""
         )
         sections = [Section(f"{title}.")]
         if main is not None and main.doc:
@@ -52,8 +67,8 @@ def package_texts(
             sections.append(
                 Section(f"Used from {counted(len(ordered), 'other package')}:", lines, len(ordered) - len(lines))
             )
-        if used[place]:
-            symbols = sorted(used[place].items(), key=lambda item: (-len(item[1]), item[0].local))
+        if outside.found[place]:
+            symbols = sorted(outside.found[place].items(), key=lambda item: (-len(item[1]), item[0].local))
             lines = tuple(
                 f"{symbol.local} ({symbol.kind}, {symbol.file}:{symbol.line}): from {counted(len(places), 'package')}"
                 for symbol, places in symbols[:_MANY]
@@ -64,9 +79,9 @@ def package_texts(
             sections.append(Section(f"Most central files: {', '.join(_names(central[:_FEW]))}"))
         history = coupled.get(place)
         if history is not None:
-            outside = [one for one in history.partners if directory_of(one.path) != place and one.commits > 1][:_FEW]
-            if outside:
-                names = ", ".join(f"{one.path} ({one.commits:,})" for one in outside)
+            far = [one for one in history.partners if directory_of(one.path) != place and one.commits > 1][:_FEW]
+            if far:
+                names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
                 sections.append(Section(f"Changes along with (commits out of {history.commits:,}): {names}"))
         yield place, fitted(sections, LONGEST)
 
@@ -80,7 +95,7 @@ def overview_text(store: Store, graph: Whole, ranks: Ranks, coupled: Mapping[str
         f" and {len(modules) - _MODULES:,} more" if len(modules) > _MODULES else ""
     )
     what = f"Go {'module' if len(modules) == 1 else 'modules'} {named}: " if modules else "Go code: "
-    size = f"{counted(len(graph.files), 'file')} ({tests:,} tests) in {len(places):,} directories"
+    size = f"{counted(len(graph.files), 'file')} ({counted(tests, 'test')}) in {len(places):,} directories"
     sections = [Section(f"{what}{size}, learned by golore.")]
     importers = _importers(graph)
     depended = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
@@ -118,17 +133,6 @@ def _importers(graph: Whole) -> defaultdict[str, Counter[str]]:
     for (user, used), number in graph.uses.items():
         if not _is_test(user) and directory_of(user) != directory_of(used):
             found[directory_of(used)][directory_of(user)] += number
-    return found
-
-
-def _used_from_outside(graph: Whole) -> defaultdict[str, dict[Named, set[str]]]:
-    found: defaultdict[str, dict[Named, set[str]]] = defaultdict(dict)
-    for path in graph.files:
-        place = directory_of(path)
-        for use in graph.facts(path).uses:
-            user = directory_of(use.source.file)
-            if user != place and not use.source.test and use.target.kind != "field":
-                found[place].setdefault(use.target, set()).add(user)
     return found
 
 

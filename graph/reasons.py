@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from golore.graph.cards import counted
 from golore.graph.coupling import Coupled, Partner, directory_of
 from golore.graph.gathering import FileFacts
 from golore.graph.relating import Surroundings, Uses, best, scores, stem_of
@@ -39,7 +40,7 @@ def _reason(
 ) -> str:
     reasons: list[str] = []
     if partner is not None:
-        reasons.append(f"changed together in {partner.commits} of {total} commits")
+        reasons.append(f"changed together in {partner.commits} of {counted(total, 'commit')}")
     if is_tested:
         reasons.append("is tested by it" if facts.test else "tests it")
     if path in uses.called:
@@ -54,5 +55,5 @@ def _reason(
     elif is_sibling:
         reasons.append("same directory")
     elif path in near:
-        reasons.append(f"changed with its directory in {near[path].commits} commits")
+        reasons.append(f"changed with its directory in {counted(near[path].commits, 'commit')}")
     return "; ".join(reasons[:_REASONS]) or "changes with what changes with it"

@@ -10,7 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
-from math import log1p, sqrt
+from heapq import nsmallest
+from math import fsum, log1p, sqrt
 from typing import Final, NamedTuple
 
 from golore.graph.coupling import Coupled, directory_of
@@ -18,10 +19,12 @@ from golore.graph.coupling import Coupled, directory_of
 MOST: Final = 30
 _DOUBT: Final = 0.5
 """Added to a file's mass: one commit long ago does not make a certainty."""
-_FIRST: Final = 15
+_FIRST: Final = 12
 """Partners whose own partners are looked at, and how many of those."""
-_SECOND: Final = 40
+_SECOND: Final = 25
 _NAMESAKES: Final = 30
+_CROWD: Final = 150
+"""Files in a directory from which being one of them says nothing by itself."""
 _CAMEL: Final = re.compile(r"([a-z0-9])([A-Z])")
 _WORD: Final = re.compile(r"[a-z]+|[0-9]+")
 _BUILDS: Final = frozenset(
@@ -100,11 +103,11 @@ def scores(path: str, around: Surroundings, uses: Uses, weights: Weights = WEIGH
         _add_history(found, own, around, weights)
     whole = around.coupled(place)
     if whole is not None:
-        for partner in whole.partners:
-            found[partner.path] += weights.directory * sqrt(partner.weight / (whole.mass + _DOUBT))
+        for other, weight, _ in whole.partners:
+            found[other] += weights.directory * sqrt(weight / (whole.mass + _DOUBT))
     _add_names(found, path, place, around, weights)
     for counts, weight in ((uses.calls, weights.calls), (uses.called, weights.called), (uses.used, weights.used)):
-        total = sqrt(sum(map(log1p, counts.values())))
+        total = sqrt(fsum(map(log1p, counts.values())))
         for other, number in counts.items():
             found[other] += weight * log1p(number) / total
     found.pop(path, None)
@@ -116,19 +119,20 @@ def scores(path: str, around: Surroundings, uses: Uses, weights: Weights = WEIGH
 
 
 def best(found: Mapping[str, float], most: int = MOST) -> list[str]:
-    return sorted(found, key=lambda path: (-round(found[path], 6), path))[:most]
+    return [path for _, path in nsmallest(most, [(-score, path) for path, score in found.items()])]
 
 
 def _add_history(found: defaultdict[str, float], own: Coupled, around: Surroundings, weights: Weights) -> None:
     through: defaultdict[str, float] = defaultdict(float)
-    for at, partner in enumerate(own.partners):
-        share = partner.weight / (own.mass + _DOUBT)
-        found[partner.path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
-        between = around.coupled(partner.path) if at < _FIRST else None
+    whole, coupled = own.mass + _DOUBT, around.coupled
+    for at, (path, weight, _) in enumerate(own.partners):
+        share = weight / whole
+        found[path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
+        between = coupled(path) if at < _FIRST else None
         if between is not None:
             share /= between.mass + _DOUBT
-            for other in between.partners[:_SECOND]:
-                through[other.path] += share * other.weight
+            for other, second, _ in between.partners[:_SECOND]:
+                through[other] += share * second
     for other, share in through.items():
         found[other] += weights.through * sqrt(share)
 

@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_learn(make)
     _add_watch(make)
     _add(make, "status", "what is stored, and how far it is behind the files", _status)
+    _add_context(make)
     _add_symbol(_add(make, "show", "a declaration: signature, documentation, place, relations", _show))
     for name, about in _QUESTIONS.items():
         asked = _add(make, name, about, _question)
@@ -187,6 +188,13 @@ def _whole(text: str) -> int:
     return number
 
 
+def _add_context(make: _Make) -> None:
+    about = "what an agent is told of a file, a package or a symbol, and the files that belong to it"
+    context = _add(make, "context", about, _context)
+    context.add_argument("target", metavar="FILE|PACKAGE|SYMBOL", help="such as store/store.go, store/ or Store.Save")
+    context.add_argument("--budget", type=_positive, metavar="N", help="characters of text (default: about 2,000)")
+
+
 def _add_impact(make: _Make) -> None:
     impact = _add(make, "impact", "what a change of a symbol may reach, tests listed apart", _impact)
     _add_symbol(impact)
@@ -268,6 +276,12 @@ def _status(options: argparse.Namespace) -> int:
     from golore.mcp_server.status import run_status
 
     return run_status(options.repo, as_json=options.as_json)
+
+
+def _context(options: argparse.Namespace) -> int:
+    from golore.mcp_server.contexting import run_context
+
+    return run_context(options.target, options.repo, as_json=options.as_json, budget=options.budget)
 
 
 def _show(options: argparse.Namespace) -> int:

@@ -1,0 +1,152 @@
+"""Whether cards point at the files that are changed together: recall over a repository's own newest commits.
+
+    python benchmarks/usefulness.py REPO_GIT [--commits N] [--json]
+
+The repository (any git directory with its history) is learned as it was before its newest N commits, merges left out.
+Then, for each of those commits that changed at least two Go files that existed then: each of them is opened in turn,
+and counted is the share of the commit's other files among the first ten `related` of its card. The shares are averaged
+over the files of a commit, then over commits. Files below vendor directories do not count.
+
+In the same run, on the same commits: the other files of the directory in the order of their names, and plain coupling,
+which ranks files by how many of all earlier commits changed both. Contents that a partial clone lacks are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from golore.graph.dealing import render_cards
+from golore.graph.deck import make_deck
+from golore.graph.store import Store
+from golore.learner.history import read_history
+from golore.learner.pipeline import learn
+
+FIRST = 10
+Suggest = Callable[[str], Sequence[str]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="How useful the related files of cards are, on a real history.")
+    parser.add_argument("repository", type=Path, help="a git repository with its history")
+    parser.add_argument("--commits", type=int, default=400, help="newest commits to predict (default: 400)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    git = options.repository
+    newest = _git(git, "rev-list", "--no-merges", "--date-order", "-n", str(options.commits), "HEAD").split()
+    base = _git(git, "rev-parse", f"{newest[-1]}^").strip()
+    with tempfile.TemporaryDirectory() as folder:
+        tree, store = Path(folder, "tree"), Path(folder, "store")
+        existing = _check_out(git, base, tree)
+        commits = [found for found in _changes(git, "-n", str(options.commits), "HEAD") if len(found & existing) > 1]
+        tasks = [sorted(found & existing) for found in commits]
+        opened = {path for task in tasks for path in task}
+        started = time.perf_counter()
+        learn(tree, store_directory=store)
+        learned = time.perf_counter() - started
+        related = _related(git, base, store, opened)
+        dealt = time.perf_counter() - started - learned
+        coupling = _coupling(git, base, existing)
+    results = {
+        "card": _recall(tasks, lambda path: related[path]),
+        "same directory": _recall(tasks, _same_directory(existing)),
+        "plain coupling": _recall(tasks, coupling),
+    }
+    margin = results["card"] - max(results["same directory"], results["plain coupling"])
+    if options.json:
+        about = {"repository": str(git), "base": base, "files": len(existing), "commits": len(tasks), "margin": margin}
+        print(json.dumps({**about, "recall": results, "seconds": {"learn": learned, "cards": dealt}}))
+        return 0
+    print(f"{git}: {len(tasks)} of {len(newest)} commits, {len(existing):,} files at {base[:12]}")
+    for name, value in results.items():
+        print(f"  {name:15} recall@{FIRST} {value:.3f}")
+    print(f"  the card is ahead by {margin:+.3f} (learned in {learned:.0f} s, cards in {dealt:.1f} s)")
+    return 0
+
+
+def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, tuple[str, ...]]:
+    """What the cards name, for the files to be opened; made as a learn makes them."""
+    with Store.open(store, write=False) as graph, make_deck(store) as deck:
+        render_cards(graph, deck, lambda: read_history(git, base), base, whole=True)
+        cards = {path: deck.card(path, silent=True) for path in opened}
+    return {path: tuple(file for file, _ in card.related) if card else () for path, card in cards.items()}
+
+
+def _same_directory(existing: set[str]) -> Suggest:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(existing):
+        places[path.rpartition("/")[0]].append(path)
+    return lambda path: [other for other in places[path.rpartition("/")[0]] if other != path]
+
+
+def _coupling(git: Path, base: str, existing: set[str]) -> Suggest:
+    together: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for changed in _changes(git, base):
+        paths = changed & existing
+        for path in paths:
+            together[path].update(paths - {path})
+    return lambda path: [other for other, _ in sorted(together[path].items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _recall(tasks: Sequence[Sequence[str]], suggest: Suggest) -> float:
+    total = 0.0
+    for task in tasks:
+        for path in task:
+            first = set(suggest(path)[:FIRST])
+            total += sum(other in first for other in task if other != path) / (len(task) - 1) / len(task)
+    return total / len(tasks) if tasks else 0.0
+
+
+def _changes(git: Path, *revisions: str) -> Iterator[set[str]]:
+    """The Go files that each commit changed, newest first."""
+    said = _git(
+        git, "log", "--no-merges", "--date-order", "--name-only", "--no-renames", "-z", "--format=%x01", *revisions
+    )
+    for part in said.split("\x01")[1:]:
+        yield {path for field in part.split("\0") if _counts(path := field.lstrip("\n"))}
+
+
+def _counts(path: str) -> bool:
+    return path.endswith(".go") and "vendor" not in path.split("/")[:-1]
+
+
+def _check_out(git: Path, commit: str, tree: Path) -> set[str]:
+    """Write the Go files and module files of a commit; returns the Go files."""
+    wanted: list[tuple[str, str]] = []
+    for row in _git(git, "ls-tree", "-r", "-z", commit).split("\0"):
+        about, _, path = row.partition("\t")
+        is_module = path.rpartition("/")[2] in ("go.mod", "go.work")
+        if about.split(" ")[0] in ("100644", "100755") and (_counts(path) or is_module):
+            wanted.append((about.split(" ")[2], path))
+    names = "".join(f"{name}\n" for name, _ in wanted)
+    said = subprocess.run(
+        ["git", "-C", str(git), "cat-file", "--batch"], input=names.encode(), capture_output=True, check=True
+    ).stdout
+    at = 0
+    for _, path in wanted:
+        end = said.index(b"\n", at)
+        header, at = said[at:end].split(), end + 1
+        if header[1] == b"missing":
+            continue
+        size = int(header[2])
+        target = tree / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(said[at : at + size])
+        at += size + 1
+    return {path for _, path in wanted if path.endswith(".go")}
+
+
+def _git(git: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(git), *arguments], capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""A learned repository → its cards: the last step of a learn, after the graph is written.
+
+Reads the graph and git's history and writes only to `cache.db`, so that it may be left out or done later. What is on
+the cards is `golore.graph`'s affair.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+from pathlib import Path
+
+from golore.graph.coupling import History
+from golore.graph.dealing import Dealt, Progress, render_cards
+from golore.graph.deck import make_deck
+from golore.graph.errors import StoreError
+from golore.graph.store import Store
+from golore.learner.history import head_commit, read_history
+
+
+def make_cards(
+    root: Path,
+    store_directory: Path,
+    *,
+    changed: Collection[str] | None = None,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> Dealt:
+    """Bring the cards up to date with the graph and with HEAD. `changed`: the files that have, where that is known."""
+    root = root.resolve()
+    head = head_commit(root)
+
+    def history() -> History | None:
+        return read_history(root, head) if head else None
+
+    try:
+        with Store.open(store_directory, write=False) as store, closing(make_deck(store_directory)) as deck:
+            return render_cards(store, deck, history, head, changed=changed, whole=whole, progress=progress)
+    except sqlite3.Error as failure:
+        raise StoreError(
+            f"The cards could not be written to {store_directory}: {failure}. "
+            "The graph is up to date all the same; run `golore learn` again for the cards."
+        ) from failure
