@@ -25,7 +25,7 @@ from golore.learner.freshness import remember
 from golore.learner.gitdir import other_checkouts
 from golore.learner.keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.marks import Marks, changed_texts, make_marks, read_marks
-from golore.learner.outside import Outside, find_outside
+from golore.learner.outside import Outside, find_outside, plain_path
 from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan
@@ -178,15 +178,28 @@ class _Targets:
         self._catalog = catalog
         self._outside = outside
         self._standard = f"std {index().version}"
+        self._by_path: dict[str, list[CatalogPackage]] = {}
 
     def __call__(self, importer: CatalogPackage, path: str) -> Target:
         location = self._project.find(importer.context, path)
         if location is None:
-            return None
+            return self._elsewhere(path)
         if location.kind == "repo":
             packages = self._catalog.get(location.dir, ())
             return packages[0] if packages else None
-        return self._standard if location.kind == "std" else self._outside.get(location.dir)
+        if location.kind == "std":
+            return self._standard
+        return self._outside.get(location.dir) or self._elsewhere(plain_path(location.import_path))
+
+    def _elsewhere(self, path: str) -> str | None:
+        """What stands for a package that the importer's module cannot see and another one can: the node it gets is of
+        that one, although nothing can be resolved through it."""
+        if not self._by_path:
+            for package in self._outside.values():
+                self._by_path.setdefault(package.path, []).append(package)
+        found = self._by_path.get(path, ())
+        seen = [key for package in found for key in (package.module, *(file.key for file in package.files))]
+        return f"elsewhere {' '.join(seen)}" if seen else None
 
 
 def _crew_size(discovery: Discovery, workers: int | None) -> int:

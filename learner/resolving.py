@@ -123,6 +123,9 @@ class Workshop:
         self._sources_of: dict[str, str] = {
             package.path: package.module or "outside" for package in plan.outside.values()
         }
+        self._directories_of: dict[str, list[str]] = {}
+        for directory in sorted(plan.outside):
+            self._directories_of.setdefault(plan.outside[directory].path, []).append(directory)
 
     def take(self, plan: Plan, cache: Cache) -> None:
         """Go on with another plan, in which files have other bodies and the same shapes."""
@@ -149,6 +152,22 @@ class Workshop:
             return self._sources_of[path]
         return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
 
+    def _settle_unknown(self, rows: Slice) -> None:
+        """Say what things are of which this package's module sees no source, if another module does: a node must not
+        depend on which of its users was resolved last."""
+        nodes = rows.nodes["External"]
+        for at, node in enumerate(nodes):
+            if isinstance(node, External) and node.kind == "unknown":
+                nodes[at] = node._replace(kind=self._kind_elsewhere(node))
+
+    def _kind_elsewhere(self, node: External) -> str:
+        for directory in self._directories_of.get(node.package, ()):
+            package = self.sources.outside(directory)
+            declared = package.members.get(node.name) if package is not None else None
+            if declared:
+                return outside_kind(declared[0])
+        return node.kind
+
     def import_of(self, entry: CatalogPackage, path: str) -> ImportTarget | None:
         if path == "C":
             return None
@@ -163,6 +182,7 @@ class Workshop:
         """A whole package."""
         files = self._resolved(entry, package, None)
         rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._settle_unknown(rows)
         types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
         edges = sum(map(len, rows.edges.values()))
         written = sum(map(len, rows.nodes.values())) + edges
@@ -172,6 +192,7 @@ class Workshop:
         """Some files of a package whose shape is as it was."""
         files = self._resolved(entry, package, paths)
         rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._settle_unknown(rows)
         if not all(file.entry.test for file in files):
             rows.nodes["Package"].append(package_node(entry, self._documentation(entry)))
         testing = testing_of(package, files)
