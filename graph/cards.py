@@ -21,7 +21,10 @@ _PLACES: Final = 3
 _NAMES: Final = 4
 _FEW: Final = 5
 _OFTEN: Final = 2
-"""Commits from which a shared history is worth a word."""
+"""Commits from which a shared history is worth a word, and their share of all."""
+_SHARE: Final = 0.1
+_COMMON: Final = 30
+"""Unresolved uses beyond which a name is so common, like `String`, that they say nothing of one of its methods."""
 
 Ranks = Mapping[str, float]
 
@@ -97,7 +100,8 @@ def fitted(sections: Sequence[Section], longest: int) -> str:
 
 
 def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
-    yield section.title
+    if section.title:
+        yield section.title
     yield from (f"- {line}" for line in lines)
     rest = section.rest + len(section.lines) - len(lines)
     if rest:
@@ -105,26 +109,30 @@ def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
 
 
 def _used(facts: FileFacts, ranks: Ranks) -> Iterable[Section]:
-    """Who uses what the file declares, by symbol."""
-    if not facts.uses:
-        return
+    """Who uses what the file declares, by symbol. Where tests alone do, the section about tests says enough."""
     by_symbol: defaultdict[Named, list[Use]] = defaultdict(list)
     for use in facts.uses:
         by_symbol[use.target].append(use)
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
-    places = {directory_of(file) for file in files if not file.endswith("_test.go")}
-    own = directory_of(facts.path)
-    where = f"Used from {counted(len(files), 'other file')}"
-    if tests == len(files):
-        where += ", all of them tests" if tests > 1 else ", a test"
-    else:
-        where += f" ({counted(tests, 'test')} among them)" if tests else ""
-        where += f" in {counted(len(places), 'package')}" if places != {own} else ", all of its own package"
+    if facts.uses and tests == len(files) and not facts.test:
+        yield Section("No use outside of tests is known.")
+        if facts.tests:
+            return
+    elif facts.uses:
+        places = {directory_of(file) for file in files if not file.endswith("_test.go")}
+        where = f"Used from {counted(len(files), 'other file')}"
+        where += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
+        is_own = not places or places == {directory_of(facts.path)}
+        where += ", all of its own package" if is_own else f" in {counted(len(places), 'package')}"
+        yield Section(f"{where}:")
     ordered = sorted(by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
-    shown = 1 if facts.generated else _SYMBOLS
-    lines = tuple(f"{symbol.local}: {_users(uses, ranks)}" for symbol, uses in ordered[:shown])
-    yield Section(f"{where}:", lines, len(ordered) - len(lines))
+    told = [item for item in ordered if any(not use.source.test for use in item[1])] or ordered
+    lines = tuple(
+        f"{symbol.local}: {_users(uses, ranks)}" for symbol, uses in told[: 1 if facts.generated else _SYMBOLS]
+    )
+    if lines:
+        yield Section("", lines, len(ordered) - len(lines))
 
 
 def _worth(symbol: Named, uses: Sequence[Use]) -> float:
@@ -147,19 +155,17 @@ def _users(uses: Sequence[Use], ranks: Ranks) -> str:
         sources.items(),
         key=lambda item: (item[0].test, -ranks.get(item[0].file, 0.0), item[0].file, item[0].line, item[0].name),
     )
-    shown: list[str] = []
-    seen: set[str] = set()
-    for source, use in ordered:
-        # One of each file tells more than several of one.
-        if source.file not in seen and len(shown) < _PLACES:
-            seen.add(source.file)
-            shown.append(f"{source.short} ({source.file}:{use.line})")
+    # Tests are told of elsewhere; and one user of each file tells more than several of one.
+    told = [use for source, use in ordered if not source.test or tests == len(sources)]
+    first = list({use.source.file: use for use in reversed(told)}.values())[::-1]
+    shown = [*first, *(use for use in told if use not in first)][:_PLACES]
+    places = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in shown)
     text = counted(len(sources), noun)
     if len(files) > 1:
         text += f" in {len(files):,} files"
     if tests:
         text += f", {tests:,} in tests" if tests < len(sources) else ", tests only"
-    return f"{text}: {', '.join(shown)}"
+    return f"{text}: {places}"
 
 
 def _interfaces(facts: FileFacts) -> Iterable[Section]:
@@ -174,7 +180,7 @@ def _interfaces(facts: FileFacts) -> Iterable[Section]:
         lines.append(f"{interface.local} is satisfied by {', '.join(names)}{more}")
     by_type: defaultdict[Named, list[Named]] = defaultdict(list)
     for kind, interface in facts.satisfies:
-        if kind.kind != "interface":
+        if kind.kind != "interface" and interface.short != "error" and (kind.test or not interface.test):
             by_type[kind].append(interface)
     # Types that satisfy the same are told together.
     alike: defaultdict[tuple[str, ...], list[Named]] = defaultdict(list)
@@ -196,14 +202,18 @@ def _interface_names(interfaces: Iterable[Named]) -> list[str]:
 def _reached(facts: FileFacts) -> Iterable[Section]:
     best: dict[Named, tuple[int, Named]] = {}
     for reach in facts.reached:
-        best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
-    if best:
-        ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0].line))
-        names = [
-            f"{method.local} behind {through.short} ({counted(callers, 'caller')})"
-            for method, (callers, through) in ordered
-        ]
-        yield Section(f"May be called through interfaces (candidates): {_listed(names, _NAMES)}")
+        if reach.method.test or not reach.through.test:
+            best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
+    behind: defaultdict[tuple[int, Named], list[Named]] = defaultdict(list)
+    for method, way in best.items():
+        behind[way].append(method)
+    ordered = sorted(behind.items(), key=lambda item: (-item[0][0], item[1][0].line))
+    ways = [
+        f"{_listed([one.local for one in methods], _PLACES)} behind {through.short} ({counted(callers, 'caller')})"
+        for (callers, through), methods in ordered
+    ]
+    if ways:
+        yield Section(f"May be called through interfaces (candidates): {_listed(ways, _NAMES)}")
 
 
 def _tested(facts: FileFacts) -> Iterable[Section]:
@@ -212,7 +222,7 @@ def _tested(facts: FileFacts) -> Iterable[Section]:
     if not facts.tests:
         is_used = facts.uses and not any(use.source.test for use in facts.uses)
         if is_used and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
-            yield Section("No test is known to reach it.")
+            yield Section("No test calls it directly.")
         return
     by_file: defaultdict[str, set[str]] = defaultdict(set)
     for test, _ in facts.tests:
@@ -245,7 +255,8 @@ def _most(item: tuple[str, int]) -> tuple[int, str]:
 def _changes(coupled: Coupled | None) -> Iterable[Section]:
     if coupled is None:
         return
-    often = [partner for partner in coupled.partners if partner.commits >= _OFTEN][:_FEW]
+    least = max(_OFTEN, coupled.commits * _SHARE)
+    often = [partner for partner in coupled.partners if partner.commits >= least][:_FEW]
     if often:
         often.sort(key=lambda partner: (-partner.commits, partner.path))
         names = ", ".join(f"{partner.path} ({partner.commits:,})" for partner in often)
@@ -253,10 +264,10 @@ def _changes(coupled: Coupled | None) -> Iterable[Section]:
 
 
 def _unsettled(facts: FileFacts) -> Iterable[Section]:
-    parts: list[str] = []
-    if facts.doubts:
-        names = [f"{name} ({number:,})" for name, number in sorted(facts.doubts, key=_most)]
-        parts.append(f"uses elsewhere with the name of one of its methods: {_listed(names, _NAMES)}")
+    doubts = [doubt for doubt in facts.doubts if doubt[1] <= _COMMON]
+    if doubts:
+        names = [f"{name} ({number:,})" for name, number in sorted(doubts, key=_most)]
+        yield Section(f"Unresolved uses elsewhere bear names of its methods: {_listed(names, _PLACES)}")
     sites = sum(one.sites for one in facts.unresolved)
     if sites and not facts.test:
         reasons: Counter[str] = Counter()
@@ -264,9 +275,7 @@ def _unsettled(facts: FileFacts) -> Iterable[Section]:
             reasons[one.reason] += one.sites
         reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
-        parts.append(f"{counted(sites, 'use')} in it {why}")
-    if parts:
-        yield Section(f"Unresolved: {'; '.join(parts)}.")
+        yield Section(f"Unresolved in it: {counted(sites, 'use')} {why}")
 
 
 def _listed(names: Sequence[str], most: int) -> str:

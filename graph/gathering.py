@@ -55,7 +55,8 @@ class Packages:
 
     def outside(self, kind: str, name: str, id: str, package: str) -> Named:
         local = id.removeprefix(package).lstrip(".")
-        return Named(kind, name, id, "", 0, True, local, f"{package.rpartition('/')[2]}.{local}" if local else id)
+        short = f"{package.rpartition('/')[2]}.{local}" if package and local else local or id
+        return Named(kind, name, id, "", 0, True, local, short)
 
 
 class Use(NamedTuple):
