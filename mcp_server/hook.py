@@ -178,7 +178,7 @@ def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
         found = [one for one in deck.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
         if found and len(found) <= _MOST_DECLARATIONS and symbols < _MOST_SYMBOLS:
             symbols += 1
-            parts += [_Part(f"{one.qualified_name} ({one.path}:{one.line})", one.text) for one in found if one.text]
+            parts += [_Part(one.qualified_name, one.text) for one in found if one.text]
     return parts
 
 

@@ -74,7 +74,7 @@ def write(path: Path, text: str) -> None:
 
 STARTED, NAMED, OPENED, EDITED = (
     "this repository",
-    "example.com/shop/store.Memory.Save (store/store.go:18)",
+    "example.com/shop/store.Memory.Save",
     "store/store.go",
     "Memory.Save in store/store.go",
 )
