@@ -12,26 +12,42 @@ from typing import Final
 
 from golore.graph import questions
 from golore.graph.answers import Answer, Meaning, Portrait, Ref
+from golore.graph.dealing import card_text
 from golore.graph.deck import Card, open_deck
 from golore.graph.errors import StoreMissing, UsageError
-from golore.mcp_server.replies import Reply, Section, answer_reply, cut, fitted, name, not_one_text, place, standing
+from golore.mcp_server.replies import (
+    BUDGET,
+    CHARACTERS,
+    Reply,
+    Section,
+    answer_reply,
+    fitted,
+    name,
+    not_one_text,
+    place,
+    standing,
+)
 from golore.mcp_server.repositories import Opened
 
 _NEAR: Final = 5
+_RELATED: Final = 10
+_ROOM: Final = 120
+"""Characters kept for the words on what was left out."""
 _WHOLE: Final = frozenset(("", ".", "./", "/"))
 
 
 def context_reply(asked: Opened, target: str, budget: int) -> str:
     """Everything about a target within a budget of tokens."""
-    behind = standing(asked.changes, asked.is_being_learned)
+    behind = standing(asked)
     path = relative(asked, target.strip())
     if path in _WHOLE:
-        return _with(card_of(asked, ""), behind, budget)
+        return fitted(_card_reply(asked, "", budget, behind), budget)
     if path.endswith(".go"):
-        return _with(_file_card(asked, path), behind, budget)
+        _require_file(asked, path)
+        return fitted(_card_reply(asked, path, budget, behind), budget)
     directory = _package_directory(asked, path)
     if directory is not None:
-        return _with(_package_card(asked, directory), behind, budget)
+        return fitted(_card_reply(asked, f"{directory or '.'}/", budget, behind), budget)
     found = asked.names.find(path)
     if len(found.meanings) != 1:
         raise UsageError(not_one_text(found))
@@ -48,13 +64,19 @@ def relative(asked: Opened, target: str) -> str:
     return target.removeprefix("./")
 
 
-def card_of(asked: Opened, path: str) -> Card | None:
-    """The card of a file ("dir/file.go"), a package ("dir/") or the repository (""), where there is one."""
+def _card_reply(asked: Opened, path: str, budget: int, behind: tuple[str, ...]) -> Reply:
+    """The card of a file ("dir/file.go"), a package ("dir/") or the repository (""), and the files that go with it."""
     deck = open_deck(asked.place.store, write=False)
     if deck is None:
         raise StoreMissing("There are no cards in the store, which an older golore made. Call memory_learn first.")
     with closing(deck):
-        return deck.card(path)
+        card = deck.card(path, silent=True) or Card(path, "", "")
+        room = budget * CHARACTERS
+        is_usual = not path.endswith(".go") or budget == BUDGET
+        text = card.text if is_usual else card_text(asked.store, deck, path, room - len("\n".join(behind)) - _ROOM)
+        related = tuple(f"{file}: {why}" for file, why in card.related[:_RELATED])
+    sections = (Section("Related files:", related),) if related else ()
+    return Reply((text or "There is nothing to tell beyond what its own text says.",), sections, behind)
 
 
 def symbol_reply(asked: Opened, subject: Meaning, behind: tuple[str, ...] = ()) -> Reply:
@@ -102,14 +124,8 @@ def _joined(word: str, symbols: list[Ref]) -> str:
     return f"{word} {', '.join(name(symbol) for symbol in symbols)}" if symbols else ""
 
 
-def _with(card: Card | None, behind: tuple[str, ...], budget: int) -> str:
-    text = card.text if card is not None else "There is nothing to tell beyond what its own text says."
-    return "\n".join([cut(text, budget), *behind])
-
-
-def _file_card(asked: Opened, path: str) -> Card | None:
-    card = card_of(asked, path)
-    if card is None and not _exists(asked, path):
+def _require_file(asked: Opened, path: str) -> None:
+    if not _exists(asked, path):
         base = path.rpartition("/")[2]
         rows = asked.store.rows(
             "MATCH (f:File) WHERE f.path ENDS WITH $base RETURN f.path ORDER BY size(f.path), f.path LIMIT $most",
@@ -118,7 +134,6 @@ def _file_card(asked: Opened, path: str) -> Card | None:
         near = ", ".join(other for (other,) in rows)
         hint = f"Did you mean {near}?" if near else "Give its path from the root; memory_learn if it is new."
         raise UsageError(f"{path} is not in the graph. {hint}")
-    return card
 
 
 def _exists(asked: Opened, path: str) -> bool:
@@ -130,7 +145,3 @@ def _package_directory(asked: Opened, target: str) -> str | None:
     wanted = target.rstrip("/")
     statement = "MATCH (p:Package) WHERE p.dir = $name OR p.path = $name RETURN p.dir ORDER BY p.test, p.id LIMIT 1"
     return next((directory for (directory,) in asked.store.rows(statement, {"name": wanted})), None)
-
-
-def _package_card(asked: Opened, directory: str) -> Card | None:
-    return card_of(asked, f"{directory or '.'}/")

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from golore.graph.answers import Answer, Doubt, Found, Impact, Link, Meaning, Reached, Ref, Route
-from golore.learner.freshness import Changes
 from golore.mcp_server.output import counted
+from golore.mcp_server.repositories import Opened
 
 BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
-_CHARACTERS: Final = 3
+CHARACTERS: Final = 3
 """In a token, at least: names and paths of Go code have fewer of them to a token than prose."""
+_NOTE: Final = 100
+"""Characters that the word on what was left out may need."""
 _SITES: Final = 4
 _NAMED: Final = 5
 _MEANINGS: Final = 15
@@ -56,25 +58,23 @@ class Reply:
 
 def fitted(reply: Reply, budget: int) -> str:
     """The text of a reply within a budget of tokens."""
-    room = budget * _CHARACTERS
-    most = max((len(section.rows) for section in reply.sections), default=0)
-    low, high = 0, most
+    tail = "".join(f"\n{line}" for line in reply.tail)
+    room = budget * CHARACTERS - len(tail)
+    low, high = 0, max((len(section.rows) for section in reply.sections), default=0)
     while low < high:
         middle = (low + high + 1) // 2
         if len(_text(reply, middle, budget)) <= room:
             low = middle
         else:
             high = middle - 1
-    text = _text(reply, low, budget)
-    return text if len(text) <= room else cut(text, budget)
+    return f"{_cut(_text(reply, low, budget), room, budget)}{tail}"
 
 
-def cut(text: str, budget: int) -> str:
-    """A text that is one piece, ended at a line where the budget is."""
-    room = budget * _CHARACTERS
+def _cut(text: str, room: int, budget: int) -> str:
+    """A text ended at a line where the room is; only where what must be said is too much."""
     if len(text) <= room:
         return text
-    kept = text[: max(0, room - 80)]
+    kept = text[: max(0, room - _NOTE)]
     kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
     return f"{kept}\n… {len(text) - len(kept):,} more characters left out; raise `budget` (now {budget}) to see them."
 
@@ -91,7 +91,7 @@ def _text(reply: Reply, rows: int, budget: int) -> str:
             lines.append(f"  … {left:,} more")
     if left_out:
         lines.append(f"Left out: {counted(left_out, 'row')}; raise `budget` (now {budget}) to see more.")
-    return "\n".join([*lines, *reply.tail])
+    return "\n".join(lines)
 
 
 def answer_reply(answer: Answer) -> Reply:
@@ -158,16 +158,21 @@ def not_one_text(found: Found) -> str:
     return f"Nothing is named {found.text!r} or alike. Try memory_search, or memory_learn if the code is new."
 
 
-def standing(changes: Changes | None, is_being_learned: bool) -> tuple[str, ...]:
-    """One line where the graph is behind the files or may be; nothing where it is level with them."""
+def standing(asked: Opened) -> tuple[str, ...]:
+    """A line where the graph is behind the files or may be; nothing where it is level with them."""
+    lines: list[str] = []
+    changes = asked.changes
+    do = "A learn is running now." if asked.is_being_learned else "Call memory_learn to bring the graph up to date."
+    if asked.is_outdated:
+        lines.append(f"An older golore made this graph. {do}")
     if changes is None:
-        return ("It cannot be told whether files have changed since the last learn: call memory_learn to be sure.",)
-    if not len(changes):
-        return ()
-    paths = changes.paths
-    named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
-    do = "A learn is running now." if is_being_learned else "Call memory_learn to bring the graph up to date."
-    return (f"Behind the files: {counted(len(changes), 'file')} changed since the last learn ({named}). {do}",)
+        lines.append("It cannot be told whether files have changed since the last learn. Call memory_learn to be sure.")
+    elif len(changes):
+        paths = changes.paths
+        named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
+        count = counted(len(changes), "file")
+        lines.append(f"Behind the files: {count} changed since the last learn ({named}). {do}")
+    return tuple(lines)
 
 
 def name(symbol: Ref) -> str:

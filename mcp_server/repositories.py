@@ -19,6 +19,7 @@ from golore.graph import lock
 from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.names import NameList, Names
 from golore.graph.store import Store
+from golore.learner.edition import is_outdated
 from golore.learner.freshness import Changes
 from golore.mcp_server.memory import give_memory_back
 from golore.mcp_server.place import Place, find_place, store_of
@@ -41,6 +42,8 @@ class Opened:
     names: Names
     changes: Changes | None
     is_being_learned: bool
+    is_outdated: bool
+    """Whether an older golore made it, so that some of it may be missing or wrong."""
 
 
 class Repository:
@@ -51,6 +54,7 @@ class Repository:
         self._turn = threading.Lock()
         self._store: Store | None = None
         self._listed: tuple[str, NameList | None] = ("", None)
+        self._edition: tuple[str, bool] = ("", False)
         self._vigil = Vigil()
         self._used = 0.0
 
@@ -76,7 +80,9 @@ class Repository:
                 made_of, listed = self._listed
                 names = Names(store, listed if made_of == generation else None)
                 changes = self._vigil.changes(place.root, store, generation)
-                yield Opened(place, store, names, changes, _is_written(place))
+                if self._edition[0] != generation:
+                    self._edition = (generation, is_outdated(store))
+                yield Opened(place, store, names, changes, _is_written(place), self._edition[1])
                 self._listed = (generation, names.listed)
             finally:
                 self._used = time.monotonic()

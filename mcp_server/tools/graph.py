@@ -70,7 +70,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> str:
         with failures_told(), repositories.opened(repository) as asked:
             reply = _reply(asked, question, symbol, to, depth)
-            tail = (*reply.tail, *standing(asked.changes, asked.is_being_learned))
+            tail = (*reply.tail, *standing(asked))
             return fitted(replace(reply, tail=tail), budget)
 
 

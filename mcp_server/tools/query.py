@@ -70,7 +70,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> str:
         with failures_told():
             with repositories.opened(repository) as asked:
-                place, behind = asked.place, standing(asked.changes, asked.is_being_learned)
+                place, behind = asked.place, standing(asked)
             # Opened once more, so that a long query keeps nobody else waiting.
             with Store.open(place.store, write=False) as store:
                 try:

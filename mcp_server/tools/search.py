@@ -54,7 +54,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> Annotated[CallToolResult, Results]:
         with failures_told(), repositories.opened(repository) as asked:
             found = search(asked.store, asked.names, query, kind=kind, limit=limit)
-            behind = standing(asked.changes, asked.is_being_learned)
+            behind = standing(asked)
             changed = None if asked.changes is None else list(asked.changes.paths)
         hits = _within(found.hits, budget)
         left_out = found.left_out + len(found.hits) - len(hits)

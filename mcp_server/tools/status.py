@@ -63,7 +63,7 @@ def _status(repository: Repository, title: str) -> tuple[RepositoryStatus, str]:
     try:
         with repository.opened() as asked:
             counts = census(asked.store)
-            changes, lines = asked.changes, standing(asked.changes, asked.is_being_learned)
+            changes, lines = asked.changes, standing(asked)
             is_being_learned = asked.is_being_learned
     except GoloreError as failure:
         is_learned = not isinstance(failure, StoreMissing)
