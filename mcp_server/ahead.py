@@ -16,7 +16,16 @@ import golore.graph
 import golore.mcp_server
 
 _LOADED = {
-    golore.mcp_server: ("__init__", "entry", "hook", "mentions", "payloads", "relearning", "whereabouts"),
+    golore.mcp_server: (
+        "__init__",
+        "entry",
+        "hook",
+        "hooksettings",
+        "mentions",
+        "payloads",
+        "relearning",
+        "whereabouts",
+    ),
     golore.graph: ("__init__", "deck"),
 }
 

@@ -68,15 +68,14 @@ class _Settings:
         path = os.path.join(store, SETTINGS_NAME)
         if not os.path.exists(path):
             return
-        import tomllib
+        from golore.mcp_server.hooksettings import read_hook_settings
 
         try:
-            with open(path, "rb") as file:
-                table = tomllib.load(file).get("hooks", {})
+            table = read_hook_settings(path)
             self.enabled = bool(table.get("enabled", True))
             self.relearn = bool(table.get("relearn", True))
-            self.budget = int(table.get("budget", BUDGET))
-        except (OSError, ValueError, TypeError, AttributeError):
+            self.budget = table.get("budget", BUDGET)
+        except (OSError, ValueError, AttributeError):
             self.enabled = False
             _log(store, f"{path} cannot be read, so hooks are off")
 

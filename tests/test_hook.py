@@ -10,6 +10,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from golore.graph.deck import SymbolLine
 from golore.graph.errors import StoreMissing
 from golore.mcp_server import hook as hook_module
 from golore.mcp_server.cli import main
+from golore.mcp_server.hooksettings import read_hook_settings
 from golore.mcp_server.mentions import mentioned_names, mentioned_paths, touched_names
 from golore.mcp_server.payloads import parse_json
 from golore.mcp_server.place import find_place, store_of
@@ -348,8 +350,9 @@ def test_complaint_43_the_environment_switches_hooks_off(value: str, repository:
 def test_complaint_43_a_setting_switches_hooks_off_for_a_repository(repository: Path) -> None:
     settings(repository, "# not here\n[hooks]\nenabled = false\n")
     assert hook("claude", read(repository / "a.go")) == ""
-    settings(repository, "[hooks]\nenabled = fal")
-    assert hook("claude", read(repository / "a.go")) == ""
+    for wrong in ("enabled = fal", 'enabled = "no"', "enabled = 0", "budget = true", "enabled false"):
+        settings(repository, f"[hooks]\n{wrong}\n")
+        assert hook("claude", read(repository / "a.go")) == "", wrong
     assert "settings.toml cannot be read, so hooks are off" in (repository / ".golore" / "hook.log").read_text()
     settings(repository, "[hooks]\nenabled = true\n")
     assert FACT in seen(hook("claude", read(repository / "a.go")))
@@ -421,6 +424,24 @@ def test_nothing_is_started_where_a_watch_is_running_or_the_setting_forbids_it(t
     hook("claude", edited(root))
     assert not learners(root)
     assert not (store / MARK_NAME).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nothing\n",
+        "[hooks]\nenabled = false # here\n\nbudget = 0\n",
+        "[hooks]\nrelearn=false\nbudget = 1_000\n",
+        "[other]\nenabled = false\n[hooks]\nbudget = 7\n",
+        "hooks.enabled = false\n",
+        "hooks = { enabled = false, budget = 3 }\n",
+        '[hooks]\n"enabled" = false\nnote = "a # b"\n',
+    ],
+)
+def test_settings_are_read_as_toml_has_them(text: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(text)
+    assert read_hook_settings(str(tmp_path / "settings.toml")) == tomllib.loads(text).get("hooks", {})
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
