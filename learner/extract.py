@@ -28,9 +28,9 @@ MOST_REWRITES: Final = 8
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-def extract(source: bytes) -> f.Facts:
-    """The facts of one Go file. Never raises on bad input."""
-    read = _read(source, True)
+def extract(source: bytes, bodies: bool = True) -> f.Facts:
+    """The facts of one Go file; on demand without its bodies. Never raises on bad input."""
+    read = _read(source, bodies)
     shape = _shape(read)
     return f.Facts(_outline(read, shape), shape, _body(read))
 

@@ -46,7 +46,7 @@ def find_outside(
             elif location.kind not in ("repo", "std") and location.dir not in found:
                 locations.setdefault(location.dir, (location, context))
         names = {directory: _go_files(directory) for directory in locations}
-        reading = read_files(cache, crew, chain.from_iterable(names.values()), before, lambda _: None, shapes_only=True)
+        reading = read_files(cache, crew, chain.from_iterable(names.values()), before, lambda _: None, extent="shape")
         parsed += reading.parsed
         pending = set[tuple[str, str]]()
         for directory, (location, context) in locations.items():

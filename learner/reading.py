@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from golore.graph.cache import Cache, CachedFacts, CachedFile, facts_key
@@ -26,7 +27,11 @@ from golore.learner.extract import encode, extract, extract_shape
 
 BATCH_BYTES = 1 << 19
 RECENT_NS = 2_000_000_000
+FEW_FILES = 20
+"""Reading so many files twice takes less time than fetching all keys of a large cache."""
 Tick = Callable[[int], None]
+Extent = Literal["all", "outline", "shape"]
+"""How much of a file is read: bodies too, what people see of it, or only what other files see of it."""
 
 
 class Wanted(NamedTuple):
@@ -52,7 +57,7 @@ class _Batch(NamedTuple):
     files: tuple[Wanted, ...]
     known: frozenset[str]
     neighbours: tuple[Path, ...]
-    shapes_only: bool
+    extent: Extent
 
 
 class _Read(NamedTuple):
@@ -75,7 +80,7 @@ def read_files(
     before: Mapping[str, CachedFile],
     tick: Tick,
     *,
-    shapes_only: bool = False,
+    extent: Extent = "all",
 ) -> Reading:
     """The heads of these files; facts that the cache does not have yet are extracted and put there.
 
@@ -89,7 +94,7 @@ def read_files(
         if (
             last is not None
             and (last.size, last.mtime_ns) == (file.size, file.mtime_ns)
-            and last.key == _key(last.digest, shapes_only)
+            and last.key == _key(last.digest, extent)
         ):
             files[file.name] = last
         else:
@@ -99,8 +104,8 @@ def read_files(
     problems: list[Problem] = []
     parsed = 0
     tick(len(wanted) - len(changed))
-    known = frozenset(cache.keys()) if changed else frozenset[str]()
-    for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, shapes_only)):
+    known = _known(cache, changed, extent)
+    for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
         if results is None:
             results = _one_by_one(crew, batch)
         fresh = [result.facts for result in results if result.facts is not None]
@@ -120,13 +125,24 @@ def read_files(
     return Reading({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
 
 
+def _known(cache: Cache, files: list[Wanted], extent: Extent) -> frozenset[str]:
+    """The keys of facts that need not be made again: of these few files, or all that there are."""
+    if len(files) > FEW_FILES:
+        return frozenset(cache.keys())
+    keys: set[str] = set()
+    for file in files:
+        with suppress(OSError):  # which is told when it is read
+            keys.add(_key(digest_of(Path(file.path).read_bytes()), extent))
+    return frozenset(cache.has(keys))
+
+
 def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
     decoder = msgspec.msgpack.Decoder(FileHead)
     return {key: decoder.decode(head) for key, head in cache.get_heads(keys)}
 
 
 def _batches(
-    files: list[Wanted], known: frozenset[str], neighbours: tuple[Path, ...], shapes_only: bool
+    files: list[Wanted], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
 ) -> Iterator[_Batch]:
     """Batches of about equal size, the largest files first so that none is left for the end."""
     batch: list[Wanted] = []
@@ -135,10 +151,10 @@ def _batches(
         batch.append(file)
         size += file.size
         if size >= BATCH_BYTES or len(batch) >= 200:
-            yield _Batch(tuple(batch), known, neighbours, shapes_only)
+            yield _Batch(tuple(batch), known, neighbours, extent)
             batch, size = [], 0
     if batch:
-        yield _Batch(tuple(batch), known, neighbours, shapes_only)
+        yield _Batch(tuple(batch), known, neighbours, extent)
 
 
 def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
@@ -151,34 +167,34 @@ def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
 
 def _read_batch(batch: _Batch) -> list[_Read]:
     with Neighbours(batch.neighbours) as neighbours:
-        return [_read(file, batch.known, neighbours, batch.shapes_only) for file in batch.files]
+        return [_read(file, batch.known, neighbours, batch.extent) for file in batch.files]
 
 
-def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, shapes_only: bool) -> _Read:
+def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, extent: Extent) -> _Read:
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
         return _Read("", "", None, problem=f"cannot be read: {error.strerror or error}")
     digest = digest_of(data)
-    key = _key(digest, shapes_only)
+    key = _key(digest, extent)
     if key in known:
         return _Read(digest, key, None, len(data))
     if (borrowed := neighbours.facts(key)) is not None:
         return _Read(digest, key, borrowed, len(data))
-    if shapes_only:
+    if extent == "shape":
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
         made = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
         return _Read(digest, key, made, len(data), parsed=True)
-    facts = extract(data)
+    facts = extract(data, bodies=extent == "all")
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
     made = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
     return _Read(digest, key, made, len(data), parsed=True)
 
 
-def _key(digest: str, shapes_only: bool) -> str:
-    return facts_key(digest, f.EXTRACTOR + (":shape" if shapes_only else ""))
+def _key(digest: str, extent: Extent) -> str:
+    return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
 
 
 def _settled(file: Wanted) -> int:
