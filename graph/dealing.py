@@ -20,6 +20,7 @@ from golore.graph.overview import OutsideUse, overview_text, package_texts
 from golore.graph.ranking import importance
 from golore.graph.reasons import related_files
 from golore.graph.relating import Surroundings, by_directory, stem_of, surroundings
+from golore.graph.schema import META_TABLE
 from golore.graph.store import Store
 
 _MOST_SINGLE: Final = 100
@@ -27,6 +28,8 @@ _MOST_SINGLE: Final = 100
 _MOST_TOUCHED: Final = 40
 _LISTED: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY: Final = "history"
+_EDITION: Final = "1"
+"""Of what cards say and how; another one makes all of them anew."""
 
 
 class Progress(Protocol):
@@ -59,6 +62,8 @@ def render_cards(
     Where it is known which files have changed since the last deal, nothing else is looked at.
     """
     is_new_history = deck.note(_HISTORY) != head.encode()
+    edition = _edition_of(store)
+    whole = whole or deck.note("edition") != edition
     if changed is not None and not whole and not is_new_history and len(changed) <= _MOST_SINGLE:
         return _deal_some(store, deck, changed) if changed else Dealt(0, False)
     known = deck.digests()
@@ -70,8 +75,16 @@ def render_cards(
         other |= _renew_history(deck, read, head, now)
     if whole or not known or len(other) > _MOST_SINGLE:
         with _no_collection():
-            return _deal_all(store, deck, read, head, progress)
+            dealt = _deal_all(store, deck, read, head, progress)
+        deck.set_note("edition", edition)
+        return dealt
     return _deal_some(store, deck, other) if other else Dealt(0, False)
+
+
+def _edition_of(store: Store) -> bytes:
+    """Which golore made the graph and would make the cards: either may tell other things of the same files."""
+    made_by = [value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: 'extractor'}}) RETURN m.value")]
+    return f"{_EDITION} {' '.join(made_by)}".encode()
 
 
 @contextmanager

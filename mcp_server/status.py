@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.answers import Census
+from golore.graph.deck import open_deck
 from golore.graph.manifest import read_manifest
 from golore.graph.questions import census
 from golore.graph.store import Store
@@ -36,6 +37,9 @@ class Status:
     problems: tuple[FileProblem, ...]
     changes: Changes
     up_to_date: bool
+    cards: int
+    history: str
+    """The commit up to which the cards know git's history; empty where they know none."""
 
 
 def run_status(start: Path, *, as_json: bool) -> int:
@@ -69,7 +73,16 @@ def status_of(place: Place) -> Status:
         problems,
         changes,
         len(changes) == 0,
+        *_cards(place.store),
     )
+
+
+def _cards(store: Path) -> tuple[int, str]:
+    deck = open_deck(store, write=False)
+    if deck is None:
+        return 0, ""
+    with deck:
+        return sum(1 for _ in deck.paths()), (deck.note("history") or b"").decode()
 
 
 def _lines(status: Status) -> list[str]:
@@ -81,6 +94,7 @@ def _lines(status: Status) -> list[str]:
         ("edges", f"{sum(counts.edges.values()):,} ({_listed(counts.edges)})"),
         ("externals", f"{counts.externals:,}"),
         ("unresolved", counted(counts.unresolved_sites, "site")),
+        ("cards", f"{status.cards:,}, {_history(status.history)}"),
         ("problems", f"{len(status.problems):,} in {counted(counts.files_with_problems, 'file')}"),
         ("store", f"{status.store} ({status.size_bytes / 1e6:,.1f} MB, {status.engine}, golore {status.golore})"),
         ("learned", status.learned_at),
@@ -100,6 +114,10 @@ def _lines(status: Status) -> list[str]:
     if len(listed) > _LISTED:
         lines.append(f"  and {len(listed) - _LISTED:,} more")
     return lines
+
+
+def _history(head: str) -> str:
+    return f"with git's history up to {head[:12]}" if head else "without git's history"
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -1,0 +1,162 @@
+"""git's history as it is read, and what follows from it: which files belong together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from golore.graph.coupling import LARGEST, Commit, History, couplings
+from golore.learner.history import Touch, head_commit, read_history, renames
+
+DAY = 86_400
+NOW = 1_700_000_000
+
+
+def git(root: Path, *arguments: str, at: int = NOW) -> str:
+    moment = f"{at} +0000"
+    fixed = {
+        **os.environ,
+        "GIT_AUTHOR_DATE": moment,
+        "GIT_COMMITTER_DATE": moment,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+    }
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *who, *arguments], cwd=root, env=fixed, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(root: Path, files: dict[str, str | None], at: int = NOW) -> None:
+    """Write these files, or remove those without a text, and commit them."""
+    for name, text in files.items():
+        path = root / name
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "change", at=at)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    return tmp_path
+
+
+def paths(history: History | None) -> list[tuple[str, ...]]:
+    assert history is not None
+    return [found.paths for found in history.commits]
+
+
+def test_commits_come_newest_first_with_their_go_files(repository: Path) -> None:
+    commit(repository, {"a.go": "1", "b/b.go": "1", "README.md": "1", "vendor/x/x.go": "1"}, at=NOW)
+    commit(repository, {"README.md": "2"}, at=NOW + DAY)
+    commit(repository, {"a.go": "2"}, at=NOW + 2 * DAY)
+    history = read_history(repository)
+    assert paths(history) == [("a.go",), ("a.go", "b/b.go")]
+    assert history is not None
+    assert [found.time for found in history.commits] == [NOW + 2 * DAY, NOW]
+
+
+def test_no_more_commits_are_read_than_asked_for(repository: Path) -> None:
+    for number in range(4):
+        commit(repository, {"a.go": str(number)}, at=NOW + number)
+    assert len(paths(read_history(repository, most=3))) == 3
+
+
+def test_older_commits_speak_of_a_file_by_its_present_name(repository: Path) -> None:
+    commit(repository, {"old/a.go": "one\ntwo\n", "old/b.go": "1"})
+    commit(repository, {"old/a.go": None, "new/a.go": "one\ntwo\n"}, at=NOW + 1)
+    commit(repository, {"new/a.go": None, "new/c.go": "one\ntwo\n"}, at=NOW + 2)
+    assert paths(read_history(repository)) == [("new/c.go",), ("new/c.go",), ("new/c.go", "old/b.go")]
+
+
+def test_a_name_that_is_used_again_is_not_taken_for_the_file_that_left_it(repository: Path) -> None:
+    commit(repository, {"a.go": "first", "b.go": "1"})
+    commit(repository, {"a.go": None, "moved/a.go": "first"}, at=NOW + 1)
+    commit(repository, {"a.go": "second"}, at=NOW + 2)
+    assert paths(read_history(repository)) == [("a.go",), ("moved/a.go",), ("b.go", "moved/a.go")]
+
+
+def test_a_move_with_an_edit_is_known_by_the_name() -> None:
+    moved = [Touch("D", "x", "", "old/a.go"), Touch("D", "y", "", "old/b.go"), Touch("A", "", "z", "new/a.go")]
+    assert renames(moved) == [("old/a.go", "new/a.go")]
+
+
+def test_a_name_that_several_have_makes_no_rename() -> None:
+    moved = [Touch("D", "x", "", "p/doc.go"), Touch("D", "y", "", "q/doc.go"), Touch("A", "", "z", "r/doc.go")]
+    assert renames(moved) == []
+
+
+def test_the_history_of_a_directory_names_files_from_there(repository: Path) -> None:
+    commit(repository, {"module/a.go": "1", "module/x/b.go": "1", "other.go": "1"})
+    assert paths(read_history(repository / "module")) == [("a.go", "x/b.go")]
+
+
+def test_names_that_git_would_quote_are_read_as_they_are(repository: Path) -> None:
+    commit(repository, {"ünï cödé.go": "1", 'quo"te.go': "1"})
+    assert paths(read_history(repository)) == [('quo"te.go', "ünï cödé.go")]
+
+
+def test_head_is_read_from_files_as_git_tells_it(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert head_commit(repository) == ""
+    commit(repository, {"a.go": "1"})
+    expected = git(repository, "rev-parse", "HEAD")
+    assert head_commit(repository) == expected
+    git(repository, "pack-refs", "--all")
+    assert head_commit(repository) == expected
+    (repository / "deep").mkdir()
+    assert head_commit(repository / "deep") == expected
+    worktree = tmp_path_factory.mktemp("trees") / "second"
+    git(repository, "worktree", "add", "-q", "-b", "second", str(worktree))
+    assert head_commit(worktree) == expected
+    git(repository, "checkout", "-q", "--detach")
+    assert head_commit(repository) == expected
+
+
+def test_without_git_or_commits_there_is_no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert head_commit(tmp_path) == ""
+    assert read_history(tmp_path) is None
+    git(tmp_path, "init", "-q")
+    assert read_history(tmp_path) is None
+    commit(tmp_path, {"a.go": "1"})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert read_history(tmp_path) is None
+
+
+def test_commits_of_many_files_say_less_and_huge_ones_nothing() -> None:
+    many = tuple(f"m{number}.go" for number in range(9))
+    huge = tuple(f"h{number}.go" for number in range(LARGEST))
+    history = History("x", (Commit(NOW, ("a.go", "b.go")), Commit(NOW, ("a.go", *many)), Commit(NOW, ("a.go", *huge))))
+    found = couplings(history, {"a.go", "b.go", *many, *huge})
+    partners = {partner.path: partner for partner in found["a.go"].partners}
+    assert partners["b.go"].weight == pytest.approx(9 * partners["m0.go"].weight, rel=0.01)
+    assert "h0.go" not in partners
+    assert found["a.go"].commits == 2
+
+
+def test_age_is_measured_from_the_newest_commit_and_not_from_the_clock() -> None:
+    def weights(now: int) -> dict[str, float]:
+        history = History("x", (Commit(now, ("a.go", "b.go")), Commit(now - 1000 * DAY, ("a.go", "c.go"))))
+        return {
+            partner.path: partner.weight for partner in couplings(history, {"a.go", "b.go", "c.go"})["a.go"].partners
+        }
+
+    assert weights(NOW) == weights(NOW // 2)
+    assert weights(NOW)["c.go"] == pytest.approx(weights(NOW)["b.go"] / 2, rel=0.01)
+
+
+def test_files_that_no_longer_exist_are_left_out() -> None:
+    history = History("x", (Commit(NOW, ("a.go", "gone.go")),))
+    assert couplings(history, {"a.go"})["a.go"].partners == ()
+
+
+def test_a_directory_is_coupled_like_a_file() -> None:
+    history = History("x", (Commit(NOW, ("p/a.go", "q/c.go")), Commit(NOW, ("p/b.go", "q/c.go"))))
+    found = couplings(history, {"p/a.go", "p/b.go", "q/c.go"})
+    strongest = found["p/"].partners[0]
+    assert (strongest.path, strongest.commits) == ("q/c.go", 2)
