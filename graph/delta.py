@@ -20,6 +20,10 @@ def _no_nodes() -> dict[str, Sequence[Node]]:
     return {}
 
 
+def _no_nodes_before() -> dict[str, Mapping[str, Node]]:
+    return {}
+
+
 def _no_pairs() -> dict[EdgeKind, Sequence[tuple[str, str]]]:
     return {}
 
@@ -35,7 +39,10 @@ def _no_marks() -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class GraphDelta:
     """Edges of a removed node go with it and need not be listed. `marks` are the learner's own notes on the graph's
-    state, kept in the same transaction and not exported."""
+    state, kept in the same transaction and not exported.
+
+    `nodes_before` tells by id what changed nodes were, as far as it is known: then only what differs is written.
+    """
 
     nodes_removed: Mapping[str, Sequence[str]] = field(default_factory=_no_ids)
     nodes_added: Mapping[str, Sequence[Node]] = field(default_factory=_no_nodes)
@@ -44,6 +51,7 @@ class GraphDelta:
     edges_added: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
     edges_changed: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
     marks: Mapping[str, str] = field(default_factory=_no_marks)
+    nodes_before: Mapping[str, Mapping[str, Node]] = field(default_factory=_no_nodes_before)
 
     def __len__(self) -> int:
         """How many rows it touches; an empty delta is false and is never written."""

@@ -128,12 +128,14 @@ def difference(old: Slice, new: Slice, marks: Mapping[str, str]) -> GraphDelta:
     removed: dict[str, Sequence[str]] = {}
     added: dict[str, Sequence[Node]] = {}
     changed: dict[str, Sequence[Node]] = {}
+    known: dict[str, Mapping[str, Node]] = {}
     for label in sorted(old.nodes.keys() | new.nodes.keys()):
         before = {row[0]: row for row in old.nodes.get(label, ())}
         after = {row[0]: row for row in new.nodes.get(label, ())}
         removed[label] = sorted(before.keys() - after.keys())
         added[label] = [after[id] for id in sorted(after.keys() - before.keys())]
         changed[label] = [after[id] for id in sorted(after.keys() & before.keys()) if after[id] != before[id]]
+        known[label] = before
     edges_removed: dict[EdgeKind, Sequence[tuple[str, str]]] = {}
     edges_added: dict[EdgeKind, Sequence[Edge]] = {}
     edges_changed: dict[EdgeKind, Sequence[Edge]] = {}
@@ -143,7 +145,7 @@ def difference(old: Slice, new: Slice, marks: Mapping[str, str]) -> GraphDelta:
         edges_removed[kind] = sorted(first.keys() - last.keys())
         edges_added[kind] = [last[ends] for ends in sorted(last.keys() - first.keys())]
         edges_changed[kind] = [last[ends] for ends in sorted(last.keys() & first.keys()) if last[ends] != first[ends]]
-    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(marks))
+    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(marks), known)
 
 
 def _by_ends(edges: Iterable[Edge]) -> dict[tuple[str, str], Edge]:

@@ -21,7 +21,7 @@ from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.edition import succession
 from golore.learner.environment import read_environment
-from golore.learner.freshness import remember
+from golore.learner.freshness import graph_identity, remember
 from golore.learner.gitdir import other_checkouts
 from golore.learner.keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.marks import Marks, changed_texts, make_marks, read_marks
@@ -30,18 +30,10 @@ from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan
 from golore.learner.stdlib import index, paths
-from golore.learner.writing import Change, Progress, Written, load_graph, update_graph
+from golore.learner.writing import Change, Progress, Silent, Written, load_graph, update_graph
 
 SMALL_BYTES = 3 << 20
 """Up to this much source, starting worker processes costs more than it saves."""
-
-
-class Silent:
-    def stage(self, name: str, total: int) -> None:
-        pass
-
-    def tick(self, units: int) -> None:
-        pass
 
 
 class Report(NamedTuple):
@@ -72,6 +64,8 @@ class Survey(NamedTuple):
     outside: Outside
     marks: Marks
     problems: tuple[Problem, ...]
+    graph: str
+    """The graph that was left, as `freshness` tells graphs apart."""
 
 
 def learn(
@@ -110,7 +104,7 @@ def learn_and_survey(
         Crew(_crew_size(discovery, workers)) as crew,
     ):
         known = cache.files()
-        reading = _read(discovery, cache, crew, known, progress)
+        reading = _read(discovery, cache, crew, known, progress, edges)
         catalog = repository_catalog(project, reading.heads)
         outside = find_outside(project, catalog if edges else {}, cache, crew, known)
         keys = keys_of(project, catalog, outside, edges=edges)
@@ -129,8 +123,9 @@ def learn_and_survey(
                 written = update_graph(store, cache, crew, change, progress)
             cache.prune(keys_in_use(reading.files, outside))
         remember(directory, discovery, reading.files, since_ns)
+        graph = graph_identity(directory)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
-    survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems)
+    survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
     messages = tuple(message for message in (store.message, cache.message, renewal) if message)
     work = (reading.read, reading.parsed, outside.parsed)
     return report_of(survey, work, written, time.monotonic() - started, messages), survey
@@ -209,12 +204,12 @@ def _crew_size(discovery: Discovery, workers: int | None) -> int:
 
 
 def _read(
-    discovery: Discovery, cache: Cache, crew: Crew, known: Mapping[str, CachedFile], progress: Progress
+    discovery: Discovery, cache: Cache, crew: Crew, known: Mapping[str, CachedFile], progress: Progress, edges: bool
 ) -> Reading:
     progress.stage("Reading", len(discovery.files))
     root = str(discovery.root)
     wanted = (Wanted(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
-    return read_files(cache, crew, wanted, known, progress.tick)
+    return read_files(cache, crew, wanted, known, progress.tick, extent="all" if edges else "outline")
 
 
 def repository_of(project: Project) -> Repository:

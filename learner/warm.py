@@ -20,17 +20,15 @@ from typing import NamedTuple
 import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.home import CACHE_NAME, STORE_NAME
-from golore.graph.slices import read_mark
 from golore.graph.store import Store
 from golore.learner.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import DEFAULT_LIMITS
 from golore.learner.freshness import graph_identity, remember_edits
 from golore.learner.keys import Keys, PackageKeys, edges_key, state_key
-from golore.learner.marks import STATE, Marks, changed_texts, remade_marks
+from golore.learner.marks import Marks, changed_texts, remade_marks
 from golore.learner.pipeline import (
     Report,
-    Silent,
     Survey,
     is_mostly_new,
     keys_in_use,
@@ -43,7 +41,7 @@ from golore.learner.pipeline import (
 from golore.learner.project import Project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan, Workshop
-from golore.learner.writing import Change, Progress, Written, update_graph
+from golore.learner.writing import Change, Progress, Ready, Silent, Written, update_graph_at_once
 
 MOST_EDITED = 200
 """Of more files at once an ordinary learn has them read by several processes."""
@@ -94,7 +92,10 @@ class WarmLearner:
         survey, self._survey = self._survey, None  # should this fail halfway, nothing of it is to be believed
         if survey is not None:
             wanted = self._wanted(survey, paths)
-            made = None if wanted is None else self._updated(survey, wanted)
+            try:
+                made = None if wanted is None else self._updated(survey, wanted)
+            except LookupError:
+                made = None  # the cache was lost meanwhile
             if made is not None:
                 update, self._survey = made
                 self._updates += 1
@@ -133,38 +134,43 @@ class WarmLearner:
         root = survey.discovery.root
         directory = self._directory or root / STORE_NAME
         with Store.open(directory, write=True) as store, open_cache(directory, root) as cache, Crew(0) as crew:
-            graph = graph_identity(directory)
-            if read_mark(store, STATE) != survey.marks.state:
-                return None
+            if store.is_empty or graph_identity(directory) != survey.graph:
+                return None  # somebody else has written, and may have forgotten facts that are needed here
             before = {file.name: survey.files[file.name] for file in wanted}
             reading = read_files(cache, crew, wanted, before, lambda _: None)
             after = None if reading.problems else _resurveyed(survey, cache, reading)
             if after is None:
                 return None
-            written = Written()
-            if after.marks.state != survey.marks.state:
-                written = self._write(store, cache, survey.marks, after)
-                remember_edits(directory, graph, reading.files.values())
-                if self._updates % PRUNE_EVERY == PRUNE_EVERY - 1:
-                    cache.prune(keys_in_use(after.files, after.outside))
+            edited = _differing(before, reading.files)
+            written: Written | None = Written()
+            if edited:
+                written = self._write(store, cache, survey.marks, after, edited)
+                if written is None:
+                    return None
+                remember_edits(directory, survey.graph, reading.files.values())
+                after = after._replace(graph=graph_identity(directory))
+            if self._updates % PRUNE_EVERY == PRUNE_EVERY - 1:
+                cache.prune(keys_in_use(after.files, after.outside))
             messages = tuple(message for message in (store.message, cache.message) if message)
         work = (reading.read, reading.parsed, 0)
-        report = report_of(after, work, written, time.monotonic() - started, messages)
-        return Update(report, _differing(before, reading.files), True), after
+        return Update(report_of(after, work, written, time.monotonic() - started, messages), edited, True), after
 
-    def _write(self, store: Store, cache: Cache, before: Marks, survey: Survey) -> Written:
+    def _write(
+        self, store: Store, cache: Cache, before: Marks, survey: Survey, edited: tuple[str, ...]
+    ) -> Written | None:
+        keys = survey.marks.keys
         plan = Plan(
             survey.project, survey.catalog, survey.outside.packages, survey.files, store.directory / CACHE_NAME, True
         )
         workshop = self._workshop
-        if workshop is None or workshop.loaded > MOST_LOADED or not _is_same_shape(before.keys, survey.marks.keys):
+        if workshop is None or workshop.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
             workshop = Workshop(plan, cache)  # what was worked out from another shape is no longer true
         workshop.take(plan, cache)
         self._workshop = workshop
-        keys = survey.marks.keys
         change = Change(plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.marks))
+        ready = Ready(workshop, frozenset(edited), before.state)
         with Crew(self._workers if self._workers is not None else os.cpu_count() or 1) as crew:
-            return update_graph(store, cache, crew, change, Silent(), workshop)
+            return update_graph_at_once(store, cache, crew, change, ready, Silent())
 
 
 def _could_be_learned(path: str) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from golore.graph.cache import Cache
 from golore.graph.delta import GraphDelta
-from golore.graph.model import External, Node, Repository
+from golore.graph.model import REPOSITORY_ID, External, Node, Repository
 from golore.graph.slices import (
     Slice,
     difference,
@@ -23,13 +23,16 @@ from golore.graph.slices import (
     read_edges_at,
     read_externals,
     read_files,
+    read_mark,
     read_nodes,
     read_slice,
     still_used,
 )
 from golore.graph.store import Store
+from golore.learner.catalog import CatalogPackage
 from golore.learner.crew import Crew
 from golore.learner.keys import Keys
+from golore.learner.marks import STATE
 from golore.learner.resolving import (
     BATCH_FILES,
     Assignment,
@@ -73,6 +76,15 @@ class Change(NamedTuple):
     notes: Mapping[str, str]
 
 
+class Ready(NamedTuple):
+    """What a learner that stays has at hand: a workshop for the plan, the edited files, and what the store must say of
+    itself if all that is still to hold."""
+
+    workshop: Workshop
+    edited: frozenset[str]
+    state: str
+
+
 class Written(NamedTuple):
     """How much was resolved, and how many rows of the graph were written for it."""
 
@@ -88,6 +100,14 @@ class Progress(Protocol):
     def stage(self, name: str, total: int) -> None: ...
 
     def tick(self, units: int) -> None: ...
+
+
+class Silent:
+    def stage(self, name: str, total: int) -> None:
+        pass
+
+    def tick(self, units: int) -> None:
+        pass
 
 
 class _Work(NamedTuple):
@@ -140,72 +160,111 @@ def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress:
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 
-def update_graph(
-    store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress, workshop: Workshop | None = None
-) -> Written:
-    """Resolve the packages and files that changed and write what differs; in a workshop that is at hand, if there is
-    one and there is little to do."""
+def update_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
+    """Resolve the packages and files that changed and write what differs."""
+    work = _work(change, lambda id, paths: _edited_files(store, change.plan, id, paths))
+    written = _update(store, cache, crew, change, work, progress, None)
+    assert written is not None
+    return written
+
+
+def update_graph_at_once(
+    store: Store, cache: Cache, crew: Crew, change: Change, ready: Ready, progress: Progress
+) -> Written | None:
+    """The same with what is ready, and the store is opened only when all is resolved; None if it is not as told."""
+    work = _work(change, lambda _, paths: ready.edited.intersection(paths))
+    return _update(store, cache, crew, change, work, progress, ready)
+
+
+def _update(
+    store: Store,
+    cache: Cache,
+    crew: Crew,
+    change: Change,
+    work: _Work,
+    progress: Progress,
+    ready: Ready | None,
+) -> Written | None:
     plan, keys = change.plan, change.keys
-    work = _work(store, change)
-    size = len(work.files) + sum(len(p.files) for group in plan.catalog.values() for p in group if p.id in work.whole)
-    is_small = size <= SMALL_FILES
-    here = Crew(0) if is_small else crew
-    if is_small and workshop is None:
-        workshop = Workshop(plan, cache)
+    is_small = len(work.files) + _file_count(plan, work.whole) <= SMALL_FILES
+    here, workshop = crew, None
+    if is_small:
+        here, workshop = Crew(0), ready.workshop if ready is not None else Workshop(plan, cache)
     progress.stage("Resolving", len(work.whole) + len(work.files))
-    with _handed_out(plan, store.directory, workshop if is_small else None) as handed:
-        found = _resolved(store, here, handed, plan, work, progress)
+    with _handed_out(plan, store.directory, workshop) as handed:
+        results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
+        if ready is not None:
+            store.open_for_change()
+            if read_mark(store, STATE) != ready.state:
+                return None
+        found = _compared(store, here, handed, plan, work, results)
         progress.stage("Storing", 0)
         old, new = found.old, found.new
         externals: dict[str, External] = {}
         _merge(externals, new.nodes.pop("External", []))
-        if work.whole or work.gone:
+        if work.whole or work.gone or found.tables:
             implements = _implements(store, cache, here, handed, change, found.tables, old)
             _merge(externals, implements.externals)
             for kind, edges in implements.edges.items():
                 new.edges[kind] += edges
-    old.nodes["Repository"] = list(store.nodes("Repository"))
+    old.nodes["Repository"] = read_nodes(store, "Repository", [REPOSITORY_ID])
     new.nodes["Repository"] = [change.repository]
     _settle_externals(store, old, new, externals)
     delta = difference(old, new, change.notes)
     store.apply(delta)
-    keep_tables(cache, keys.packages, found.tables)
+    if found.tables or work.gone:
+        keep_tables(cache, keys.packages, found.tables)
     return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta))
 
 
-def _work(store: Store, change: Change) -> _Work:
+def _work(change: Change, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:
     """What the keys say is to be done. Of a package whose shape stayed, the files that are not as they were stored."""
-    before, files = change.before.packages, change.plan.files
+    before = change.before.packages
     whole: set[str] = set()
-    edited: set[str] = set()
-    members: dict[str, list[str]] = {}
+    partly: set[str] = set()
     for id, key in change.keys.packages.items():
         last = before.get(id)
         if last is None or last.shape != key.shape:
             whole.add(id)
         elif last.edges != key.edges:
-            members[id] = []
-    for group in change.plan.catalog.values() if members else ():
-        for package in group:
-            if package.id in members:
-                members[package.id] = sorted(file.path for file in package.files)
-    for id, paths in members.items():
-        stored = dict(read_digests(store, id))
-        differing = {path for path in paths if files[path].digest != stored.get(path)}
-        if sorted(stored) == paths and differing:
-            edited |= differing
-        else:
-            whole.add(id)  # something else than the text of a file has changed
+            partly.add(id)
+    edited: set[str] = set()
+    for package in _packages(change.plan, partly):
+        found = edited_of(package.id, [file.path for file in package.files])
+        edited.update(found)
+        if not found:
+            whole.add(package.id)  # something else than the text of a file has changed
     return _Work(frozenset(whole), frozenset(edited), frozenset(before.keys() - change.keys.packages.keys()))
 
 
-def _resolved(store: Store, crew: Crew, handed: Path, plan: Plan, work: _Work, progress: Progress) -> _Resolved:
+def _edited_files(store: Store, plan: Plan, package: str, paths: list[str]) -> Collection[str]:
+    """The files that the store has with other contents; none if it has other files."""
+    stored = dict(read_digests(store, package))
+    if sorted(stored) != sorted(paths):
+        return ()
+    return [path for path in paths if plan.files[path].digest != stored[path]]
+
+
+def _packages(plan: Plan, ids: Collection[str]) -> Iterator[CatalogPackage]:
+    if ids:
+        for group in plan.catalog.values():
+            yield from (package for package in group if package.id in ids)
+
+
+def _file_count(plan: Plan, ids: Collection[str]) -> int:
+    return sum(len(package.files) for package in _packages(plan, ids))
+
+
+def _compared(
+    store: Store, crew: Crew, handed: Path, plan: Plan, work: _Work, results: Iterable[PackageResult]
+) -> _Resolved:
+    """What was resolved, beside what the store has in its place."""
     old = read_slice(store, work.whole | work.gone) if work.whole or work.gone else Slice()
     new = Slice()
     tables: dict[str, Tables] = {}
     packages = files = 0
     surprising: set[str] = set()
-    for result in _results(crew, assignments(handed, plan.catalog, work.whole, work.files), progress):
+    for result in results:
         packages += 1
         files += result.files
         if result.is_whole:
@@ -220,7 +279,8 @@ def _resolved(store: Store, crew: Crew, handed: Path, plan: Plan, work: _Work, p
         new.add(result.rows)
     if surprising:
         again = _Work(frozenset(surprising), frozenset(), frozenset())
-        rest = _resolved(store, crew, handed, plan, again, progress)
+        more = _results(crew, assignments(handed, plan.catalog, again.whole), Silent())
+        rest = _compared(store, crew, handed, plan, again, more)
         old.add(rest.old)
         new.add(rest.new)
         return _Resolved(old, new, tables | rest.tables, packages, files + rest.files)
