@@ -24,7 +24,7 @@ _SILENT = {"afterfileedit", "filechanged"}
 """Events after which a file has changed and to which no answer is taken."""
 
 _PATH_KEYS = set(
-    "absolutepath file filename filepath filepaths files path paths relativepath relativeworkspacepath "
+    "absolutepath file filename filepath filepaths files include path paths relativepath relativeworkspacepath "
     "targetfile".split()
 )
 _NEW_TEXT_KEYS = set("code codeedit inserttext newstr newstring replacement".split())
@@ -83,6 +83,8 @@ def understand(payload: "Fields", agent: str) -> Event | None:
         return _tool_event(Event(EDIT, name, "", payload), "", payload)
     if plain in _TOOLS or (plain in _EARLY and shape == "claude"):
         tool = _first_text(payload, ("tool_name", "toolName"))
+        if "golore" in tool or "memory_" in tool:
+            return None  # our own MCP server has just answered
         event = _tool_event(Event(READ, name, shape, payload), tool, _input(payload))
         return None if event is not None and event.kind == EDIT and plain in _EARLY else event
     return None

@@ -10,6 +10,9 @@ import sys
 MARK_NAME = "relearn.wanted"
 LOCK_NAME = "relearn.lock"
 WATCH_LOCK_NAME = "watch.lock"
+FAILURE_NAME = "relearn.failed"
+_PAUSE = 60.0
+"""Seconds after a failure before the next attempt: what is broken for one file is broken for the next."""
 _ROUNDS = 20
 _LOWEST_PRIORITY = 19
 
@@ -18,7 +21,7 @@ def start_relearning(root: str, store: str) -> bool:
     """Have the repository learned again soon; the answer is whether this started a process for it."""
     import fcntl
 
-    if _is_watched(store):
+    if _is_watched(store) or _has_failed(store):
         return False
     os.close(os.open(os.path.join(store, MARK_NAME), os.O_WRONLY | os.O_CREAT, 0o666))
     lock = os.open(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -77,6 +80,15 @@ def _is_watched(store: str) -> bool:
     return False
 
 
+def _has_failed(store: str) -> bool:
+    import time
+
+    try:
+        return time.time() - os.stat(os.path.join(store, FAILURE_NAME)).st_mtime < _PAUSE
+    except OSError:
+        return False
+
+
 def _become_learner(root: str, store: str, lock: int) -> None:
     """Leave the agent's session, its pipes and its place in the queue behind, and begin anew."""
     try:
@@ -105,10 +117,15 @@ def _main() -> None:
     from golore.mcp_server.hooklog import log_failure
 
     root, store, lock = sys.argv[1:]
+    failure = os.path.join(store, FAILURE_NAME)
     try:
         relearn(root, store, int(lock))
     except Exception:  # noqa: BLE001  nobody is there to read it; the log is
         log_failure(store, "relearning")
+        with open(failure, "w", encoding="utf-8"):
+            pass
+    else:
+        _taken_away(failure)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from golore.mcp_server.hooksettings import read_hook_settings
 from golore.mcp_server.mentions import mentioned_names, mentioned_paths, touched_names
 from golore.mcp_server.payloads import parse_json
 from golore.mcp_server.place import find_place, store_of
-from golore.mcp_server.relearning import LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
+from golore.mcp_server.relearning import FAILURE_NAME, LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
 from golore.mcp_server.whereabouts import find_store
 from hooking import GOLORE, event, hook, read, seen, settings, with_cards
 from hypothesis import given
@@ -196,6 +196,8 @@ def test_what_golore_has_nothing_to_do_with_gets_no_answer(repository: Path, tmp
     ]
     for tool_input in inputs:
         assert hook("claude", read(repository / "a.go", tool_name="Other", tool_input=tool_input)) == ""
+    for tool in ("mcp__golore__memory_context", "memory_context"):
+        assert hook("claude", read(repository / "a.go", tool_name=tool)) == ""
 
 
 def test_a_store_without_cards_gets_no_answer(tmp_path: Path) -> None:
@@ -411,6 +413,18 @@ def test_only_one_process_learns_and_it_hears_of_later_edits(tmp_path: Path) -> 
             hook("claude", edited(root))
             assert not learners(root)
     assert (store / MARK_NAME).exists()
+
+
+def test_a_failed_learn_is_logged_and_not_tried_again_at_once(tmp_path: Path) -> None:
+    root = with_cards(make_shop(tmp_path.resolve() / "shop"), {"main.go": "The command."})
+    store = root / ".golore"
+    hook("claude", edited(root))
+    assert until(lambda: (store / FAILURE_NAME).exists() and not learners(root))
+    assert "StoreDamaged" in (store / "hook.log").read_text()
+    assert not (store / MARK_NAME).exists()
+    hook("claude", edited(root))
+    assert not learners(root)
+    assert not (store / MARK_NAME).exists()
 
 
 def test_nothing_is_started_where_a_watch_is_running_or_the_setting_forbids_it(tmp_path: Path) -> None:
