@@ -296,6 +296,20 @@ def test_vendored_code_is_used_but_lies_outside(tmp_path: Path, cache: Path) -> 
     assert [file.path for file in truth.files] == ["m.go"]
 
 
+def test_a_nested_module_does_not_see_what_the_outer_one_vendors(tmp_path: Path, cache: Path) -> None:
+    tree = {
+        "go.mod": GO_MOD + "\nrequire example.com/v v1.0.0\n",
+        "m.go": 'package m\n\nimport "example.com/v"\n\nfunc F() { v.V() }\n',
+        "vendor/modules.txt": "# example.com/v v1.0.0\n## explicit; go 1.22\nexample.com/v\n",
+        "vendor/example.com/v/v.go": "package v\n\nfunc V() {}\n",
+        "tool/go.mod": "module example.com/tool\n\ngo 1.22\n\nrequire example.com/v v1.0.0\n",
+        "tool/t.go": 'package tool\n\nimport "example.com/v"\n\nfunc T() { v.V(); T() }\n',
+    }
+    truth = judge_edges(write(tmp_path, tree), cache=cache)
+    assert callees(truth, "m.go") == ["example.com/v.V"]
+    assert callees(truth, "tool/t.go") == ["example.com/tool.T"]
+
+
 def test_implements_is_exact_by_signature_and_tells_pointers_apart(tmp_path: Path, cache: Path) -> None:
     source = """package m
 

@@ -98,6 +98,9 @@ func (u *universe) lookElsewhere(from *unit, importPath string) *unit {
 		if found := u.tryDir(filepath.Join(dir, "vendor", filepath.FromSlash(importPath)), importPath); found != nil {
 			return found
 		}
+		if isFile(filepath.Join(dir, "go.mod")) && !isFile(filepath.Join(u.tree.root, "go.work")) {
+			break // a module does not see what another one vendors
+		}
 	}
 	for _, m := range u.tree.modules {
 		if rest, found := strings.CutPrefix(importPath+"/", m.path+"/"); found {

@@ -218,6 +218,11 @@ func inside(dir, parent string) bool {
 	return dir == parent || strings.HasPrefix(dir, strings.TrimSuffix(parent, separator)+separator)
 }
 
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
