@@ -3,8 +3,9 @@
     python benchmarks/answers.py REPO [--symbols N] [--pause SECONDS]
 
 REPO is a learned repository. Symbols are sampled evenly from all of them and asked about by their qualified names, the
-questions mixed; what is measured is the whole call, from the request to the parsed answer. Prints milliseconds, and how
-much memory the server has: at the start, after the questions, and when it has been left alone.
+questions mixed; what is measured is the whole call, from the request to the parsed answer, and the server's processor
+time, which says more on a busy machine. Prints milliseconds, and how much memory the server has: at the start, after
+the questions, and when it has been left alone.
 """
 
 from __future__ import annotations
@@ -56,16 +57,17 @@ async def _measured(given: argparse.Namespace) -> None:
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("golore")), args=["mcp", str(place.root)], env=dict(os.environ)
     )
-    times: dict[str, list[float]] = {}
+    times: dict[str, list[tuple[float, float]]] = {}
     failed: dict[str, int] = {}
     started = time.perf_counter()
     async with Client(command) as client:
         await client.list_tools()
         print(f"ready after {time.perf_counter() - started:.1f} s, {_memory()}")
         for question, tool, arguments in calls:
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), _worked()
             result = await client.call_tool(tool, arguments)
-            times.setdefault(question, []).append((time.perf_counter() - begun) * 1000)
+            taken = (time.perf_counter() - begun) * 1000
+            times.setdefault(question, []).append((taken, _worked() - worked))
             failed[question] = failed.get(question, 0) + bool(result.is_error)
             if given.pause:
                 await anyio.sleep(given.pause)
@@ -94,27 +96,34 @@ def _sample(store: Store, kinds: tuple[str, ...], wanted: int) -> list[str]:
     return found[:: max(1, len(found) // wanted)][:wanted]
 
 
-def _print(times: dict[str, list[float]], failed: dict[str, int]) -> None:
-    print(f"{'':14}{'asked':>7}{'refused':>9}{'median':>9}{'p95':>9}{'worst':>9}")
-    graph = [taken for question in ASKED if question not in ("impact", "path") for taken in times[question]]
-    together = sum(failed[question] for question in ASKED if question not in ("impact", "path"))
+def _print(times: dict[str, list[tuple[float, float]]], failed: dict[str, int]) -> None:
+    heads = ("asked", "refused", "median", "p95", "worst", "cpu med.", "cpu p95")
+    print(" " * 14 + "".join(f"{head:>9}" for head in heads))
+    one_step = [question for question in ASKED if question not in ("impact", "path")]
+    together = [pair for question in one_step for pair in times[question]]
     rows = [(question, times[question], failed[question]) for question in (*ASKED, *OTHERS)]
-    for question, taken, refused in [*rows, ("one step", graph, together)]:
-        ordered = sorted(taken)
-        p95 = ordered[int(len(ordered) * 0.95)]
-        middle = statistics.median(ordered)
-        print(f"{question:14}{len(ordered):7}{refused:9}{middle:9.1f}{p95:9.1f}{ordered[-1]:9.1f}")
+    for question, pairs, refused in [*rows, ("one step", together, sum(failed[one] for one in one_step))]:
+        taken, worked = (sorted(values) for values in zip(*pairs, strict=True))
+        p95 = int(len(pairs) * 0.95)
+        figures = (statistics.median(taken), taken[p95], taken[-1], statistics.median(worked), worked[p95])
+        print(f"{question:14}{len(pairs):9}{refused:9}" + "".join(f"{figure:9.1f}" for figure in figures))
+
+
+def _worked() -> float:
+    """Milliseconds that the server's threads have had a processor for."""
+    tasks = Path(f"/proc/{_server()}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
 
 def _memory() -> str:
-    """Of the server, which is this process's only child."""
-    children = Path("/proc/self/task").glob("*/children")
-    pids = [pid for path in children for pid in path.read_text().split()]
-    if not pids:
-        return "memory unknown"
-    lines = Path(f"/proc/{pids[0]}/status").read_text().splitlines()
+    lines = Path(f"/proc/{_server()}/status").read_text().splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
     return f"{kilobytes / 1024:.0f} MB resident"
+
+
+def _server() -> str:
+    """This process's only child."""
+    return next(pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from golore.graph.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
+from golore.graph.answers import Impact, Meaning, Reached, Ref, Route, Step
 from golore.graph.dispatch import Types
 from golore.graph.lookup import by_place, doubt, inbound, members, outbound
 from golore.graph.questions import TYPES, USES
@@ -18,6 +18,7 @@ DEPTH: Final = 3
 MOST_REACHED: Final = 2_000
 MOST_STEPS: Final = 5_000
 LONGEST: Final = 30
+_MAY_RUN: Final = "may run"
 
 
 def impact(store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_REACHED) -> Impact:
@@ -79,81 +80,95 @@ def _touched(store: Store, types: Types, origin: Reached, depth: int, passed: se
 
 
 class _Way(NamedTuple):
-    """How a symbol was reached: from where, and by which step."""
+    """How a symbol was reached: from which one, and by which step; from the far end, the one that leads on."""
 
-    before: str
+    origin: str
     step: Step
     certain: bool
+
+
+class _Side(NamedTuple):
+    """One end of a search: what was reached from it, and what is to be looked at next."""
+
+    ways: dict[str, _Way]
+    level: list[Ref]
+
+    @classmethod
+    def at(cls, end: Meaning) -> _Side:
+        return cls({symbol.id: _Way("", Step(symbol), True) for symbol in end.symbols}, list(end.symbols))
 
 
 def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS) -> Route:
     """A shortest chain of calls; only where there is no certain one, one through interfaces."""
     unresolved = doubt(store, target.first.name)
     complete = True
-    for through_interfaces in (False, True) if _is_chained(store, source, target) else (True,):
-        ways, end, complete = _search(store, source, frozenset(target.ids), through_interfaces, most)
-        if end:
-            steps = _walked(ways, end)
-            certain = all(ways[step.symbol.id].certain for step in steps)
+    for types in (None, Types(store)):
+        steps, certain, complete = _search(store, source, target, types, most)
+        if steps:
             return Route(source, target, steps, certain, True, unresolved)
     return Route(source, target, (), True, complete, unresolved)
 
 
-def _is_chained(store: Store, source: Meaning, target: Meaning) -> bool:
-    """Whether there is any chain of certain calls: the engine sees that at once, and would name any one of them."""
-    for end in target.symbols:
-        label = "External" if end.external else "Symbol"
-        statement = (
-            f"MATCH p = (a:Symbol {{id: $source}})-[:CALLS* SHORTEST 1..{LONGEST}]->(b:{label} {{id: $target}}) "
-            "RETURN length(p)"
-        )
-        for begin in source.symbols:
-            if any(True for _ in store.rows(statement, {"source": begin.id, "target": end.id})):
-                return True
-    return False
-
-
 def _search(
-    store: Store, source: Meaning, targets: frozenset[str], through_interfaces: bool, most: int
-) -> tuple[dict[str, _Way], str, bool]:
-    """The ways found, the target reached or "", and whether everything was looked at."""
-    ways = {symbol.id: _Way("", Step(symbol), True) for symbol in source.symbols}
-    level = list(source.symbols)
-    types = Types(store) if through_interfaces else None
-    steps = 0
+    store: Store, source: Meaning, target: Meaning, types: Types | None, most: int
+) -> tuple[tuple[Step, ...], bool, bool]:
+    """The steps, whether all are certain, and whether everything was looked at.
+
+    It goes from both ends, always on at the narrower one: most symbols have few callers or few callees.
+    """
+    near, far = _Side.at(source), _Side.at(target)
+    looked = 0
     for _ in range(LONGEST):
+        if not near.level or not far.level:
+            return (), True, True
+        is_forward = len(near.level) <= len(far.level)
+        side, other = (near, far) if is_forward else (far, near)
         following: list[Ref] = []
-        for symbol in level:
-            steps += 1
-            if steps > most:
-                return ways, "", False
-            for link, certain in _calls(store, symbol, types):
-                called = link.symbol
-                if called.id in ways:
-                    continue
-                ways[called.id] = _Way(symbol.id, Step(called, link.how, link.file, link.sites), certain)
-                if called.id in targets:
-                    return ways, called.id, True
-                following.append(called)
-        level = following
-        if not level:
-            return ways, "", True
-    return ways, "", False
+        meetings: list[str] = []
+        for symbol in side.level:
+            looked += 1
+            if looked > most:
+                return (), True, False
+            for reached, way in _onward(store, symbol, types) if is_forward else _back(store, symbol, types):
+                if reached.id not in side.ways:
+                    side.ways[reached.id] = way
+                    following.append(reached)
+                    if reached.id in other.ways:
+                        meetings.append(reached.id)
+        if meetings:
+            found = (_joined(near.ways, far.ways, at) for at in sorted(meetings))
+            steps, certain = min(found, key=lambda route: len(route[0]))
+            return steps, certain, True
+        side.level[:] = following
+    return (), True, False
 
 
-def _calls(store: Store, symbol: Ref, types: Types | None) -> Iterator[tuple[Link, bool]]:
+def _onward(store: Store, symbol: Ref, types: Types | None) -> Iterator[tuple[Ref, _Way]]:
     for link in outbound(store, symbol, ("CALLS",)):
-        yield link, True
+        yield link.symbol, _Way(symbol.id, Step(link.symbol, link.how, link.file, link.sites), True)
     if types is not None and symbol.kind == "imethod":
         for method in types.implementations(symbol):
-            yield Link(method, "may run"), False
+            yield method, _Way(symbol.id, Step(method, _MAY_RUN), False)
 
 
-def _walked(ways: dict[str, _Way], end: str) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    at = end
+def _back(store: Store, symbol: Ref, types: Types | None) -> Iterator[tuple[Ref, _Way]]:
+    for link in inbound(store, symbol, ("CALLS",)):
+        yield link.symbol, _Way(symbol.id, Step(symbol, link.how, link.file, link.sites), True)
+    if types is not None:
+        for method in types.interface_methods(symbol):
+            yield method, _Way(symbol.id, Step(symbol, _MAY_RUN), False)
+
+
+def _joined(near: dict[str, _Way], far: dict[str, _Way], meeting: str) -> tuple[tuple[Step, ...], bool]:
+    """The steps from the source to where the two searches met and on to the target."""
+    first, at = [near[meeting]], near[meeting].origin
     while at:
-        way = ways[at]
-        steps.append(way.step)
-        at = way.before
-    return tuple(reversed(steps))
+        first.append(near[at])
+        at = near[at].origin
+    first.reverse()
+    last, at = list[_Way](), meeting
+    while far[at].origin:
+        last.append(far[at])
+        at = far[at].origin
+    ways = [*first, *last]
+    return tuple(way.step for way in ways), all(way.certain for way in ways)

@@ -21,7 +21,7 @@ Who calls, uses, implements or tests a Go symbol, what it calls, what a change o
 comes to call another. Resolved by Go's own rules, with file and line. Answers have three values: resolved edges, \
 candidates (possible through an interface), and unresolved uses of the name. "No callers are known" with no \
 unresolved uses means there are none in the repository, except through reflection or function values."""
-_MOST_REACHED: Final = 500
+_MOST_REACHED: Final = 200
 _MOST_STEPS: Final = 1_000
 _UNSETTLED: Final = 10
 _SATISFYING: Final = questions.TYPES | {"imethod"}
