@@ -29,6 +29,8 @@ _LARGEST_INPUT = 16 << 20
 _DEADLINE = 3.0
 _WAIT = 0.25
 _OFF = ("off", "0", "false", "no")
+_MEMBERS = ("method", "imethod", "field")
+"""Kinds of symbols that have the name of a type before their own."""
 _MOST_SYMBOLS = 4
 _MOST_DECLARATIONS = 3
 """A name that is declared more often than this says too little about which one is meant."""
@@ -152,7 +154,8 @@ def _parts_of_edit(event: Event, deck: Deck, path: str, text: bytes, *, is_stale
     parts: list[_Part] = []
     for name in touched_names(text.decode("utf-8", "replace"), event.new_texts)[:_MOST_SYMBOLS]:
         for symbol in deck.symbols(name.rpartition(".")[2]):
-            if symbol.path == path and symbol.text and is_named(symbol.qualified_name, name):
+            is_it = is_named(symbol.qualified_name, name) and ("." in name) == (symbol.kind in _MEMBERS)
+            if is_it and symbol.path == path and symbol.text:
                 parts.append(_Part(f"{name} in {path}", symbol.text, is_stale=is_stale))
                 break
     return parts
@@ -175,6 +178,7 @@ def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
     symbols = 0
     for name in mentioned_names(event.prompt):
         found = [one for one in deck.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
+        found = [one for one in found if one.kind not in _MEMBERS] or found
         if found and len(found) <= _MOST_DECLARATIONS and symbols < _MOST_SYMBOLS:
             symbols += 1
             parts += [_Part(one.qualified_name, one.text) for one in found if one.text]

@@ -131,6 +131,7 @@ def test_an_edit_tells_of_the_declaration_that_it_touched(tmp_path: Path) -> Non
     lines = [
         SymbolLine("Save", "example.com/shop/store.Memory.Save", "method", "store/store.go", 18, "Called by run."),
         SymbolLine("Save", "example.com/shop/store.Saver.Save", "imethod", "store/store.go", 9, "An interface's."),
+        SymbolLine("Put", "example.com/shop/store.Memory.Put", "method", "store/store.go", 2, "Another."),
         SymbolLine("Put", "example.com/shop/store.Put", "func", "store/store.go", 32, "Tested by TestPut."),
     ]
     with_cards(root, {"store/store.go": "A store."}, lines)
