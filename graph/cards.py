@@ -37,10 +37,26 @@ class Section(NamedTuple):
     rest: int = 0
 
 
-def file_text(facts: FileFacts, coupled: Coupled | None, ranks: Ranks, longest: int = LONGEST) -> str:
+class Users:
+    """The uses of a file's declarations, by declaration, and what is said of them; for card and symbols alike."""
+
+    def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
+        self.by_symbol: defaultdict[Named, list[Use]] = defaultdict(list)
+        for use in facts.uses:
+            self.by_symbol[use.target].append(use)
+        self._ranks = ranks
+        self._texts: dict[Named, str] = {}
+
+    def text(self, symbol: Named) -> str:
+        if symbol not in self._texts:
+            self._texts[symbol] = _users(self.by_symbol[symbol], self._ranks)
+        return self._texts[symbol]
+
+
+def file_text(facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST) -> str:
     """The card of a file; empty where there is nothing to say."""
     sections = [
-        *_used(facts, ranks),
+        *_used(facts, users),
         *_interfaces(facts),
         *_reached(facts),
         *_tested(facts),
@@ -53,23 +69,21 @@ def file_text(facts: FileFacts, coupled: Coupled | None, ranks: Ranks, longest: 
     return fitted(sections, longest)
 
 
-def symbol_texts(facts: FileFacts, wanted: Iterable[Named], ranks: Ranks) -> Iterable[tuple[Named, str]]:
+def symbol_texts(facts: FileFacts, wanted: Iterable[Named], users: Users) -> Iterable[tuple[Named, str]]:
     """A line or two about each of some declarations of a file."""
-    uses: defaultdict[Named, list[Use]] = defaultdict(list)
     tests: defaultdict[Named, set[str]] = defaultdict(set)
     interfaces: defaultdict[Named, list[Named]] = defaultdict(list)
-    for use in facts.uses:
-        uses[use.target].append(use)
     for test, target in facts.tests:
         tests[target].add(test.name)
     for kind, interface in facts.satisfies:
         interfaces[kind].append(interface)
     types = Counter(interface for interface, _ in facts.satisfied)
     for symbol in wanted:
-        if not symbol.exported and symbol not in uses:
+        is_used = symbol in users.by_symbol
+        if not symbol.exported and not is_used:
             continue
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
-        parts.append(_users(uses[symbol], ranks) if symbol in uses else "no use in other files is known")
+        parts.append(users.text(symbol) if is_used else "no use in other files is known")
         if symbol in tests:
             parts.append(f"tested by {_listed(sorted(tests[symbol]), _PLACES)}")
         if symbol in interfaces:
@@ -108,11 +122,8 @@ def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
         yield f"- {rest:,} more left out"
 
 
-def _used(facts: FileFacts, ranks: Ranks) -> Iterable[Section]:
+def _used(facts: FileFacts, users: Users) -> Iterable[Section]:
     """Who uses what the file declares, by symbol. Where tests alone do, the section about tests says enough."""
-    by_symbol: defaultdict[Named, list[Use]] = defaultdict(list)
-    for use in facts.uses:
-        by_symbol[use.target].append(use)
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if facts.uses and tests == len(files) and not facts.test:
@@ -126,11 +137,10 @@ def _used(facts: FileFacts, ranks: Ranks) -> Iterable[Section]:
         is_own = not places or places == {directory_of(facts.path)}
         where += ", all of its own package" if is_own else f" in {counted(len(places), 'package')}"
         yield Section(f"{where}:")
-    ordered = sorted(by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
+    ordered = sorted(users.by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
     told = [item for item in ordered if any(not use.source.test for use in item[1])] or ordered
-    lines = tuple(
-        f"{symbol.local}: {_users(uses, ranks)}" for symbol, uses in told[: 1 if facts.generated else _SYMBOLS]
-    )
+    most = 1 if facts.generated else _SYMBOLS
+    lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in told[:most])
     if lines:
         yield Section("", lines, len(ordered) - len(lines))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
-from golore.graph.cards import file_text, symbol_texts
+from golore.graph.cards import Users, file_text, symbol_texts
 from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
 from golore.graph.deck import Card, Deck, SymbolLine
 from golore.graph.gathering import FileFacts, Single, Whole
@@ -111,8 +111,9 @@ def _deal_all(store: Store, deck: Deck, history: History | None, head: str, prog
     outside = OutsideUse()
     for path in sorted(graph.files):
         facts = graph.facts(path)
-        cards.append(_card(facts, coupled.get(path), around, ranks))
-        symbols += _symbol_lines(facts, ranks)
+        users = Users(facts, ranks)
+        cards.append(_card(facts, coupled.get(path), around, users))
+        symbols += _symbol_lines(facts, users)
         outside.add(facts)
         if progress is not None:
             progress.tick(1)
@@ -158,23 +159,24 @@ def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]
     symbols: list[SymbolLine] = []
     called: set[str] = set()
     for facts in filter(None, map(graph.facts, paths)):
-        cards.append(_card(facts, standing.coupled(facts.path), around, standing))
-        symbols += _symbol_lines(facts, standing)
+        users = Users(facts, standing)
+        cards.append(_card(facts, standing.coupled(facts.path), around, users))
+        symbols += _symbol_lines(facts, users)
         called.update(facts.calls)
     deck.replace(cards, symbols, paths)
     return called
 
 
-def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, ranks: Mapping[str, float]) -> Card:
-    return Card(facts.path, facts.digest, file_text(facts, coupled, ranks), related_files(facts, coupled, around))
+def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users) -> Card:
+    return Card(facts.path, facts.digest, file_text(facts, coupled, users), related_files(facts, coupled, around))
 
 
-def _symbol_lines(facts: FileFacts, ranks: Mapping[str, float]) -> Iterator[SymbolLine]:
+def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:
     """Of what a prompt may name: declarations that others can use or do use."""
     if facts.test or facts.generated:
         return
     wanted = (symbol for symbol in facts.symbols if symbol.kind in _LISTED and symbol.name != "_")
-    for symbol, text in symbol_texts(facts, wanted, ranks):
+    for symbol, text in symbol_texts(facts, wanted, users):
         yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
 
 
@@ -234,7 +236,7 @@ def card_text(store: Store, deck: Deck, path: str, longest: int) -> str:
     if facts is None:
         return ""
     standing = _Standing(deck)
-    return file_text(facts, standing.coupled(path), standing, longest)
+    return file_text(facts, standing.coupled(path), Users(facts, standing), longest)
 
 
 def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -> str:
@@ -243,4 +245,4 @@ def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -
     if facts is None:
         return ""
     found = [one._replace(exported=True) for one in facts.symbols if one.qualified_name == qualified_name]
-    return "\n".join(text for _, text in symbol_texts(facts, found, _Standing(deck)))
+    return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, _Standing(deck))))

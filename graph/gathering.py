@@ -185,8 +185,9 @@ class Whole:
         for symbol in self._symbols.values():
             self._loose[symbol.file].symbols.append(symbol)
         callers: Counter[int] = Counter()
-        for label in (*USES, "TESTS"):
-            self._add_edges(store, label, callers)
+        for label in USES:
+            self._add_uses(store, label, callers)
+        self._add_tests(store)
         self._add_interfaces(store, callers, packages)
         columns = store.columns("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites, size(u.candidates)")
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -198,21 +199,25 @@ class Whole:
     def facts(self, path: str) -> FileFacts:
         return self._loose[path].settled(path, self.files[path], self._doubts)
 
-    def _add_edges(self, store: Store, label: str, callers: Counter[int]) -> None:
-        symbols, loose, uses = self._symbols, self._loose, self.uses
-        columns = store.columns(
-            f"MATCH (a:Symbol)-[e:{label}]->(b:Symbol) RETURN offset(id(a)), offset(id(b)), e.sites"
-        )
-        counted = label in USES
-        for source_at, target_at, sites in _rows(columns):
+    def _add_uses(self, store: Store, label: str, callers: Counter[int]) -> None:
+        symbols, loose, uses, is_call = self._symbols, self._loose, self.uses, label == "CALLS"
+        for source_at, target_at, sites in _edges(store, label):
             source, target = symbols[source_at], symbols[target_at]
-            if label == "CALLS" and target.kind == "imethod":
+            if is_call and target.kind == "imethod":
                 callers[target_at] += 1
-            if source.file != target.file:
-                if counted:
-                    uses[source.file, target.file] += 1
-                loose[target.file].add_edge(label, source, target, sites, target.file)
-                loose[source.file].add_edge(label, source, target, sites, source.file)
+            user, used = source.file, target.file
+            if user != used:
+                uses[user, used] += 1
+                loose[used].uses.append(Use(label, target, source, sites))
+                if is_call:
+                    loose[user].calls[used] += 1
+
+    def _add_tests(self, store: Store) -> None:
+        for source_at, target_at, _ in _edges(store, "TESTS"):
+            test, target = self._symbols[source_at], self._symbols[target_at]
+            if test.file != target.file:
+                self._loose[target.file].tests.append((test, target))
+                self._loose[test.file].exercised.append((test, target))
 
     def _add_interfaces(self, store: Store, callers: Counter[int], packages: Packages) -> None:
         symbols = self._symbols
@@ -341,6 +346,13 @@ class Single:
 def _all_symbols(store: Store, packages: Packages) -> dict[int, Named]:
     columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL.format('s')}")
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
+
+
+def _edges(store: Store, label: str) -> Iterable[tuple[Any, ...]]:
+    """The places of both ends in the table of symbols, and the lines."""
+    return _rows(
+        store.columns(f"MATCH (a:Symbol)-[e:{label}]->(b:Symbol) RETURN offset(id(a)), offset(id(b)), e.sites")
+    )
 
 
 def _rows(columns: list[list[Any]]) -> Iterable[tuple[Any, ...]]:
