@@ -80,11 +80,15 @@ class DoubtfulUse:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """How many sites bear a name without being settled, and the first of them."""
+    """How many sites bear a name without being settled, and the first of them.
+
+    `outside` are the interfaces outside that a method's type satisfies: who calls it through them is not known.
+    """
 
     name: str
     sites: int
     examples: tuple[DoubtfulUse, ...] = ()
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

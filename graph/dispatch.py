@@ -57,6 +57,16 @@ class Types:
 
     def interface_methods(self, method: Ref) -> list[Ref]:
         """The methods of interfaces through which a method may be called, those of types that promote it included."""
+        found = (self._interface_method(interface, method.name) for interface in self._satisfied(method))
+        return sorted((one for one in found if one is not None), key=by_place)
+
+    def outside_interfaces(self, method: Ref) -> list[str]:
+        """The interfaces outside that a type with this method satisfies. Whether they ask for it is not stored."""
+        if not method.name[:1].isupper():
+            return []  # a name without a capital means nothing in other packages
+        return sorted(interface.qualified_name for interface in self._satisfied(method) if interface.external)
+
+    def _satisfied(self, method: Ref) -> list[Ref]:
         if method.kind != "method" or method.external:
             return []
         interfaces: dict[str, Ref] = {}
@@ -69,8 +79,7 @@ class Types:
             seen.update(type.id for type in outer)
             if not level:
                 break
-        found = (self._interface_method(interface, method.name) for interface in interfaces.values())
-        return sorted((one for one in found if one is not None), key=by_place)
+        return list(interfaces.values())
 
     def _interface_method(self, interface: Ref, name: str) -> Ref | None:
         if interface.external:

@@ -7,6 +7,7 @@ is reached over several steps is in `reach`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from golore.graph.answers import Answer, Census, Doubt, Link, Meaning, Portrait, Ref, Show
@@ -115,7 +116,8 @@ def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) 
             for link in inbound(store, method, ("CALLS",)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)
-    return Answer(question, subject, in_order(_joined(resolved)), in_order(candidates.values()), _doubt(store, subject))
+    doubts = use_doubt(store, types, subject)
+    return Answer(question, subject, in_order(_joined(resolved)), in_order(candidates.values()), doubts)
 
 
 def _joined(links: Iterable[Link]) -> list[Link]:
@@ -125,6 +127,12 @@ def _joined(links: Iterable[Link]) -> list[Link]:
 
 def _doubt(store: Store, subject: Meaning) -> Doubt:
     return doubt(store, subject.first.name)
+
+
+def use_doubt(store: Store, types: Types, subject: Meaning) -> Doubt:
+    """What is not known of who uses something: sites that bear its name, and calls from outside."""
+    outside = {name for symbol in subject.symbols for name in types.outside_interfaces(symbol)}
+    return replace(_doubt(store, subject), outside=tuple(sorted(outside)))
 
 
 def _portrait(store: Store, symbol: Ref) -> Portrait:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from golore.graph.answers import Impact, Meaning, Reached, Ref, Route, Step
 from golore.graph.dispatch import Types
 from golore.graph.lookup import by_place, doubt, inbound, members, outbound
-from golore.graph.questions import TYPES, USES
+from golore.graph.questions import TYPES, USES, use_doubt
 from golore.graph.store import Store
 
 DEPTH: Final = 3
@@ -60,7 +60,7 @@ def impact(store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_
         tuple(one for one in ordered if one.certain and not one.symbol.test),
         tuple(one for one in ordered if not one.certain and not one.symbol.test),
         tuple(one for one in ordered if one.symbol.test),
-        doubt(store, subject.first.name),
+        use_doubt(store, types, subject),
         complete,
     )
 

@@ -11,6 +11,7 @@ from golore.mcp_server.output import columns, counted, styled
 _SITES: Final = 4
 _MEANINGS: Final = 20
 _MEMBERS: Final = 40
+_OUTSIDE: Final = 4
 _NONE: Final = {
     "callers": "No callers of {} are known",
     "callees": "No calls in {} are known",
@@ -153,19 +154,30 @@ def _sites(sites: Sequence[int]) -> str:
 
 def _nothing(sentence: str, doubt: Doubt) -> list[str]:
     if not doubt.sites:
-        return [f"{sentence}, and no unresolved site bears the name {doubt.name}."]
+        return [f"{sentence}, and no unresolved site bears the name {doubt.name}.", *outside_lines(doubt)]
     verb = "bears" if doubt.sites == 1 else "bear"
     return [
         f"{sentence}, but {counted(doubt.sites, 'unresolved site')} {verb} the name {doubt.name}:",
         *_examples(doubt),
+        *outside_lines(doubt),
     ]
 
 
 def _doubt_lines(doubt: Doubt) -> list[str]:
     if not doubt.sites:
-        return []
+        return outside_lines(doubt)
     verb = "bears" if doubt.sites == 1 else "bear"
-    return [f"{counted(doubt.sites, 'unresolved site')} {verb} the name {doubt.name}:", *_examples(doubt)]
+    head = f"{counted(doubt.sites, 'unresolved site')} {verb} the name {doubt.name}:"
+    return [head, *_examples(doubt), *outside_lines(doubt)]
+
+
+def outside_lines(doubt: Doubt) -> list[str]:
+    """What is said of calls that come from outside, if there may be any."""
+    if not doubt.outside:
+        return []
+    shown = ", ".join(doubt.outside[:_OUTSIDE])
+    more = f" and {len(doubt.outside) - _OUTSIDE:,} more" if len(doubt.outside) > _OUTSIDE else ""
+    return [f"Its type satisfies {shown}{more} from outside; calls through those, out of sight, are not counted."]
 
 
 def _examples(doubt: Doubt) -> list[str]:

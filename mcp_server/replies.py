@@ -11,6 +11,7 @@ from typing import Final
 
 from golore.graph.answers import Answer, Doubt, Found, Impact, Link, Meaning, Reached, Ref, Route
 from golore.mcp_server.output import counted
+from golore.mcp_server.rendering import outside_lines
 from golore.mcp_server.repositories import Opened
 
 BUDGET: Final = 2_000
@@ -228,9 +229,10 @@ def _but(doubt: Doubt) -> str:
 
 
 def _doubts(doubt: Doubt) -> tuple[str, ...]:
+    outside = outside_lines(doubt)
     if not doubt.sites:
-        return ()
+        return tuple(outside)
     verb = "bears" if doubt.sites == 1 else "bear"
     rows = [f"  {use.file}:{use.line}  {_spoken(use.source)}  {use.reason}" for use in doubt.examples]
     more = [f"  … {doubt.sites - len(rows):,} more"] if doubt.sites > len(rows) else []
-    return (f"{counted(doubt.sites, 'unresolved use')} {verb} the name {doubt.name}:", *rows, *more)
+    return (f"{counted(doubt.sites, 'unresolved use')} {verb} the name {doubt.name}:", *rows, *more, *outside)

@@ -11,6 +11,7 @@ from golore.graph.answers import Answer, Link, Meaning
 from golore.graph.names import Names, plain_name
 from golore.graph.store import Store
 from golore.learner.pipeline import learn
+from golore.mcp_server.rendering import answer_lines
 from shop import make_shop
 
 SAVE = "example.com/shop/store.Memory.Save"
@@ -58,6 +59,26 @@ def test_a_method_is_possibly_called_through_interfaces_of_types_that_promote_it
         assert (names(answer.resolved), names(answer.candidates)) == ([], ["m.Use"])
         back = questions.callees(store, meaning(store, "Use"))
         assert (names(back.resolved), names(back.candidates)) == (["m.Both.A"], ["m.Half.A"])
+
+
+def test_no_callers_tells_of_interfaces_outside_that_may_be_the_way_to_it(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module m\n")
+    (tmp_path / "m.go").write_text(
+        'package m\n\nimport "sort"\n\ntype Names []string\n\nfunc (n Names) Len() int { return len(n) }\n'
+        "func (n Names) Less(i, j int) bool { return n[i] < n[j] }\n"
+        "func (n Names) Swap(i, j int) { n[i], n[j] = n[j], n[i] }\n"
+        "func (n Names) inner() {}\n\ntype Plain struct{}\n\nfunc (Plain) Other() {}\n\n"
+        "func Sort(n Names) { sort.Sort(n) }\n"
+    )
+    learn(tmp_path, workers=0)
+    with Store.open(tmp_path / ".golore", write=False) as store:
+        answer = questions.callers(store, meaning(store, "Names.Less"))
+        assert short(answer) == ([], [], 0)
+        assert answer.unresolved.outside == ("sort.Interface",)
+        assert reach.impact(store, meaning(store, "Names.Less")).unresolved.outside == ("sort.Interface",)
+        assert "satisfies sort.Interface from outside" in "\n".join(answer_lines(answer, 10))
+        for other in ("Names.inner", "Plain.Other", "Sort"):
+            assert questions.callers(store, meaning(store, other)).unresolved.outside == ()
 
 
 def test_callees_through_an_interface_list_its_implementations_as_candidates(store: Store) -> None:
