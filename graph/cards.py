@@ -155,8 +155,9 @@ def _worth(symbol: Named, uses: Sequence[Use]) -> float:
 def _users(uses: Sequence[Use], ranks: Ranks) -> str:
     sources: dict[Named, Use] = {}
     for use in uses:
-        # A type may be both called, as a conversion, and referred to.
-        if use.source not in sources or use.line < sources[use.source].line:
+        # One may use a type in several ways; the first line that is known tells most.
+        known = sources.get(use.source)
+        if known is None or (not use.sites, use.line) < (not known.sites, known.line):
             sources[use.source] = use
     files = {source.file for source in sources}
     tests = sum(1 for source in sources if source.test)

@@ -25,7 +25,10 @@ from golore.graph.store import Store
 
 _MOST_SINGLE: Final = 100
 """Files from which reading the whole graph is quicker than looking around each."""
-_MOST_TOUCHED: Final = 40
+_MOST_TOUCHED: Final = 200
+_MOST_AT_ONCE: Final = 10
+"""Cards that are made again only because of a change elsewhere: by a learn, and after an edit while one works."""
+_WAITING: Final = "waiting"
 _LISTED: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY: Final = "history"
 _EDITION: Final = "1"
@@ -65,7 +68,7 @@ def render_cards(
     edition = _edition_of(store)
     whole = whole or deck.note("edition") != edition
     if changed is not None and not whole and not is_new_history and len(changed) <= _MOST_SINGLE:
-        return _deal_some(store, deck, changed) if changed else Dealt(0, False)
+        return _deal_some(store, deck, changed, _MOST_AT_ONCE) if changed else Dealt(0, False)
     known = deck.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
@@ -78,7 +81,7 @@ def render_cards(
             dealt = _deal_all(store, deck, read, head, progress)
         deck.set_note("edition", edition)
         return dealt
-    return _deal_some(store, deck, other) if other else Dealt(0, False)
+    return _deal_some(store, deck, other, _MOST_TOUCHED) if other or _waiting(deck) else Dealt(0, False)
 
 
 def _edition_of(store: Store) -> bytes:
@@ -122,6 +125,7 @@ def _deal_all(store: Store, deck: Deck, history: History | None, head: str, prog
     deck.replace_all(cards, symbols)
     deck.replace_files(_file_rows(graph.files, by_directory(graph.files), ranks, coupled))
     deck.set_note(_HISTORY, head.encode())
+    deck.set_note(_WAITING, b"[]")
     return Dealt(len(cards), True)
 
 
@@ -142,14 +146,26 @@ def _commits(deck: Deck, path: str) -> int:
     return int(found[1].split(",", 2)[1]) if found and found[1] else 0
 
 
-def _deal_some(store: Store, deck: Deck, changed: Collection[str]) -> Dealt:
-    """Those of changed files first, since one of them is what will be looked at; then those they have an effect on."""
+def _deal_some(store: Store, deck: Deck, changed: Collection[str], most: int) -> Dealt:
+    """Those of changed files first, since one of them is what will be looked at; then those they have an effect on.
+
+    Of the latter no more than `most`; the others wait for the next time.
+    """
     graph, standing = Single(store), _Standing(deck)
     named = {other for path in changed for other in deck.mentioning(path) if other.endswith(".go")}
     called = _deal_these(graph, deck, standing, sorted(changed))
-    touched = sorted((named | called) - set(changed))[:_MOST_TOUCHED]
-    _deal_these(graph, deck, standing, touched)
-    return Dealt(len(changed) + len(touched), False)
+    waiting = _waiting(deck)
+    # Lines that have moved are worse than a count that is off by one.
+    touched = [*sorted(named - set(changed)), *sorted((waiting | called) - named - set(changed))]
+    _deal_these(graph, deck, standing, touched[:most])
+    if waiting or touched[most:]:
+        deck.set_note(_WAITING, json.dumps(touched[most:]).encode())
+    return Dealt(len(changed) + len(touched[:most]), False)
+
+
+def _waiting(deck: Deck) -> set[str]:
+    """Files whose cards are behind, although the files themselves have not changed."""
+    return set(json.loads(deck.note(_WAITING) or b"[]"))
 
 
 def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]) -> set[str]:

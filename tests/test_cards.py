@@ -137,6 +137,22 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     assert {path: kept[path] for path in files} == {path: cards(root)[path] for path in files}
 
 
+def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_made_up_for(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copytree(shop, tmp_path / "copy")
+    main = root / "main.go"
+    main.write_text("\n\n" + main.read_text())
+    learn(root, workers=0)
+    monkeypatch.setattr("golore.graph.dealing._MOST_AT_ONCE", 0)
+    with Store.open(root / ".golore", write=False) as store, make_deck(root / ".golore") as deck:
+        assert render_cards(store, deck, lambda: HISTORY, "h", changed=["main.go"]) == Dealt(1, False)
+        assert "(main.go:13)" in card(root, "store/store.go").text
+        assert render_cards(store, deck, lambda: HISTORY, "h") == Dealt(1, False)
+        assert "(main.go:15)" in card(root, "store/store.go").text
+        assert render_cards(store, deck, lambda: HISTORY, "h") == Dealt(0, False)
+
+
 def test_a_deleted_file_loses_its_card_and_a_new_one_gets_one(shop: Path, tmp_path: Path) -> None:
     root = copytree(shop, tmp_path / "copy")
     (root / "store" / "store_test.go").unlink()
