@@ -191,7 +191,7 @@ def test_what_is_not_learned_yet_is_learned_with_progress(tmp_path: Path) -> Non
     assert f"{root} has not been learned yet. Call memory_learn, or run `golore learn {root}`." in before
     assert learned.startswith("Learned 2 packages, 5 files, 18 symbols")
     assert [message for _, _, message in reports if message and message.startswith("Reading")]
-    assert [progress for progress, _, _ in reports] == sorted(progress for progress, _, _ in reports)
+    assert [progress for progress, _, _ in reports] == sorted({progress for progress, _, _ in reports})
     assert all(total is not None and progress <= total for progress, total, _ in reports)
     assert "main.go:15  shop.run" in after
 

@@ -27,6 +27,7 @@ _DESCRIPTION: Final = """\
 Learn the repository, or bring its graph up to date after edits: seconds for what changed, about a minute for a \
 first learn of four million lines. The other tools go on answering meanwhile, from the graph before. Changes only \
 golore's own store, never the code."""
+_LEAST: Final = 0.01
 _WRITES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -72,6 +73,7 @@ async def _learned(place: Place, full: bool, context: Context) -> str:
 async def _followed(process: Process, context: Context) -> dict[str, Any]:
     """Pass progress on until the outcome comes."""
     before = total = 0
+    told = -1.0
     stage = ""
     outcome: dict[str, Any] = {}
     async for report in _reports(process):
@@ -82,7 +84,9 @@ async def _followed(process: Process, context: Context) -> dict[str, Any]:
             before, total = total, total + max(1, report["total"])
             stage = report["stage"]
         shown = f"{stage} {report['done']:,} of {report['total']:,}" if report["total"] else stage
-        await context.report_progress(before + report["done"], total, shown)
+        # Each report has to be more than the last, also where a step begins with nothing done.
+        told = max(before + report["done"], told + _LEAST)
+        await context.report_progress(told, max(total, told), shown)
     return outcome
 
 
