@@ -7,7 +7,7 @@ meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ KINDS: Final = (*SYMBOL_KINDS, "package", "file")
 LIMIT: Final = 20
 _MOST: Final = 5_000
 """Symbols that are looked at more closely; a text that is in more names than this should be longer."""
+_READ: Final = 400
+"""Of these, so many are read from the graph, the closest by name, where the kind does not matter."""
 _SNIPPET: Final = 160
 _EXACT, _SAME, _ENDING, _BEGINNING, _HOLDING, _WORDS, _DOC = 1.0, 0.95, 0.9, 0.8, 0.6, 0.5, 0.3
 _NAMED: Final = 0.85
@@ -55,7 +57,9 @@ def search(store: Store, names: Names, text: str, *, kind: str = "", limit: int 
     if not spoken:
         raise UsageError("There is nothing to search for. Give a name, a part of one, or words.")
     found: dict[tuple[str, str, str], Hit] = {}
-    for hit in _all_hits(store, names, spoken, kind):
+    ids = [] if kind in ("package", "file") else _candidates(names, spoken)
+    read = ids if kind else _closest(ids, spoken)
+    for hit in _all_hits(store, read, spoken, kind):
         key = (hit.kind, hit.name, hit.file)
         if key not in found or found[key].score < hit.score:
             found[key] = hit
@@ -65,30 +69,42 @@ def search(store: Store, names: Names, text: str, *, kind: str = "", limit: int 
             if not kind or hit.kind == kind:
                 found.setdefault((hit.kind, hit.name, hit.file), hit)
     ordered = sorted(found.values(), key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file))
-    return Hits(tuple(ordered[:limit]), max(0, len(ordered) - limit))
+    return Hits(tuple(ordered[:limit]), max(0, len(ordered) - limit) + len(ids) - len(read))
 
 
-def _all_hits(store: Store, names: Names, spoken: str, kind: str) -> Iterator[Hit]:
+def _candidates(names: Names, spoken: str) -> list[str]:
+    """Ids of symbols that have the text in their names, or all of its words."""
+    listed, words = names.load(), _words(spoken)
+    if len(words) > 1 or {".", "/"} & set(spoken):
+        return listed.holding_all(words, _MOST)
+    return list(dict.fromkeys([*listed.ids(spoken, fold=False), *listed.holding(spoken, _MOST)]))
+
+
+def _closest(ids: list[str], spoken: str) -> list[str]:
+    """Those whose last names come closest, as far as that can be told from an id."""
+    wanted = spoken.lower()
+
+    def distance(id: str) -> tuple[bool, bool, bool, int, str]:
+        name = id.rpartition(".")[2].lower()
+        return (name != wanted, not id.lower().endswith(wanted), not name.startswith(wanted), len(name), id)
+
+    return sorted(ids, key=distance)[:_READ]
+
+
+def _all_hits(store: Store, ids: list[str], spoken: str, kind: str) -> Iterator[Hit]:
     words = _words(spoken)
     if kind in ("", "package"):
         yield from _packages(store, spoken, words)
     if kind in ("", "file"):
         yield from _files(store, spoken, words)
-    if kind in ("package", "file"):
-        return
-    listed = names.load()
-    if len(words) == 1 and not {".", "/"} & set(spoken):
-        ids = [*listed.ids(spoken, fold=False), *listed.holding(spoken, _MOST)]
-    else:
-        ids = listed.holding_all(words, _MOST)
     for row in _rows(store, ids):
         if not kind or row[1] == kind:
             yield _symbol_hit(row, spoken)
 
 
-def _rows(store: Store, ids: Iterable[str]) -> Iterator[list[Any]]:
-    wanted = list(dict.fromkeys(ids))[:_MOST]
-    yield from store.rows(f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}", {"ids": wanted})
+def _rows(store: Store, ids: list[str]) -> Iterator[list[Any]]:
+    if ids:
+        yield from store.rows(f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}", {"ids": ids})
 
 
 def _symbol_hit(row: list[Any], spoken: str, base: float = 0.0) -> Hit:
