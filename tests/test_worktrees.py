@@ -14,10 +14,14 @@ import pytest
 from golore.learner.gitdir import other_checkouts
 from golore.learner.pipeline import learn
 from golore.mcp_server.cli import main
-from shop import FILES, make_shop
 from watching import exported
 
-GO_FILES = sum(1 for name in FILES if name.endswith(".go"))
+FILES = {
+    "go.mod": "module example.com/shop\n\ngo 1.24\n",
+    "main.go": 'package main\n\nimport "example.com/shop/store"\n\nfunc run() { store.Save() }\n\nfunc lonely() {}\n',
+    "store/store.go": "package store\n\nfunc Save() {}\n",
+}
+GO_FILES = 2
 
 
 def git(directory: Path, *words: str) -> None:
@@ -29,7 +33,10 @@ def git(directory: Path, *words: str) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The main worktree, committed."""
-    root = make_shop(tmp_path / "main")
+    root = tmp_path / "main"
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "first")
