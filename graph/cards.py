@@ -197,9 +197,9 @@ def _interfaces(facts: FileFacts) -> Iterable[Section]:
     alike: defaultdict[tuple[str, ...], list[Named]] = defaultdict(list)
     for kind, interfaces in by_type.items():
         alike[tuple(_interface_names(interfaces))].append(kind)
-    for names, kinds in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
+    for interfaces_named, kinds in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
         subject = _listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
-        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {_listed(names, _NAMES)}")
+        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {_listed(interfaces_named, _NAMES)}")
     if lines:
         yield Section("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
 
