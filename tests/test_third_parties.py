@@ -126,14 +126,15 @@ def run(node: tuple[Path, Path], tool: str, *arguments: str | Path) -> subproces
 
 
 def test_the_inspector_finds_no_fault_with_the_tools(node: tuple[Path, Path], shop: Path) -> None:
-    listed = run(node, "mcp-inspector", "--cli", GOLORE, "mcp", shop, "--method", "tools/list", "--strict")
+    patience = ("--connect-timeout", "60000")
+    listed = run(node, "mcp-inspector", "--cli", GOLORE, "mcp", shop, *patience, "--method", "tools/list", "--strict")
     assert listed.returncode == 0, listed.stderr
     assert {tool["name"] for tool in json.loads(listed.stdout)["tools"]} >= {"memory_graph", "memory_learn"}
     assert "error" not in listed.stderr.lower()
 
 
 def test_the_inspector_gets_an_answer(node: tuple[Path, Path], shop: Path) -> None:
-    server = ("mcp-inspector", "--cli", GOLORE, "mcp", shop)
+    server = ("mcp-inspector", "--cli", GOLORE, "mcp", shop, "--connect-timeout", "60000")
     asked = ("--tool-arg", "question=callers", "symbol=Memory.Save")
     called = run(node, *server, "--method", "tools/call", "--tool-name", "memory_graph", *asked)
     assert called.returncode == 0, called.stderr
