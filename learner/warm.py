@@ -115,7 +115,9 @@ class WarmLearner:
         for path in sorted(set(paths)):
             place = f"{survey.discovery.root}/{path}"
             if path not in survey.files:
-                if _could_be_learned(path) and os.path.lexists(place):
+                # Vendored code matters also when it is deleted.
+                is_outside = place.rpartition("/")[0] in survey.outside.packages
+                if is_outside or (_could_be_learned(path) and os.path.lexists(place)):
                     return None
                 continue  # such as what an editor writes before it renames it
             try:

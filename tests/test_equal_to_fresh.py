@@ -349,6 +349,24 @@ def test_a_dependency_that_one_module_sees_and_another_does_not_is_kept_as_it_is
         assert tree.staleness() == []
 
 
+def test_a_learner_that_stays_follows_edits_and_deletes_of_vendored_code(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for name, text in OUTSIDE_STATES[1].items():
+        tree.write(name, text)
+    learner = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    learner.learn()
+    vendored = "vendor/example.com/dep/more.go"
+    for text in ("package dep\n\nfunc More() {}\n", "package dep\n\nvar More int\n", ""):
+        if text:
+            tree.write(vendored, text)
+        else:
+            (tree.root / vendored).unlink()
+        tree.write("a.go", 'package a\n\nimport "example.com/dep"\n\nvar V = dep.More\n')
+        learner.update({vendored})
+        learner.update({"a.go"})
+        assert tree.staleness() == []
+
+
 def test_an_interface_outside_stays_one_when_a_body_that_names_it_is_edited(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     tree.write("go.mod", MODULE)
