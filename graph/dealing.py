@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
@@ -73,12 +74,12 @@ def render_cards(
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
     other = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
-    read = history() if is_new_history or whole or not known or len(other) > _MOST_SINGLE else None
-    if is_new_history and known and not whole:
-        other |= _renew_history(deck, read, head, now)
-    if whole or not known or len(other) > _MOST_SINGLE:
+    whole = whole or not known or len(other) > _MOST_SINGLE
+    if is_new_history and not whole:
+        other |= _renew_history(deck, history(), head, now)
+    if whole or len(other) > _MOST_SINGLE:
         with _no_collection():
-            dealt = _deal_all(store, deck, read, head, progress)
+            dealt = _deal_all(store, deck, history, head, progress)
         deck.set_note("edition", edition)
         return dealt
     return _deal_some(store, deck, other, _MOST_TOUCHED) if other or _waiting(deck) else Dealt(0, False)
@@ -102,10 +103,15 @@ def _no_collection() -> Generator[None]:
             gc.enable()
 
 
-def _deal_all(store: Store, deck: Deck, history: History | None, head: str, progress: Progress | None) -> Dealt:
-    graph = Whole(store)
-    ranks = importance(graph.files, graph.uses)
-    coupled = couplings(history, graph.files.keys())
+def _deal_all(
+    store: Store, deck: Deck, history: Callable[[], History | None], head: str, progress: Progress | None
+) -> Dealt:
+    with ThreadPoolExecutor(1) as beside:
+        # Most of this is another program's work, for as long as reading the graph takes.
+        reading = beside.submit(history)
+        graph = Whole(store)
+        ranks = importance(graph.files, graph.uses)
+        coupled = couplings(reading.result(), graph.files.keys())
     around = surroundings(coupled, graph.files)
     if progress is not None:
         progress.stage("Cards", len(graph.files))
