@@ -17,7 +17,7 @@ from golore.learner.keys import Keys, PackageKeys
 STATE: Final = "learned"
 _OUTSIDE: Final = "outside"
 _SHARES: Final = 512
-_share_names: Final = [f"packages {number:03}" for number in range(_SHARES)]
+_share_names: Final = [f"packages {number:03}/{_SHARES}" for number in range(_SHARES)]
 _Share = dict[str, tuple[str, str]]
 
 

@@ -110,7 +110,9 @@ def _latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
     latest: dict[str, str] = {}
     for module in modules:
         for require in module.mod.requires:
-            latest[require.path] = max(latest.get(require.path, ""), require.version, key=version_key)
+            known = latest.get(require.path, "")
+            if known != require.version:
+                latest[require.path] = max(known, require.version, key=version_key)
     return latest
 
 

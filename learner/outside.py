@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.cache import Cache, CachedFile
@@ -35,11 +34,11 @@ def find_outside(
     missing: set[str] = set()
     seen: set[tuple[str, str]] = set()
     parsed = 0
-    pending = {(package.dir, path) for group in catalog.values() for package in group for path in _imports(package)}
+    pending = _askers(project, ((p.dir, path) for group in catalog.values() for p in group for path in _imports(p)))
     while pending:
-        seen |= pending
+        seen |= pending.keys()
         locations: dict[str, tuple[Location, str]] = {}
-        for context, path in sorted(pending):
+        for context, path in sorted((context, path) for (_, path), context in pending.items()):
             location = project.find(context, path)
             if location is None:
                 missing.add(path)
@@ -48,7 +47,7 @@ def find_outside(
         names = {directory: _go_files(directory) for directory in locations}
         reading = read_files(cache, crew, chain.from_iterable(names.values()), before, lambda _: None, extent="shape")
         parsed += reading.parsed
-        pending = set[tuple[str, str]]()
+        further: list[tuple[str, str]] = []
         for directory, (location, context) in locations.items():
             heads: dict[str, FileHead] = {
                 file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads
@@ -57,9 +56,26 @@ def find_outside(
             package = outside_package(path, directory, location.module, context, heads)
             if package is not None:
                 found[directory] = package
-                pending |= {(context, imported) for imported in _imports(package)}
-        pending -= seen
+                further += [(context, imported) for imported in _imports(package)]
+        pending = {key: context for key, context in _askers(project, further).items() if key not in seen}
     return Outside(found, tuple(sorted(missing)), parsed)
+
+
+def _askers(project: Project, imports: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Imports, by directory and path, without those that lead where others do: in one module a path means the same for
+    every directory, so only the first of these asks."""
+    rooms: dict[str, str] = {}
+    askers: dict[tuple[str, str], str] = {}
+    for context, path in imports:
+        room = rooms.get(context)
+        if room is None:
+            module = project.module_of(context)
+            room = rooms[context] = f"module {module.dir}" if module is not None else context
+        key = (context if path[:1] == "." else room, path)
+        known = askers.get(key)
+        if known is None or context < known:
+            askers[key] = context
+    return askers
 
 
 def plain_path(import_path: str) -> str:
@@ -81,7 +97,7 @@ def _go_files(directory: str) -> list[Wanted]:
                 name = entry.name
                 if name.endswith(".go") and not name.endswith("_test.go") and name[:1] not in "._" and entry.is_file():
                     status = entry.stat()
-                    path = str(Path(directory, name))
+                    path = f"{directory}/{name}"
                     files.append(Wanted(path, path, status.st_size, status.st_mtime_ns))
     except OSError:
         return []

@@ -174,8 +174,23 @@ class _Targets:
         self._outside = outside
         self._standard = f"std {index().version}"
         self._by_path: dict[str, list[CatalogPackage]] = {}
+        self._rooms: dict[str, dict[str, Target]] = {}
+        self._shared: dict[str, dict[str, Target]] = {}
 
     def __call__(self, importer: CatalogPackage, path: str) -> Target:
+        # In one module a path means the same for every directory; a hundred thousand imports are asked for.
+        known = self._rooms.get(importer.context)
+        if known is None:
+            module = self._project.module_of(importer.context)
+            known = {} if module is None else self._shared.setdefault(module.dir, {})
+            self._rooms[importer.context] = known
+        if path[:1] == ".":
+            return self._find(importer, path)
+        if path not in known:
+            known[path] = self._find(importer, path)
+        return known[path]
+
+    def _find(self, importer: CatalogPackage, path: str) -> Target:
         location = self._project.find(importer.context, path)
         if location is None:
             return self._elsewhere(path)

@@ -105,6 +105,8 @@ def read_files(
     parsed = 0
     tick(len(wanted) - len(changed))
     known = _known(cache, changed, extent)
+    if len(changed) <= FEW_FILES:
+        crew = Crew(0)  # to start a process for them takes longer
     for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
         if results is None:
             results = _one_by_one(crew, batch)

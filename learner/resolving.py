@@ -99,7 +99,7 @@ def assignments(
     directories: list[str] = []
     size = 0
     touched = Counter(path.rpartition("/")[0] for path in files)
-    for directory in sorted(catalog):
+    for directory in sorted(catalog if ids else touched):
         wanted = [package for package in catalog[directory] if package.id in ids]
         if not wanted and directory not in touched:
             continue
