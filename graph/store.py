@@ -46,8 +46,12 @@ from golore.graph.writing import write_delta
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process; a change in place takes well under one."""
-_FOLD_LOG_AT: Final = 4 << 20
+_SHORTEST_LOG: Final = 1 << 18
+_LONGEST_LOG: Final = 4 << 20
 """Bytes of log that make every open about half a second slower; past it, the log is folded into the file."""
+_LOG_SHARE: Final = 16
+"""A log is folded when it is a sixteenth of the file: folding takes as long as the file is large, and opening reads the
+whole log, so a small file is not to have a long one."""
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
 
@@ -242,7 +246,8 @@ class Store:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
         log = self._database.with_name(self._database.name + ".wal")
-        if log.exists() and log.stat().st_size > _FOLD_LOG_AT:
+        worth = max(_SHORTEST_LOG, self._database.stat().st_size // _LOG_SHARE)
+        if log.exists() and log.stat().st_size > min(worth, _LONGEST_LOG):
             self.checkpoint()
         self._close_session()
 

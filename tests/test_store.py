@@ -242,6 +242,19 @@ def test_removed_nodes_leave_no_phantom_edges(tmp_path: Path) -> None:
             assert [store.query(form) for form in forms] == [[{"n": 0}], [{"n": 0}]]
 
 
+def test_log_of_a_small_store_stays_short_however_often_it_changes(tmp_path: Path) -> None:
+    fill(tmp_path)
+    lengths: list[int] = []
+    with Store.open(tmp_path, write=True) as store:
+        for number in range(12):
+            text = f"{number} " * 20_000
+            store.apply(GraphDelta(nodes_changed={"Symbol": [symbol("A", 1, text)]}))
+            lengths += [path.stat().st_size for path in tmp_path.glob("graph-1.db.wal")]
+    assert max(lengths, default=0) < 500_000
+    with Store.open(tmp_path, write=False) as store:
+        assert store.query("MATCH (s:Symbol) WHERE s.id = 'm.A' RETURN s.doc") == [{"s.doc": "11 " * 20_000}]
+
+
 def test_log_is_folded_without_changing_the_graph(tmp_path: Path) -> None:
     fill(tmp_path)
     change(tmp_path, GraphDelta(nodes_added={"Symbol": [symbol("D")]}))
