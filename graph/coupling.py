@@ -31,10 +31,11 @@ class Commit(NamedTuple):
 
 
 class History(NamedTuple):
-    """The newest commits before `head`, newest first."""
+    """The newest commits before `head`, newest first, and all Go files there, also those that no build would take."""
 
     head: str
     commits: tuple[Commit, ...]
+    files: frozenset[str] = frozenset()
 
 
 class Partner(NamedTuple):

@@ -111,8 +111,11 @@ def _deal_all(
         reading = beside.submit(history)
         graph = Whole(store)
         ranks = importance(graph.files, graph.uses)
-        coupled = couplings(reading.result(), graph.files.keys())
-    around = surroundings(coupled, graph.files)
+        past = reading.result()
+    beyond = _beyond(past, graph.files)
+    everything = graph.files.keys() | beyond
+    coupled = couplings(past, everything)
+    around = surroundings(coupled, everything)
     if progress is not None:
         progress.stage("Cards", len(graph.files))
     cards: list[Card] = []
@@ -126,10 +129,11 @@ def _deal_all(
         outside.add(facts)
         if progress is not None:
             progress.tick(1)
+    cards += [_card_beyond(path, coupled.get(path), around) for path in sorted(beyond)]
     cards += [Card(place, "", text) for place, text in package_texts(store, graph, outside, ranks, coupled)]
     cards.append(Card("", "", overview_text(store, graph, ranks, coupled)))
     deck.replace_all(cards, symbols)
-    deck.replace_files(_file_rows(graph.files, by_directory(graph.files), ranks, coupled))
+    deck.replace_files(_file_rows(everything, by_directory(everything), ranks, coupled))
     deck.set_note(_HISTORY, head.encode())
     deck.set_note(_WAITING, b"[]")
     return Dealt(len(cards), True)
@@ -137,10 +141,11 @@ def _deal_all(
 
 def _renew_history(deck: Deck, history: History | None, head: str, files: Mapping[str, str]) -> set[str]:
     """Put the couplings of a new HEAD in the place of the old; which files have other commits than before."""
-    coupled = couplings(history, files.keys())
+    everything = files.keys() | _beyond(history, files)
+    coupled = couplings(history, everything)
     ranks = _Standing(deck)
     before = {path: _commits(deck, path) for path in files}
-    rows = list(_file_rows(files, by_directory(files), ranks, coupled))
+    rows = list(_file_rows(everything, by_directory(everything), ranks, coupled))
     deck.replace_files(rows)
     deck.set_note(_HISTORY, head.encode())
     after = {path: coupled[path].commits if path in coupled else 0 for path in files}
@@ -191,6 +196,16 @@ def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]
 
 def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users) -> Card:
     return Card(facts.path, facts.digest, file_text(facts, coupled, users), related_files(facts, coupled, around))
+
+
+def _beyond(history: History | None, files: Mapping[str, object]) -> set[str]:
+    """Go files that the graph does not have, such as those in testdata: they have related files, but no text."""
+    return set(history.files - files.keys()) if history is not None else set()
+
+
+def _card_beyond(path: str, coupled: Coupled | None, around: Surroundings) -> Card:
+    nothing = FileFacts(path, "", "", path.endswith("_test.go"), False, (), (), (), (), (), (), (), {}, (), ())
+    return Card(path, "", "", related_files(nothing, coupled, around))
 
 
 def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
+from os.path import exists
 from pathlib import Path
 
 from golore.graph.coupling import History
@@ -32,7 +33,12 @@ def make_cards(
     head = head_commit(root)
 
     def history() -> History | None:
-        return read_history(root, head) if head else None
+        found = read_history(root, head) if head else None
+        if found is None:
+            return None
+        base = f"{root}/"
+        there = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
+        return found._replace(files=frozenset(there))
 
     try:
         with Store.open(store_directory, write=False) as store, closing(make_deck(store_directory)) as deck:

@@ -65,7 +65,13 @@ def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History
     """The newest commits with Go files below a directory; None where there are none."""
     said = _git(root, *_LOG, f"--max-count={most}", head, *_PATHS)
     commits = tuple(present_names(_commits(said.decode("utf-8", "surrogateescape"))))
-    return History(head, commits) if commits else None
+    return History(head, commits, _files(root, head)) if commits else None
+
+
+def _files(root: Path, head: str) -> frozenset[str]:
+    """The Go files of a commit below a directory; those in testdata change along with the code like any other."""
+    listed = _git(root, "ls-tree", "-r", "-z", "--name-only", head).decode("utf-8", "surrogateescape").split("\0")
+    return frozenset(path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1])
 
 
 def present_names(commits: Iterable[tuple[int, list[Touch]]]) -> Iterator[Commit]:

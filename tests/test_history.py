@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from golore.graph.coupling import LARGEST, Commit, History, couplings
+from golore.graph.deck import open_deck
+from golore.learner.cardmaking import make_cards
 from golore.learner.history import Touch, head_commit, read_history, renames
+from golore.learner.pipeline import learn
 
 DAY = 86_400
 NOW = 1_700_000_000
@@ -126,6 +129,23 @@ def test_without_git_or_commits_there_is_no_history(tmp_path: Path, monkeypatch:
     commit(tmp_path, {"a.go": "1"})
     monkeypatch.setenv("PATH", str(tmp_path))
     assert read_history(tmp_path) is None
+
+
+def test_files_that_no_build_takes_are_related_as_long_as_they_exist(repository: Path) -> None:
+    code = {"go.mod": "module m\n", "a.go": "package m\n", "b.go": "package m\n"}
+    commit(repository, {**code, "testdata/in.go": "package t\n", "testdata/gone.go": "package t\n"})
+    (repository / "testdata" / "gone.go").unlink()
+    learn(repository, workers=0)
+    make_cards(repository, repository / ".golore")
+    deck = open_deck(repository / ".golore", write=False)
+    assert deck is not None
+    with deck:
+        opened, beyond = deck.card("a.go", silent=True), deck.card("testdata/in.go", silent=True)
+        assert deck.card("testdata/gone.go", silent=True) is None
+    assert opened is not None
+    assert beyond is not None
+    assert {file for file, _ in opened.related} == {"b.go", "testdata/in.go"}
+    assert {file for file, _ in beyond.related} == {"a.go", "b.go"}
 
 
 def test_commits_of_many_files_say_less_and_huge_ones_nothing() -> None:
