@@ -91,7 +91,8 @@ def _calls(store: Store, question: str, wanted: int) -> list[tuple[str, str, dic
 
 
 def _sample(store: Store, kinds: tuple[str, ...], wanted: int) -> list[str]:
-    statement = "MATCH (s:Symbol) WHERE s.kind IN $kinds RETURN s.qualified_name ORDER BY s.id"
+    # Nobody asks about what was named so that nobody can.
+    statement = "MATCH (s:Symbol) WHERE s.kind IN $kinds AND s.name <> '_' RETURN s.qualified_name ORDER BY s.id"
     found = [name for (name,) in store.rows(statement, {"kinds": list(kinds)})]
     return found[:: max(1, len(found) // wanted)][:wanted]
 
