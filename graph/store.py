@@ -47,8 +47,9 @@ from golore.graph.writing import write_delta
 _WAIT: Final = 5.0
 """Seconds to wait for another process; a change in place takes well under one."""
 _SHORTEST_LOG: Final = 1 << 18
-_LONGEST_LOG: Final = 4 << 20
-"""Bytes of log that make every open about half a second slower; past it, the log is folded into the file."""
+_LONGEST_LOG: Final = 1 << 20
+"""Bytes of log that make every open a seventh of a second slower, that of an update after an edit too; past it, the log
+is folded into the file."""
 _LOG_SHARE: Final = 16
 """A log is folded when it is a sixteenth of the file: folding takes as long as the file is large, and opening reads the
 whole log, so a small file is not to have a long one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -505,8 +506,10 @@ class Editing(RuleBasedStateMachine):
     @initialize(draws=st.lists(NUMBERS, min_size=3, max_size=5))
     def begin(self, draws: list[tuple[int, ...]]) -> None:
         self.tree.write("go.mod", FILES["go.mod"])
+        self.tree.write("kept/kept.go", "package kept\n")  # a tree without any Go file is no repository
         for path, draw in zip(PATHS[::3], draws, strict=False):
             self.tree.write(path, source(path.split("/")[-2], draw))
+        self.branch = contents(self.tree.root)
 
     @rule(path=st.sampled_from(PATHS), draw=NUMBERS, external=st.booleans())
     def write(self, path: str, draw: tuple[int, ...], external: bool) -> None:
@@ -547,6 +550,42 @@ class Editing(RuleBasedStateMachine):
             text = (self.tree.root / path).read_text(encoding="utf-8")
             self.tree.write(path, text.replace(old, "{ F0(); return" if "return" in old else f"F1(); {old}"))
 
+    @rule(old=st.sampled_from(["M0", "F1", "T"]), new=st.sampled_from(["M1", "F0", "Renamed"]))
+    def rename_symbol(self, old: str, new: str) -> None:
+        for path in PATHS:
+            if (self.tree.root / path).exists():
+                self.touch(path)
+                text = (self.tree.root / path).read_text(encoding="utf-8")
+                self.tree.write(path, re.sub(rf"\b{old}\b", new, text))
+
+    @rule(old=st.sampled_from(PATHS), new=st.sampled_from(PATHS))
+    def move_method(self, old: str, new: str) -> None:
+        source, target = self.tree.root / old, self.tree.root / new
+        if old != new and source.exists() and target.exists() and source.parent == target.parent:
+            rest, method, moved = source.read_text(encoding="utf-8").partition("\nfunc (")
+            self.touch(old, new)
+            self.tree.write(old, rest)
+            self.tree.write(new, target.read_text(encoding="utf-8") + method + moved)
+
+    @rule()
+    def remove_module(self) -> None:
+        self.touched = None
+        (self.tree.root / "a/c/go.mod").unlink(missing_ok=True)
+
+    @rule()
+    def switch_branch(self) -> None:
+        """Leave this state of the tree for the one that was left last."""
+        now = contents(self.tree.root)
+        for path in now:
+            (self.tree.root / path).unlink()
+        for path, data in self.branch.items():
+            self.tree.write(path, data.decode())
+        differing = {path for path in now.keys() | self.branch.keys() if now.get(path) != self.branch.get(path)}
+        self.touch(*differing)
+        if any(path.endswith("go.mod") for path in differing):
+            self.touched = None
+        self.branch = now
+
     @invariant()
     def equals_a_fresh_learn(self) -> None:
         self.tree.learn()
@@ -561,9 +600,9 @@ class Editing(RuleBasedStateMachine):
 
 
 class TestAFewEdits(Editing.TestCase):
-    settings = settings(max_examples=3, stateful_step_count=6, deadline=None, derandomize=True)
+    settings = settings(max_examples=5, stateful_step_count=20, deadline=None, derandomize=True)
 
 
 @pytest.mark.slow
 class TestManyEdits(Editing.TestCase):
-    settings = settings(max_examples=100, stateful_step_count=15, deadline=None)
+    settings = settings(max_examples=100, stateful_step_count=20, deadline=None)
