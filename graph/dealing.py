@@ -6,14 +6,13 @@ that name lines of them or are used by them; ranks and history stay as they were
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from golore.graph.cards import Users, file_text, symbol_texts
+from golore.graph.collection import no_collection
 from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
 from golore.graph.deck import Card, Deck, SymbolLine
 from golore.graph.gathering import FileFacts, Single, Whole
@@ -78,7 +77,7 @@ def render_cards(
     if is_new_history and not whole:
         other |= _renew_history(deck, history(), head, now)
     if whole or len(other) > _MOST_SINGLE:
-        with _no_collection():
+        with no_collection():
             dealt = _deal_all(store, deck, history, head, progress)
         deck.set_note("edition", edition)
         return dealt
@@ -89,18 +88,6 @@ def _edition_of(store: Store) -> bytes:
     """Which golore made the graph and would make the cards: either may tell other things of the same files."""
     made_by = [value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: 'extractor'}}) RETURN m.value")]
     return f"{_EDITION} {' '.join(made_by)}".encode()
-
-
-@contextmanager
-def _no_collection() -> Generator[None]:
-    """Millions of small things are made and kept for a while; to look through them again and again is in vain."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _deal_all(

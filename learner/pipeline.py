@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.cache import Cache, CachedFile
+from golore.graph.collection import no_collection
 from golore.graph.home import CACHE_NAME, STORE_NAME, store_of
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
@@ -99,6 +100,7 @@ def learn_and_survey(
     project = build_project(discovery, read_environment(std=paths()))
     directory = store_directory or discovery.root / STORE_NAME
     with (
+        no_collection(),
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
         Crew(_crew_size(discovery, workers)) as crew,

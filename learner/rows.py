@@ -7,7 +7,7 @@ but for two things: the package's documentation, and which declarations the test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from golore.graph.model import (
@@ -35,6 +35,11 @@ IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
 IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
 IN_TYPE = EdgeKind("CONTAINS", "Symbol", "Symbol")
 TESTS = EdgeKind("TESTS", "Symbol", "Symbol")
+CALLS, REFERENCES, EMBEDS = (
+    (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
+    for label in ("CALLS", "REFERENCES", "EMBEDS")
+)
+"""Each to a symbol of the repository, and to one outside."""
 
 
 class ImportTarget(NamedTuple):
@@ -199,6 +204,7 @@ def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Decl
 
 def _symbol_rows(rows: Slice, entry: CatalogPackage, package: Package, file: ResolvedFile) -> None:
     symbols: list[Node] = rows.nodes["Symbol"]
+    in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
     for id, owner, shown, decl in _identified(file):
         is_member = shown.kind in ("field", "imethod")
         owner_id = decl.id if is_member else _owner_id(package, decl)
@@ -225,9 +231,9 @@ def _symbol_rows(rows: Slice, entry: CatalogPackage, package: Package, file: Res
             )
         )
         if not is_member:
-            rows.edges[IN_FILE].append(Edge(file.entry.path, id))
+            in_file.append(Edge(file.entry.path, id))
         if owner_id:
-            rows.edges[IN_TYPE].append(Edge(owner_id, id))
+            in_type.append(Edge(owner_id, id))
 
 
 def _owner_id(package: Package, method: Declaration) -> str:
@@ -266,23 +272,19 @@ def _use_rows(rows: Slice, file: ResolvedFile, source_of: SourceOf, externals: d
         if known is None or known.kind == "unknown":
             externals[id] = External(id, kind, name, path, source_of(path))
     dynamic = file.uses.dynamic
+    calls, references, embeds = ([rows.edges[kind] for kind in kinds] for kinds in (CALLS, REFERENCES, EMBEDS))
     for uses in file.uses.uses:
         for target in sorted(uses.calls):
             evidence = "interface" if target in dynamic else "static"
             edge = Edge(uses.source, target, _sites(uses.calls[target]), evidence)
-            rows.edges[EdgeKind("CALLS", "Symbol", _label(target, outside))].append(edge)
+            calls[target in outside].append(edge)
         for target in sorted(uses.references):
             if target != uses.source:
                 edge = Edge(uses.source, target, _sites(uses.references[target]), "static")
-                rows.edges[EdgeKind("REFERENCES", "Symbol", _label(target, outside))].append(edge)
+                references[target in outside].append(edge)
         for target, pointer in sorted(uses.embeds):
-            edge = Edge(uses.source, target, (), "declaration", pointer)
-            rows.edges[EdgeKind("EMBEDS", "Symbol", _label(target, outside))].append(edge)
+            embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
         rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
-
-
-def _label(target: str, outside: Mapping[str, object]) -> str:
-    return "External" if target in outside else "Symbol"
 
 
 def _sites(lines: list[int]) -> tuple[int, ...]:
