@@ -66,6 +66,7 @@ class Session:
 
     def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
         module = _module(engine_name())
+        self.is_writable: Final = write
         self._database: _Database
         self._connection: _Connection
         try:

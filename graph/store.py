@@ -278,7 +278,8 @@ class Store:
         return self._session or self._open_session(write=False)
 
     def _writing(self) -> Session:
-        if self._session is not None and self._lock is not None and self._lock.exclusive:
+        # The lock does not tell: a reader that had to finish a killed writer's fold has it for itself, too.
+        if self._session is not None and self._session.is_writable:
             return self._session
         self._close_session()
         return self._open_session(write=True)

@@ -273,6 +273,30 @@ def test_writer_can_read_before_and_after_its_change(tmp_path: Path) -> None:
         assert len(list(store.nodes("Symbol"))) == 4
 
 
+def test_a_writer_whose_first_look_had_to_finish_a_fold_can_still_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path)
+    change(tmp_path, GraphDelta(nodes_added={"Symbol": [symbol("D")]}))
+    refused: list[Path] = []
+
+    class HalfFolded(Session):
+        """Refuses the first reading open, as the engine does after a kill in the middle of a fold."""
+
+        def __init__(self, path: Path, *, write: bool, pool: int | None = None) -> None:
+            if not write and not refused:
+                refused.append(path)
+                raise StoreDamaged("a fold is half done")
+            super().__init__(path, write=write, pool=pool)
+
+    monkeypatch.setattr("golore.graph.store.Session", HalfFolded)
+    with Store.open(tmp_path, write=True) as store:
+        assert len(list(store.nodes("Symbol"))) == 4
+        store.apply(GraphDelta(nodes_added={"Symbol": [symbol("E")]}))
+        assert len(list(store.nodes("Symbol"))) == 5
+    assert refused
+
+
 def test_query_answers_with_named_columns(tmp_path: Path) -> None:
     fill(tmp_path)
     with Store.open(tmp_path, write=False) as store:
