@@ -23,8 +23,6 @@ _FIRST: Final = 12
 """Partners whose own partners are looked at, and how many of those."""
 _SECOND: Final = 25
 _NAMESAKES: Final = 30
-_CROWD: Final = 150
-"""Files in a directory from which being one of them says nothing by itself."""
 _CAMEL: Final = re.compile(r"([a-z0-9])([A-Z])")
 _WORD: Final = re.compile(r"[a-z]+|[0-9]+")
 _BUILDS: Final = frozenset(

@@ -19,18 +19,19 @@ _NONE: Final = {
     "implementers": "No implementations of {} are known",
     "implements": "{} implements no interface that is known",
 }
-_TITLES: Final = {
+TITLES: Final = {
     "callers": "Callers of {}",
     "callees": "What {} calls",
     "users": "Users of {}",
     "implementers": "Implementations of {}",
     "implements": "Interfaces that {} implements",
+    "tests": "Tests that exercise {}",
 }
 
 
 def answer_lines(answer: Answer, limit: int) -> list[str]:
     name = answer.subject.name
-    lines = _heading(_TITLES[answer.question].format(name), answer.subject)
+    lines = _heading(TITLES[answer.question].format(name), answer.subject)
     if answer.resolved:
         lines += _section("resolved", [_link_row(answer, link) for link in answer.resolved], limit)
     if answer.candidates:

@@ -11,7 +11,7 @@ from typing import Final
 
 from golore.graph.answers import Answer, Doubt, Found, Impact, Link, Meaning, Reached, Ref, Route
 from golore.mcp_server.output import counted
-from golore.mcp_server.rendering import outside_lines
+from golore.mcp_server.rendering import TITLES, outside_lines
 from golore.mcp_server.repositories import Opened
 
 BUDGET: Final = 2_000
@@ -24,14 +24,6 @@ _SITES: Final = 4
 _NAMED: Final = 5
 _MEANINGS: Final = 15
 _ABOUT_USERS: Final = ("callers", "users")
-_TITLES: Final = {
-    "callers": "Callers of {}",
-    "callees": "What {} calls",
-    "users": "Users of {}",
-    "implementers": "Implementations of {}",
-    "implements": "Interfaces that {} implements",
-    "tests": "Tests that exercise {}",
-}
 _NONE: Final = {
     "callers": "No callers are known",
     "callees": "No calls in it are known",
@@ -96,7 +88,7 @@ def _text(reply: Reply, rows: int, budget: int) -> str:
 
 
 def answer_reply(answer: Answer) -> Reply:
-    head = [_heading(_TITLES[answer.question], answer.subject)]
+    head = [_heading(TITLES[answer.question], answer.subject)]
     sections: list[Section] = []
     if answer.resolved:
         sections.append(_section("resolved", (_link_row(answer, link) for link in answer.resolved)))
