@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.coupling import Coupled, directory_of
 from golore.graph.gathering import FileFacts, Named, Use
+from golore.graph.lore import NOTHING, Lore
 
 LONGEST: Final = 2_000
 """Characters of a card."""
@@ -53,15 +54,19 @@ class Users:
         return self._texts[symbol]
 
 
-def file_text(facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST) -> str:
+def file_text(
+    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, lore: Lore = NOTHING
+) -> str:
     """The card of a file; empty where there is nothing to say."""
     sections = [
+        *_pinned(lore),
         *_used(facts, users),
         *_interfaces(facts),
         *_reached(facts),
         *_tested(facts),
         *_exercises(facts),
         *_changes(coupled),
+        *_told_elsewhere(lore),
     ]
     # Only beside something that is known: alone they are no reason to speak.
     if sections:
@@ -120,6 +125,20 @@ def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
     rest = section.rest + len(section.lines) - len(lines)
     if rest:
         yield f"- {rest:,} more left out"
+
+
+def _pinned(lore: Lore) -> Iterable[Section]:
+    if lore.role:
+        yield Section(lore.role)
+    if lore.notes:
+        yield Section("Notes:", lore.notes)
+
+
+def _told_elsewhere(lore: Lore) -> Iterable[Section]:
+    if lore.documents:
+        yield Section("Documents:", lore.documents)
+    if lore.recent:
+        yield Section(lore.recent)
 
 
 def _used(facts: FileFacts, users: Users) -> Iterable[Section]:

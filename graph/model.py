@@ -119,7 +119,54 @@ class Unresolved(NamedTuple):
     candidates: tuple[str, ...]
 
 
-Node = Repository | Package | File | Symbol | External | Unresolved
+class Note(NamedTuple):
+    """Knowledge that was pinned to code. `subject` names what it was pinned to, also when that is no more; `drifted`
+    says what has happened to the code since, empty where nothing has."""
+
+    id: str
+    kind: str
+    text: str
+    subject: str
+    author: str
+    source: str
+    created: str
+    tags: tuple[str, ...]
+    status: str
+    drifted: str
+
+
+class Summary(NamedTuple):
+    """A text about a symbol, file, package or the repository that a model or a person wrote. `inputs` is the digest of
+    what it was written from; `stale` says what has changed since, empty where nothing has."""
+
+    id: str
+    subject: str
+    level: str
+    text: str
+    quality: str
+    model: str
+    prompt: str
+    inputs: str
+    created: str
+    status: str
+    stale: str
+
+
+class Doc(NamedTuple):
+    """A section of a document in the repository. `status` is that of a decision record, empty for everything else."""
+
+    id: str
+    path: str
+    title: str
+    level: int
+    line: int
+    end_line: int
+    text: str
+    record: bool
+    status: str
+
+
+Node = Repository | Package | File | Symbol | External | Unresolved | Note | Summary | Doc
 
 
 class EdgeKind(NamedTuple):
@@ -156,6 +203,12 @@ EDGE_KINDS: Final = tuple(
         ("EMBEDS", "Symbol", "Symbol"),
         ("EMBEDS", "Symbol", "External"),
         ("TESTS", "Symbol", "Symbol"),
+        ("CHANGES_WITH", "File", "File"),
+        *(("DESCRIBES", "Note", target) for target in ("Repository", "Package", "File", "Symbol")),
+        *(("DESCRIBES", "Doc", target) for target in ("Package", "File", "Symbol")),
+        *(("SUMMARIZES", "Summary", target) for target in ("Repository", "Package", "File", "Symbol")),
+        ("SUPERSEDES", "Note", "Note"),
+        ("SUPERSEDES", "Summary", "Summary"),
     )
 )
 """Which label may join which nodes. `IMPLEMENTS.pointer`: only the pointer type does; `EMBEDS.pointer`: as `*T`."""

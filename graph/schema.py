@@ -9,18 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast, get_type_hints
 
-from golore.graph.model import EDGE_KINDS, Edge, EdgeKind, External, File, Node, Package, Repository, Symbol, Unresolved
+from golore.graph.model import (
+    EDGE_KINDS,
+    Doc,
+    Edge,
+    EdgeKind,
+    External,
+    File,
+    Node,
+    Note,
+    Package,
+    Repository,
+    Summary,
+    Symbol,
+    Unresolved,
+)
 
-SCHEMA_VERSION: Final = 1
-
-MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {}
-"""Statements by the version they lead to; each entry runs in one transaction together with the note of its number."""
+SCHEMA_VERSION: Final = 2
 
 META_TABLE: Final = "Meta"
 """Notes about the store itself; no part of the graph, and not exported."""
 
 NODE_TYPES: Final[dict[str, type[Node]]] = {
-    row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved)
+    row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved, Note, Summary, Doc)
 }
 
 EDGE_PROPERTIES: Final[dict[str, tuple[str, ...]]] = {
@@ -31,6 +42,10 @@ EDGE_PROPERTIES: Final[dict[str, tuple[str, ...]]] = {
     "IMPLEMENTS": ("evidence", "pointer"),
     "EMBEDS": ("sites", "evidence", "pointer"),
     "TESTS": ("sites", "evidence"),
+    "CHANGES_WITH": ("evidence",),
+    "DESCRIBES": ("sites", "evidence"),
+    "SUMMARIZES": (),
+    "SUPERSEDES": (),
 }
 """What an edge carries beyond its ends. A column costs time in a load of millions; the rest of `Edge` is not kept."""
 
@@ -102,18 +117,28 @@ _EDGE_POSITIONS: Final = {
 
 def create_statements() -> tuple[str, ...]:
     """The whole schema, for an empty database."""
-    nodes = (
-        f"CREATE NODE TABLE {label}({', '.join(f'`{c.name}` {c.type}' for c in columns)}, PRIMARY KEY(id))"
-        for label, columns in NODE_COLUMNS.items()
-    )
-    edges = (
-        f"CREATE REL TABLE {label}("
-        + ", ".join(f"FROM {kind.source} TO {kind.target}" for kind in EDGE_KINDS if kind.label == label)
-        + "".join(f", `{c.name}` {c.type}" for c in columns)
-        + ")"
-        for label, columns in EDGE_COLUMNS.items()
-    )
-    return (f"CREATE NODE TABLE {META_TABLE}(id STRING, value STRING, PRIMARY KEY(id))", *nodes, *edges)
+    meta = f"CREATE NODE TABLE {META_TABLE}(id STRING, value STRING, PRIMARY KEY(id))"
+    return (meta, *map(_node_table, NODE_COLUMNS), *map(_edge_table, EDGE_COLUMNS))
+
+
+def _node_table(label: str) -> str:
+    columns = ", ".join(f"`{column.name}` {column.type}" for column in NODE_COLUMNS[label])
+    return f"CREATE NODE TABLE {label}({columns}, PRIMARY KEY(id))"
+
+
+def _edge_table(label: str) -> str:
+    ends = ", ".join(f"FROM {kind.source} TO {kind.target}" for kind in EDGE_KINDS if kind.label == label)
+    columns = "".join(f", `{column.name}` {column.type}" for column in EDGE_COLUMNS[label])
+    return f"CREATE REL TABLE {label}({ends}{columns})"
+
+
+MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
+    2: (
+        *map(_node_table, ("Note", "Summary", "Doc")),
+        *map(_edge_table, ("CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES")),
+    ),
+}
+"""Statements by the version they lead to; each entry runs in one transaction together with the note of its number."""
 
 
 def node_columns_of(label: str, rows: Sequence[Node]) -> list[list[Any]]:

@@ -1,7 +1,8 @@
 """The part of the graph that some packages or files make up, as the store has it, and what changes between two such.
 
 A package owns its node, its files, its symbols, its unresolved uses, and every edge that begins in one of those.
-`IMPLEMENTS` and the nodes outside the repository belong to no package; they are asked for by themselves.
+`IMPLEMENTS` and the nodes outside the repository belong to no package; they are asked for by themselves. Nor does what
+is put into the graph from elsewhere, such as notes (see `projecting`).
 
 A few files are read by their keys, at a cost that does not grow with the graph; many packages by looking through the
 tables. The engine plans a pattern with a condition on its far end as a search through a whole table, so far ends are
@@ -19,7 +20,7 @@ from golore.graph.model import EDGE_KINDS, REPOSITORY_ID, Edge, EdgeKind, Extern
 from golore.graph.schema import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
 from golore.graph.store import Store
 
-SHARED_LABELS = frozenset(("IMPLEMENTS",))
+SHARED_LABELS = frozenset(("IMPLEMENTS", "CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES"))
 _OF_BODIES = "CALLS|REFERENCES|EMBEDS"
 _OF_SYMBOLS = f"CONTAINS|{_OF_BODIES}|TESTS"
 _FEW_PACKAGES = 60

@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.errors import RepositoryError, StoreError
-from golore.graph.manifest import read_manifest
+from golore.graph.identity import graph_identity
 from golore.graph.store import Store
 from golore.learner.discover import Discovery, digest, discover
 
@@ -244,16 +244,6 @@ def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: in
         {path: _time(base + path, since_ns) for path in found.directories},
         {path: _time(base + path, since_ns) for path in found.ignores},
     )
-
-
-def graph_identity(directory: Path) -> str:
-    """The graph as it is now: another one, or one that was written to, has another name, size or time."""
-    manifest = read_manifest(directory)
-    parts = [manifest.graph] if manifest else []
-    for path in sorted(directory.glob(f"{manifest.graph}*")) if manifest else ():
-        status = path.stat()
-        parts.append(f"{path.name} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(parts)
 
 
 def _read(directory: Path) -> Snapshot | None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.collection import no_collection
 from golore.graph.home import CACHE_NAME, STORE_NAME, store_of
+from golore.graph.identity import graph_identity
 from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
 from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
@@ -22,7 +23,7 @@ from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
 from golore.learner.edition import succession
 from golore.learner.environment import read_environment
-from golore.learner.freshness import graph_identity, remember
+from golore.learner.freshness import remember
 from golore.learner.gitdir import other_checkouts
 from golore.learner.keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.marks import Marks, changed_texts, make_marks, read_marks

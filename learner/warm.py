@@ -20,11 +20,12 @@ from typing import NamedTuple
 import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.home import CACHE_NAME, STORE_NAME
+from golore.graph.identity import graph_identity
 from golore.graph.store import Store
 from golore.learner.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import DEFAULT_LIMITS
-from golore.learner.freshness import graph_identity, remember_edits
+from golore.learner.freshness import remember_edits
 from golore.learner.keys import Keys, PackageKeys, edges_key, state_key
 from golore.learner.marks import Marks, changed_texts, remade_marks
 from golore.learner.pipeline import (

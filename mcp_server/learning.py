@@ -8,7 +8,7 @@ from typing import Final
 from golore.graph.answers import Census
 from golore.graph.questions import census
 from golore.graph.store import Store
-from golore.learner.cardmaking import make_cards
+from golore.learner.finishing import finish
 from golore.learner.pipeline import Report, learn
 from golore.mcp_server.output import counted, plain, print_json, print_lines, styled
 from golore.mcp_server.place import Place, store_of
@@ -32,7 +32,7 @@ def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> 
 def learn_with_progress(place: Place, *, full: bool = False, workers: int | None = None) -> Report:
     with shown_progress() as progress:
         report = learn(place.root, store_directory=place.store, full=full, workers=workers, progress=progress)
-        make_cards(place.root, place.store, whole=full, progress=progress)
+        finish(place.root, place.store, whole=full, progress=progress)
         return report
 
 

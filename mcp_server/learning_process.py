@@ -17,7 +17,7 @@ from typing import Final
 from golore.graph.errors import GoloreError
 from golore.graph.questions import census
 from golore.graph.store import Store
-from golore.learner.cardmaking import make_cards
+from golore.learner.finishing import finish
 from golore.learner.pipeline import learn
 from golore.mcp_server.learning import summary_lines
 from golore.mcp_server.output import as_utf8
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     root, directory = (Path(argument) for argument in arguments[:2])
     try:
         report = learn(root, store_directory=directory, full="--full" in arguments, progress=Reported())
-        make_cards(root, directory, whole="--full" in arguments, progress=Reported())
+        finish(root, directory, whole="--full" in arguments, progress=Reported())
         with Store.open(directory, write=False) as store:
             counts = census(store)
     except (GoloreError, OSError) as failure:

@@ -43,7 +43,7 @@ def relearn(root: str, store: str, lock: int) -> int:
     import fcntl
     from pathlib import Path
 
-    from golore.learner.cardmaking import make_cards
+    from golore.learner.finishing import finish
     from golore.learner.pipeline import learn
 
     mark = os.path.join(store, MARK_NAME)
@@ -51,7 +51,7 @@ def relearn(root: str, store: str, lock: int) -> int:
     while rounds < _ROUNDS and _taken_away(mark):
         rounds += 1
         learn(Path(root), store_directory=Path(store), workers=0)
-        make_cards(Path(root), Path(store))
+        finish(Path(root), Path(store))
         if not os.path.exists(mark):
             # A hook may have left its mark after the look and before the lock is free; then somebody must go on.
             fcntl.flock(lock, fcntl.LOCK_UN)

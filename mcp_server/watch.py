@@ -27,8 +27,8 @@ from golore.graph import lock
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.manifest import MANIFEST_NAME
 from golore.graph.store import Store
-from golore.learner.cardmaking import make_cards
 from golore.learner.discover import discover
+from golore.learner.finishing import finish
 from golore.learner.freshness import changes_since
 from golore.learner.pipeline import Report
 from golore.learner.warm import WarmLearner
@@ -236,7 +236,7 @@ class _Learning:
         """Learn: after an edit of these files, or without such knowledge."""
         try:
             update = self._learner.learn() if paths is None else self._learner.update(paths)
-            make_cards(self._place.root, self._place.store, changed=update.paths)
+            finish(self._place.root, self._place.store, changed=update.paths)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches

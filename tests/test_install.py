@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from golore.mcp_server import jsonc
 from golore.mcp_server.agents import Where, hook_command, setup_for
-from golore.mcp_server.cli import AGENTS, main
+from golore.mcp_server.cli import main
+from golore.mcp_server.commands.agents import AGENTS
 from golore.mcp_server.installing import BACKUP
 from hooking import GOLORE, with_cards
 from hypothesis import given

@@ -1,0 +1,166 @@
+"""`knowledge.db`: what cannot be derived again from files, such as notes and summaries. The door to it, no more.
+
+It stands beside the graph, not in it: a graph can be made anew from files at any time, by another golore or another
+engine, and a note can be written while a long learn holds the graph. Notes and summaries are put into the graph, too,
+where questions and exports find them (see `projecting`); this file is what counts. Every write waits for the disk.
+What the tables mean is the affair of the modules that fill them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
+
+KNOWLEDGE_NAME: Final = "knowledge.db"
+APPLICATION: Final = 0x676F6B6E
+"""Marks the file as ours: "gokn" in ASCII."""
+_WAIT: Final = 10.0
+
+_STEPS: Final[tuple[str, ...]] = (
+    """
+    CREATE TABLE changes(number INTEGER PRIMARY KEY CHECK (number = 0), count INTEGER NOT NULL);
+    INSERT INTO changes VALUES (0, 0);
+    """,
+)
+"""Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
+released is never edited; a change of the tables is another step."""
+
+
+class Knowledge:
+    """Open it with `Knowledge.open` and use it as a context manager."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, store_directory: Path, *, wait: float = _WAIT) -> Self:
+        """The knowledge of a store; an empty one is made where there is none."""
+        path = store_directory / KNOWLEDGE_NAME
+        try:
+            store_directory.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+        except (OSError, sqlite3.Error) as failure:
+            raise _explained(path, failure) from failure
+        try:
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+                connection.execute(f"PRAGMA {pragma}").fetchone()
+            _bring_up_to_date(connection, path)
+        except sqlite3.Error as failure:
+            connection.close()
+            raise _explained(path, failure) from failure
+        except BaseException:
+            connection.close()
+            raise
+        return cls(path, connection)
+
+    @classmethod
+    def exists(cls, store_directory: Path) -> bool:
+        return (store_directory / KNOWLEDGE_NAME).exists()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @property
+    def changes(self) -> int:
+        """How often something was written here; who keeps a copy compares it."""
+        return next(self.rows("SELECT count FROM changes"))[0]
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(statement, values)
+        except sqlite3.Error as failure:
+            raise _explained(self._path, failure) from failure
+
+    @contextmanager
+    def transaction(self) -> Generator[Transaction]:
+        """All of a block's writes, or none of them."""
+        run = self._connection
+        try:
+            run.execute("BEGIN IMMEDIATE")
+            try:
+                yield Transaction(run)
+                run.execute("UPDATE changes SET count = count + 1")
+                run.execute("COMMIT")
+            except BaseException:
+                if run.in_transaction:  # a full disk ends it by itself
+                    run.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as failure:
+            raise _explained(self._path, failure) from failure
+
+
+class Transaction:
+    """What is written here is there for others when its block has ended."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Returns how many rows it has touched."""
+        return self._connection.execute(statement, values).rowcount
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.executemany(statement, rows)
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        yield from self._connection.execute(statement, values)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    if _version_of(connection, path) == len(_STEPS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it while this one waited.
+        for step in _STEPS[_version_of(connection, path) :]:
+            for statement in filter(str.strip, step.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(_STEPS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version_of(connection: sqlite3.Connection, path: Path) -> int:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == APPLICATION and version > len(_STEPS):
+        raise StoreMismatch(f"{path} was written by a newer golore. Upgrade golore; nothing was changed.")
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if application != APPLICATION and not is_empty:
+        raise StoreMismatch(f"{path} is not golore's own. Move it away; nothing was changed.")
+    return version
+
+
+def _explained(path: Path, failure: Exception) -> StoreError:
+    """What is wrong, in a sentence. A damaged file is kept: nothing in it could be made again."""
+    if isinstance(failure, sqlite3.Error):
+        code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return StoreBusy(f"{path} is being written by another process. Try again.")
+        if code == sqlite3.SQLITE_FULL:
+            return StoreError(f"The disk that holds {path} is full. Make room and try again.")
+        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            return StoreDamaged(
+                f"{path} is damaged ({failure}). It holds notes and summaries and was left as it is: "
+                "restore a snapshot, or move it away to begin with none."
+            )
+    return StoreError(f"{path} cannot be used: {failure}. Check who owns it.")
