@@ -27,6 +27,29 @@ _STEPS: Final[tuple[str, ...]] = (
     CREATE TABLE changes(number INTEGER PRIMARY KEY CHECK (number = 0), count INTEGER NOT NULL);
     INSERT INTO changes VALUES (0, 0);
     """,
+    """
+    CREATE TABLE notes(id TEXT PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL, subject TEXT NOT NULL,
+                       author TEXT NOT NULL, source TEXT NOT NULL, created TEXT NOT NULL, confirmed TEXT NOT NULL,
+                       tags TEXT NOT NULL, done TEXT NOT NULL, revision INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX notes_by_revision ON notes(revision);
+    CREATE TABLE note_anchors(note TEXT PRIMARY KEY REFERENCES notes(id) ON DELETE CASCADE, level TEXT NOT NULL,
+                              target TEXT NOT NULL, name TEXT NOT NULL, place TEXT NOT NULL, home_level TEXT NOT NULL,
+                              home TEXT NOT NULL, home_name TEXT NOT NULL, file TEXT NOT NULL, written TEXT NOT NULL,
+                              now TEXT NOT NULL, body TEXT NOT NULL, size INTEGER NOT NULL, names INTEGER NOT NULL,
+                              seen TEXT NOT NULL, evidence TEXT NOT NULL, fate TEXT NOT NULL) WITHOUT ROWID;
+    CREATE INDEX note_anchors_by_place ON note_anchors(place);
+    CREATE INDEX note_anchors_by_target ON note_anchors(target);
+    CREATE INDEX note_anchors_by_file ON note_anchors(file);
+    CREATE TABLE note_trail(note TEXT NOT NULL REFERENCES notes(id) ON DELETE CASCADE, home TEXT NOT NULL,
+                            file TEXT NOT NULL, PRIMARY KEY(note, home)) WITHOUT ROWID;
+    CREATE TABLE note_lookalikes(note TEXT NOT NULL REFERENCES notes(id) ON DELETE CASCADE, other TEXT NOT NULL,
+                                 PRIMARY KEY(note, other)) WITHOUT ROWID;
+    CREATE TABLE note_successions(newer TEXT NOT NULL, older TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE INDEX note_successions_by_newer ON note_successions(newer);
+    CREATE TABLE forgotten_notes(id TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE note_state(number INTEGER PRIMARY KEY CHECK (number = 0), revision INTEGER NOT NULL);
+    INSERT INTO note_state VALUES (0, 0);
+    """,
 )
 """Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
 released is never edited; a change of the tables is another step."""
