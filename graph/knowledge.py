@@ -18,6 +18,8 @@ from typing import Any, Final, Self
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
 
 KNOWLEDGE_NAME: Final = "knowledge.db"
+PENDING_NAME: Final = "incoming.json"
+"""A store with this file in it is to become another one first (see `settling`)."""
 APPLICATION: Final = 0x676F6B6E
 """Marks the file as ours: "gokn" in ASCII."""
 _WAIT: Final = 10.0
@@ -65,9 +67,17 @@ class Knowledge:
     @classmethod
     def open(cls, store_directory: Path, *, wait: float = _WAIT) -> Self:
         """The knowledge of a store; an empty one is made where there is none."""
-        path = store_directory / KNOWLEDGE_NAME
+        if (store_directory / PENDING_NAME).exists():
+            from golore.graph.settling import settle
+
+            settle(store_directory, wait=wait)
+        return cls.at(store_directory / KNOWLEDGE_NAME, wait=wait)
+
+    @classmethod
+    def at(cls, path: Path, *, wait: float = _WAIT) -> Self:
+        """The knowledge in a certain file, such as that of a snapshot."""
         try:
-            store_directory.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
         except (OSError, sqlite3.Error) as failure:
             raise _explained(path, failure) from failure

@@ -42,6 +42,7 @@ from golore.graph.schema import (
     edges_from,
     node_from,
 )
+from golore.graph.settling import settle, settle_held
 from golore.graph.writing import write_delta
 
 _WAIT: Final = 5.0
@@ -81,6 +82,7 @@ class Store:
         """
         engine = engine_name()
         if not write:
+            settle(directory, wait=wait)
             manifest = read_manifest(directory)
             if manifest is None:
                 raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
@@ -97,6 +99,7 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             writer = lock.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
         try:
+            settle_held(directory)
             manifest = read_manifest(directory)
             if manifest is not None:
                 require_ours(manifest, directory, engine)

@@ -1,0 +1,75 @@
+"""The rows of `knowledge.db` by table, whatever its tables are: for exports, imports and comparisons.
+
+A table that some module adds is carried along without this one knowing of it. What counts writes is not knowledge and
+stays behind, and so does what SQLite makes by itself, such as the insides of a full-text index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from golore.graph.knowledge import Knowledge, Transaction
+
+_OWN: Final = frozenset(("changes",))
+
+
+@contextmanager
+def held_still(knowledge: Knowledge) -> Generator[None]:
+    """Let all that is read in the block be of one moment, whoever writes meanwhile."""
+    list(knowledge.rows("BEGIN"))
+    try:
+        yield
+    finally:
+        list(knowledge.rows("COMMIT"))
+
+
+def tables_of(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
+    """The columns of each table, both in order."""
+    names = sorted(
+        name
+        for (name,) in knowledge.rows("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+        if name not in _OWN and not name.startswith("sqlite_")
+    )
+    return {name: tuple(row[0] for row in knowledge.rows(_COLUMNS, (name,))) for name in names}
+
+
+def rows_of(knowledge: Knowledge, table: str, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table, in a fixed order."""
+    listed = ", ".join(map(_quoted, columns))
+    yield from knowledge.rows(f"SELECT {listed} FROM main.{_quoted(table)} ORDER BY {listed}")
+
+
+def put_rows(write: Transaction, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+    """Add rows, each by the names of its columns."""
+    for row in rows:
+        listed, marks = ", ".join(map(_quoted, row)), ", ".join("?" * len(row))
+        write.run(f"INSERT INTO main.{_quoted(table)}({listed}) VALUES ({marks})", tuple(row.values()))
+
+
+def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
+    """Let it hold what another file of the same version does, in one transaction. `merge`: besides what it holds, of
+    which nothing is changed."""
+    list(knowledge.rows("ATTACH ? AS incoming", (str(source),)))
+    tables = tables_of(knowledge)
+    with knowledge.transaction() as write:
+        write.run("PRAGMA defer_foreign_keys = ON")
+        if not merge:
+            for table in tables:
+                write.run(f"DELETE FROM main.{_quoted(table)}")
+        for table, columns in tables.items():
+            listed = ", ".join(map(_quoted, columns))
+            write.run(
+                f"INSERT {'OR IGNORE ' if merge else ''}INTO main.{_quoted(table)}({listed}) "
+                f"SELECT {listed} FROM incoming.{_quoted(table)}"
+            )
+    list(knowledge.rows("DETACH incoming"))
+
+
+_COLUMNS: Final = "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
