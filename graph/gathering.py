@@ -261,12 +261,14 @@ class Single:
             return None
         loose = _Loose()
         methods: defaultdict[str, dict[str, Named]] = defaultdict(dict)
+        own: dict[str, Named] = {}
         for id, owner, *columns in self._declared(path):
-            own = self._packages.named(*columns)
-            loose.symbols.append(own)
-            self._add_around(loose, id, own, path)
-            if own.kind == "method":
-                methods[owner][own.name] = own
+            own[id] = symbol = self._packages.named(*columns)
+            loose.symbols.append(symbol)
+            if symbol.kind == "method":
+                methods[owner][symbol.name] = symbol
+        self._add_inbound(loose, own, path)
+        self._add_outbound(loose, own, path)
         for owner, named in methods.items():
             for asked, callers in self._asked_of(owner):
                 if asked.name in named:
@@ -299,28 +301,40 @@ class Single:
                 members = self._store.rows(statement, {"id": row[0]})
                 yield from (member for member in members if member[2] in ("field", "imethod"))
 
-    def _add_around(self, loose: _Loose, id: str, own: Named, path: str) -> None:
-        rows, columns = self._store.rows, _SYMBOL.format("a")
-        inbound = (
-            "MATCH (b:Symbol {id: $id})<-[e:CALLS|REFERENCES|EMBEDS|TESTS|IMPLEMENTS]-(a:Symbol) "
-            f"RETURN label(e), e.sites, {columns}"
+    def _add_inbound(self, loose: _Loose, own: Mapping[str, Named], path: str) -> None:
+        """Uses of what the file declares. One question for all declarations, and one for each type's members: the
+        engine looks through whole tables when it is asked for two steps of containment at once."""
+        link = (
+            "(b:Symbol)<-[e:CALLS|REFERENCES|EMBEDS|TESTS|IMPLEMENTS]-(a:Symbol) "
+            f"RETURN b.id, label(e), e.sites, {_SYMBOL.format('a')}"
         )
-        for label, sites, *other in rows(inbound, {"id": id}):
-            source = self._packages.named(*other)
-            if source.file != path:
-                loose.add_edge(label, source, own, sites, path)
-        if own.kind in ("field", "imethod"):
-            return
-        outbound = f"MATCH (b:Symbol {{id: $id}})-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN label(e), {columns}"
-        for label, *other in rows(outbound, {"id": id}):
+        asked = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
+        types = (id for id, symbol in own.items() if symbol.kind in ("struct", "interface", "type"))
+        asked += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in types]
+        for statement, start, is_type in asked:
+            for id, label, sites, *other in self._store.rows(statement, {"id": start}):
+                target = own.get(id)
+                if target is None or is_type != (target.kind in ("field", "imethod")):
+                    continue  # a type's methods are declarations of their files
+                source = self._packages.named(*other)
+                if source.file != path:
+                    loose.add_edge(label, source, target, sites, path)
+
+    def _add_outbound(self, loose: _Loose, own: Mapping[str, Named], path: str) -> None:
+        start = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)"
+        inside = f"{start}-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN b.id, label(e), {_SYMBOL.format('a')}"
+        for id, label, *other in self._store.rows(inside, {"id": path}):
             target = self._packages.named(*other)
             if label == "IMPLEMENTS":
-                loose.satisfies.append((own, target))
+                loose.satisfies.append((own[id], target))
             elif target.file != path:
-                loose.add_edge(label, own, target, "", path)
-        if own.kind in ("struct", "type"):
-            outside = f"MATCH (b:Symbol {{id: $id}})-[:IMPLEMENTS]->(a:External) RETURN {_OUTSIDE.format('a')}"
-            loose.satisfies += [(own, self._packages.outside(*other)) for other in rows(outside, {"id": id})]
+                loose.add_edge(label, own[id], target, "", path)
+        # From the file itself, the engine would look through all that lies outside.
+        outside = f"MATCH (b:Symbol {{id: $id}})-[:IMPLEMENTS]->(a:External) RETURN {_OUTSIDE.format('a')}"
+        for id, symbol in own.items():
+            if symbol.kind in ("struct", "type"):
+                rows = self._store.rows(outside, {"id": id})
+                loose.satisfies += [(symbol, self._packages.outside(*other)) for other in rows]
 
     def _asked_of(self, owner: str) -> list[tuple[Named, int]]:
         """The methods of the interfaces that a type satisfies, with the number of their callers, if any."""
