@@ -74,6 +74,25 @@ def file_text(
     return fitted(sections, longest)
 
 
+def with_lore(text: str, lore: Lore, longest: int = LONGEST) -> str:
+    """The card of a package or the repository, told without lore so far, with it."""
+    if lore == NOTHING:
+        return text
+    before = fitted([*_pinned(lore)], longest)
+    after = fitted([*_told_elsewhere(lore)], max(0, longest - len(before)))
+    room = longest - len(before) - len(after) - 2
+    lines = text.splitlines()
+    kept = list(lines)
+    while kept and len("\n".join(kept)) + (len(_left_out(lines, kept)) + 1) * (len(kept) < len(lines)) > room:
+        kept.pop()
+    told = [*kept, _left_out(lines, kept)] if len(kept) < len(lines) else kept
+    return "\n".join(filter(None, (before, *told, after)))
+
+
+def _left_out(lines: Sequence[str], kept: Sequence[str]) -> str:
+    return f"{counted(len(lines) - len(kept), 'more line')} left out"
+
+
 def symbol_texts(facts: FileFacts, wanted: Iterable[Named], users: Users) -> Iterable[tuple[Named, str]]:
     """A line or two about each of some declarations of a file."""
     tests: defaultdict[Named, set[str]] = defaultdict(set)
@@ -131,7 +150,7 @@ def _pinned(lore: Lore) -> Iterable[Section]:
     if lore.role:
         yield Section(lore.role)
     if lore.notes:
-        yield Section("Notes:", lore.notes)
+        yield Section("Notes:", lore.notes, lore.more_notes)
 
 
 def _told_elsewhere(lore: Lore) -> Iterable[Section]:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol
 
-from golore.graph.cards import Users, file_text, symbol_texts
+from golore.graph.cards import Users, file_text, symbol_texts, with_lore
 from golore.graph.collection import no_collection
 from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
 from golore.graph.deck import Card, Deck, SymbolLine
 from golore.graph.gathering import FileFacts, Single, Whole
+from golore.graph.lore import NOTHING, Lore, Lorebook
 from golore.graph.overview import OutsideUse, overview_text, package_texts
 from golore.graph.ranking import importance
 from golore.graph.reasons import related_files
@@ -29,8 +30,11 @@ _MOST_TOUCHED: Final = 200
 _MOST_AT_ONCE: Final = 10
 """Cards that are made again only because of a change elsewhere: by a learn, and after an edit while one works."""
 _WAITING: Final = "waiting"
+_BASE: Final = "base"
 _LISTED: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY: Final = "history"
+TASKS: Final = "tasks"
+"""The deck's note of the tasks that are open, which the beginning of a session is told."""
 _EDITION: Final = "1"
 """Of what cards say and how; another one makes all of them anew."""
 
@@ -108,17 +112,22 @@ def _deal_all(
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
     outside = OutsideUse()
-    for path in sorted(graph.files):
-        facts = graph.facts(path)
-        users = Users(facts, ranks)
-        cards.append(_card(facts, coupled.get(path), around, users))
-        symbols += _symbol_lines(facts, users)
-        outside.add(facts)
-        if progress is not None:
-            progress.tick(1)
-    cards += [_card_beyond(path, coupled.get(path), around) for path in sorted(beyond)]
-    cards += [Card(place, "", text) for place, text in package_texts(store, graph, outside, ranks, coupled)]
-    cards.append(Card("", "", overview_text(store, graph, ranks, coupled)))
+    with Lorebook(store.directory) as book:
+        for path in sorted(graph.files):
+            facts = graph.facts(path)
+            users = Users(facts, ranks)
+            cards.append(_card(facts, coupled.get(path), around, users, book.of(path)))
+            symbols += _symbol_lines(facts, users)
+            outside.add(facts)
+            if progress is not None:
+                progress.tick(1)
+        cards += [_card_beyond(path, coupled.get(path), around) for path in sorted(beyond)]
+        texts = [
+            *package_texts(store, graph, outside, ranks, coupled),
+            ("", overview_text(store, graph, ranks, coupled)),
+        ]
+        cards += [Card(place, "", _told(deck, place, text, book.of(place))) for place, text in texts]
+        deck.set_note(TASKS, book.tasks().encode())
     deck.replace_all(cards, symbols)
     deck.replace_files(_file_rows(everything, by_directory(everything), ranks, coupled))
     deck.set_note(_HISTORY, head.encode())
@@ -151,11 +160,12 @@ def _deal_some(store: Store, deck: Deck, changed: Collection[str], most: int) ->
     """
     graph, standing = Single(store), _Standing(deck)
     named = {other for path in changed for other in deck.mentioning(path) if other.endswith(".go")}
-    called = _deal_these(graph, deck, standing, sorted(changed))
-    waiting = _waiting(deck)
-    # Lines that have moved are worse than a count that is off by one.
-    touched = [*sorted(named - set(changed)), *sorted((waiting | called) - named - set(changed))]
-    _deal_these(graph, deck, standing, touched[:most])
+    with Lorebook(store.directory) as book:
+        called = _deal_these(graph, deck, standing, book, sorted(changed))
+        waiting = _waiting(deck)
+        # Lines that have moved are worse than a count that is off by one.
+        touched = [*sorted(named - set(changed)), *sorted((waiting | called) - named - set(changed))]
+        _deal_these(graph, deck, standing, book, touched[:most])
     if waiting or touched[most:]:
         deck.set_note(_WAITING, json.dumps(touched[most:]).encode())
     return Dealt(len(changed) + len(touched[:most]), False)
@@ -166,7 +176,7 @@ def _waiting(deck: Deck) -> set[str]:
     return set(json.loads(deck.note(_WAITING) or b"[]"))
 
 
-def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]) -> set[str]:
+def _deal_these(graph: Single, deck: Deck, standing: _Standing, book: Lorebook, paths: list[str]) -> set[str]:
     """Make these cards; returns the files that theirs call into."""
     around = Surroundings(standing.coupled, deck.in_place, deck.with_stem)
     cards: list[Card] = []
@@ -174,15 +184,41 @@ def _deal_these(graph: Single, deck: Deck, standing: _Standing, paths: list[str]
     called: set[str] = set()
     for facts in filter(None, map(graph.facts, paths)):
         users = Users(facts, standing)
-        cards.append(_card(facts, standing.coupled(facts.path), around, users))
+        cards.append(_card(facts, standing.coupled(facts.path), around, users, book.of(facts.path)))
         symbols += _symbol_lines(facts, users)
         called.update(facts.calls)
     deck.replace(cards, symbols, paths)
     return called
 
 
-def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users) -> Card:
-    return Card(facts.path, facts.digest, file_text(facts, coupled, users), related_files(facts, coupled, around))
+def retell(store: Store, deck: Deck, places: Collection[str]) -> None:
+    """Make the cards of these files, packages and the repository again, since what is known beyond structure has
+    changed; and what there is to do."""
+    files = sorted(place for place in places if place.endswith(".go"))
+    with Lorebook(store.directory) as book:
+        if files:
+            _deal_these(Single(store), deck, _Standing(deck), book, files)
+        for place in sorted(set(places).difference(files)):
+            card = deck.card(place, silent=True)
+            if card is not None:
+                base = deck.note(f"{_BASE} {place}")
+                text = _told(deck, place, base.decode() if base else card.text, book.of(place))
+                deck.replace([Card(place, "", text, card.related)], (), [place])
+        deck.set_note(TASKS, book.tasks().encode())
+
+
+def _told(deck: Deck, place: str, text: str, lore: Lore) -> str:
+    """The card of a package or the repository with its lore; without, it is kept beside, as it takes the whole graph
+    to make."""
+    name = f"{_BASE} {place}"
+    if lore != NOTHING or deck.note(name):
+        deck.set_note(name, b"" if lore == NOTHING else text.encode())
+    return with_lore(text, lore)
+
+
+def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users, lore: Lore) -> Card:
+    text = file_text(facts, coupled, users, lore=lore)
+    return Card(facts.path, facts.digest, text, related_files(facts, coupled, around))
 
 
 def _beyond(history: History | None, files: Mapping[str, object]) -> set[str]:
@@ -260,7 +296,8 @@ def card_text(store: Store, deck: Deck, path: str, longest: int) -> str:
     if facts is None:
         return ""
     standing = _Standing(deck)
-    return file_text(facts, standing.coupled(path), Users(facts, standing), longest)
+    with Lorebook(store.directory) as book:
+        return file_text(facts, standing.coupled(path), Users(facts, standing), longest, book.of(path))
 
 
 def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -> str:

@@ -326,7 +326,7 @@ def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ())
 
 
 def _pinned(row: tuple[Any, ...]) -> Pinned:
-    return Pinned(*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor(*row[11:]))
+    return Pinned._make((*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor._make(row[11:])))
 
 
 def _next_revision(run: Transaction) -> int:
