@@ -52,6 +52,28 @@ _STEPS: Final[tuple[str, ...]] = (
     CREATE TABLE note_state(number INTEGER PRIMARY KEY CHECK (number = 0), revision INTEGER NOT NULL);
     INSERT INTO note_state VALUES (0, 0);
     """,
+    """
+    CREATE TABLE summaries(
+        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL, level TEXT NOT NULL,
+        text TEXT NOT NULL, quality TEXT NOT NULL, source TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL,
+        inputs TEXT NOT NULL, created TEXT NOT NULL, supersedes TEXT NOT NULL, current INTEGER NOT NULL,
+        doubt TEXT NOT NULL, reason TEXT NOT NULL);
+    CREATE INDEX summaries_by_subject ON summaries(level, subject);
+    CREATE UNIQUE INDEX summaries_that_count ON summaries(level, subject) WHERE current;
+    CREATE UNIQUE INDEX summaries_in_a_chain ON summaries(supersedes) WHERE supersedes <> '';
+    CREATE TABLE summary_parts(
+        summary TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL,
+        now TEXT NOT NULL, PRIMARY KEY(summary, kind, subject)) WITHOUT ROWID;
+    CREATE INDEX summary_parts_by_place ON summary_parts(place);
+    CREATE INDEX summary_parts_by_subject ON summary_parts(kind, subject);
+    CREATE TABLE summary_places(place TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE summary_refusals(
+        level TEXT NOT NULL, subject TEXT NOT NULL, inputs TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL,
+        reason TEXT NOT NULL, created TEXT NOT NULL, PRIMARY KEY(level, subject, inputs, model, prompt)) WITHOUT ROWID;
+    CREATE TABLE summary_tally(name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE summary_state(number INTEGER NOT NULL, copied TEXT NOT NULL);
+    INSERT INTO summary_state VALUES (0, '');
+    """,
 )
 """Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
 released is never edited; a change of the tables is another step."""

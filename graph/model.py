@@ -136,14 +136,15 @@ class Note(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A text about a symbol, file, package or the repository that a model or a person wrote. `inputs` is the digest of
-    what it was written from; `stale` says what has changed since, empty where nothing has."""
+    """A text about a symbol, file, package or the repository that a model or a person wrote. `source` is `model`,
+    `agent` or `person`; `inputs` is the digest of what it was written from; `stale` says what has changed since."""
 
     id: str
     subject: str
     level: str
     text: str
     quality: str
+    source: str
     model: str
     prompt: str
     inputs: str
