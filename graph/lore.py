@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self
 
 from golore.graph.knowledge import Knowledge
 from golore.graph.notes import KINDS, Pinned, notes_about, notes_at, open_tasks, places
+from golore.graph.roles import Roles
 
 FADES_AFTER: Final = timedelta(days=30)
 _MOST: Final = 6
@@ -48,6 +49,7 @@ class Lorebook:
     def __init__(self, store_directory: Path, now: datetime | None = None) -> None:
         self._knowledge = Knowledge.open(store_directory) if Knowledge.exists(store_directory) else None
         self._now = now or datetime.now(UTC)
+        self._roles = Roles(self._knowledge) if self._knowledge is not None else None
         self._noted = places(self._knowledge) if self._knowledge is not None else set[str]()
 
     def __enter__(self) -> Self:
@@ -61,7 +63,8 @@ class Lorebook:
 
     def of(self, place: str) -> Lore:
         notes, more = self._notes(place)
-        return Lore(notes=notes, more_notes=more) if notes else NOTHING
+        role = self._roles.role_of(place) if self._roles is not None else ""
+        return Lore(role=role, notes=notes, more_notes=more) if notes or role else NOTHING
 
     def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
         """All notes about these symbols, packages or files."""

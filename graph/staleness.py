@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.coupling import directory_of
+from golore.graph.dealing import retell
+from golore.graph.deck import make_deck
 from golore.graph.errors import StoreBusy
 from golore.graph.inputs import Behind, Matter, text_digest
 from golore.graph.knowledge import Knowledge, Transaction
 from golore.graph.manifest import read_manifest
 from golore.graph.model import REPOSITORY_ID, Edge, EdgeKind, Summary
 from golore.graph.projecting import Projection, project
+from golore.graph.roles import places_of
 from golore.graph.store import Store
 from golore.graph.summaries import Record, every, note_state, settle
 
@@ -27,10 +30,11 @@ _CHAIN = EdgeKind("SUPERSEDES", "Summary", "Summary")
 
 
 class Looked(NamedTuple):
-    """How many inputs were looked at, and the files whose cards say something else now."""
+    """How many inputs were looked at, and the cards that say something else now: of files ("dir/file.go"), packages
+    ("dir/") or the repository ("")."""
 
     inputs: int
-    files: frozenset[str]
+    places: frozenset[str]
 
 
 def renew_summaries(
@@ -45,6 +49,13 @@ def renew_summaries(
         looked = _look(root, store_directory, knowledge, changed)
         _copy(store_directory, knowledge, wait)
     return looked
+
+
+def tell_again(store_directory: Path, places: Collection[str]) -> None:
+    """Make the cards of these places anew, as what summaries say of them is new."""
+    if places:
+        with Store.open(store_directory, write=False) as store, make_deck(store_directory) as deck:
+            retell(store, deck, places)
 
 
 class _Row(NamedTuple):
@@ -74,12 +85,12 @@ def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection
             except Behind:
                 unknown.add(row.place)
     with knowledge.transaction() as run:
-        told = _note(run, rows, now)
+        told = places_of(run, _note(run, rows, now))
         run.run_many(
             "INSERT OR REPLACE INTO summary_places VALUES (?, ?)",
             ((place, digest) for place, digest in places.items() if digest and place not in unknown),
         )
-    return Looked(len(now), frozenset(subject for level, subject in told if level == "file"))
+    return Looked(len(now), frozenset(told))
 
 
 def _note(run: Transaction, rows: Iterable[_Row], now: dict[tuple[str, str], tuple[str, str]]) -> list[tuple[str, str]]:

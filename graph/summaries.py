@@ -217,55 +217,6 @@ def standings(knowledge: Knowledge) -> dict[str, int]:
     return found
 
 
-class Roles:
-    """What cards say of files and packages, from the summaries that count; looked up one by one."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
-
-    def role_of(self, path: str) -> str:
-        """The text for a file ("dir/file.go") with its quality; empty where nobody has written one."""
-        found = current(self._knowledge, "file", path)
-        return role_line(self._knowledge, found) if found is not None else ""
-
-
-def role_of(knowledge: Knowledge, path: str) -> str:
-    """The role line of a file's card: the first two sentences of its summary, and how good they are."""
-    return Roles(knowledge).role_of(path)
-
-
-def role_line(knowledge: Knowledge, found: Record) -> str:
-    standing = found.standing
-    weak = doubtful_children(knowledge, found)
-    if weak and not found.doubt:
-        noun = "summary" if weak == 1 else "summaries"
-        standing += f", written from {weak:,} {noun} that {'is' if weak == 1 else 'are'} in doubt now"
-    return f"Role ({standing}): {first_sentences(found.text, 2)}"
-
-
-def doubtful_children(knowledge: Knowledge, found: Record) -> int:
-    """How many of the summaries that one was written from are stale now, though their texts are the same."""
-    number = 0
-    for level in LEVELS:
-        statement = (
-            "SELECT count(*) FROM summary_parts p JOIN summaries s ON s.level = ? AND s.subject = p.subject "
-            "WHERE p.summary = ? AND p.kind = ? AND s.current AND s.doubt <> ''"
-        )
-        number += next(knowledge.rows(statement, (level, found.id, f"{level} {CHILD}")))[0]
-    return number
-
-
-def first_sentences(text: str, most: int) -> str:
-    """The beginning of a text, at the end of a sentence."""
-    at = 0
-    for _ in range(most):
-        ends = [place for mark in (". ", "! ", "? ") if (place := text.find(mark, at)) >= 0]
-        if not ends:
-            return text
-        at = min(ends) + 2
-    return text[:at].rstrip()
-
-
 def forget_refusals(knowledge: Knowledge, subjects: Collection[str]) -> None:
     with knowledge.transaction() as run:
         run.run_many("DELETE FROM summary_refusals WHERE subject = ?", ((subject,) for subject in subjects))

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from golore.graph.dealing import Progress
+from golore.graph.staleness import renew_summaries, tell_again
 from golore.learner.cardmaking import make_cards
 
 
@@ -21,4 +22,6 @@ def finish(
     progress: Progress | None = None,
 ) -> None:
     """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
+    summaries = renew_summaries(root, store_directory, changed=changed)
     make_cards(root, store_directory, changed=changed, whole=whole, progress=progress)
+    tell_again(store_directory, summaries.places.difference(changed or ()))
