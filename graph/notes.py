@@ -195,6 +195,13 @@ def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: 
             _put_lookalikes(run, id, others)
 
 
+def see_anchors(knowledge: Knowledge, seen: Mapping[str, Anchor]) -> None:
+    """Put these in the place of anchors that tell nothing else."""
+    with knowledge.transaction() as run:
+        for id, anchor in seen.items():
+            _put_anchor(run, id, anchor)
+
+
 def touch(knowledge: Knowledge, ids: Iterable[str]) -> None:
     """Let these be put into the graph once more."""
     with knowledge.transaction() as run:
@@ -237,6 +244,15 @@ def all_notes(knowledge: Knowledge) -> list[Pinned]:
 def notes_at(knowledge: Knowledge, place: str) -> list[Pinned]:
     """The notes that a card shows: of a file and its declarations, a package or the repository."""
     return list(_select(knowledge, "WHERE a.place = ? ORDER BY n.id", (place,)))
+
+
+def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[Pinned]:
+    """The notes whose code was last seen in these files or directories ("dir/"), and those whose code is gone."""
+    found: dict[str, Pinned] = {}
+    for file in sorted(files):
+        found |= {note.id: note for note in _select(knowledge, "WHERE a.file = ? ORDER BY n.id", (file,))}
+    found |= {note.id: note for note in _select(knowledge, "WHERE a.fate <> '' ORDER BY n.id")}
+    return list(found.values())
 
 
 def notes_about(knowledge: Knowledge, targets: Sequence[str]) -> list[Pinned]:

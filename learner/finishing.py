@@ -10,6 +10,7 @@ from pathlib import Path
 
 from golore.graph.dealing import Progress
 from golore.graph.staleness import renew_summaries, tell_again
+from golore.learner.anchoring import follow_notes
 from golore.learner.cardmaking import make_cards
 
 
@@ -22,6 +23,7 @@ def finish(
     progress: Progress | None = None,
 ) -> None:
     """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
+    noted = follow_notes(root, store_directory, changed=changed)
     summaries = renew_summaries(root, store_directory, changed=changed)
     make_cards(root, store_directory, changed=changed, whole=whole, progress=progress)
-    tell_again(store_directory, summaries.places.difference(changed or ()))
+    tell_again(store_directory, (noted | summaries.places).difference(changed or ()))

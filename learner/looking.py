@@ -1,0 +1,154 @@
+"""What a note is about, as the graph and the files have it: found again by its name, or else by its text.
+
+Reads the graph and the text of the files it was made from; a file that has changed since is not looked into, as its
+declarations are no longer where the graph says. Decides nothing: that is `anchoring`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from golore.graph.anchoring import Likeness, digest_of, fits, likeness, slack
+from golore.graph.store import Store
+from golore.learner.discover import digest
+
+MOST_ALIKE: Final = 400
+"""Declarations of about the same length whose texts are compared. Code of which there are more is so short that its
+text says nothing."""
+_SYMBOL: Final = "s.id, s.name, s.qualified_name, s.file, s.start, s.`end`, s.owner, s.package"
+
+
+class Declared(NamedTuple):
+    id: str
+    name: str
+    qualified_name: str
+    file: str
+    start: int
+    end: int
+    owner: str
+    package: str
+
+
+class Filed(NamedTuple):
+    path: str
+    digest: str
+    shape: str
+    package: str
+
+
+class Looking:
+    """One look at a store and the files beside it. What was read is kept for as long as that takes."""
+
+    def __init__(self, root: Path, store: Store) -> None:
+        self._root = root
+        self._store = store
+        self._texts: dict[str, bytes | None] = {}
+        self._likenesses: dict[str, Likeness | None] = {}
+
+    def symbols(self, ids: Iterable[str]) -> dict[str, Declared]:
+        statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_SYMBOL}"
+        wanted = sorted(set(ids))
+        return {row[0]: Declared(*row) for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
+
+    def files(self, paths: Iterable[str]) -> dict[str, Filed]:
+        statement = "UNWIND $ids AS i MATCH (f:File {id: i}) RETURN f.id, f.digest, f.shape, f.package"
+        wanted = sorted(set(paths))
+        return {row[0]: Filed(*row) for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
+
+    def packages(self, ids: Iterable[str]) -> dict[str, str]:
+        """Directories by id."""
+        statement = "UNWIND $ids AS i MATCH (p:Package {id: i}) RETURN p.id, p.dir"
+        wanted = sorted(set(ids))
+        return {row[0]: row[1] for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
+
+    def package_in(self, directory: str) -> str:
+        """The id of the package in a directory; empty where there is none."""
+        statement = "MATCH (p:Package) WHERE p.dir = $dir RETURN p.id ORDER BY p.test, p.id LIMIT 1"
+        return next((row[0] for row in self._store.rows(statement, {"dir": directory})), "")
+
+    def named(self, qualified_name: str) -> list[Declared]:
+        """The declarations of a qualified name: several where there are twins for other builds."""
+        given = {"name": qualified_name.rpartition(".")[2]}
+        rows = self._store.rows(f"MATCH (s:Symbol) WHERE s.name = $name RETURN {_SYMBOL}", given)
+        return sorted(one for one in map(_declared, rows) if one.qualified_name == qualified_name)
+
+    def declared_in(self, paths: Iterable[str]) -> list[Declared]:
+        """The declarations of these files, with the members of their types."""
+        wanted = sorted(set(paths))
+        found: list[Declared] = []
+        for path in wanted:
+            statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_SYMBOL}"
+            top = [_declared(row) for row in self._store.rows(statement, {"id": path})]
+            inner = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_SYMBOL}"
+            members = [_declared(row) for one in top for row in self._store.rows(inner, {"id": one.id})]
+            found += {one.id: one for one in (*top, *members) if one.file == path}.values()
+        return found
+
+    def likeness(self, symbol: Declared) -> Likeness | None:
+        """By what a declaration is known again; None where its file is not as it was learned."""
+        if symbol.id not in self._likenesses:
+            text = self._text(symbol.file)
+            owner = symbol.qualified_name.split(".")[-2] if symbol.owner else ""
+            known = None if text is None else likeness(text[symbol.start : symbol.end], symbol.name, owner)
+            self._likenesses[symbol.id] = known
+        return self._likenesses[symbol.id]
+
+    def alike(self, like: Likeness) -> list[Declared] | None:
+        """All declarations of the same text but for their names; None where too many would have to be compared."""
+        statement = (
+            f"MATCH (s:Symbol) WHERE abs(s.`end` - s.start - $size - $names * size(s.name)) <= $slack "
+            f"RETURN {_SYMBOL} LIMIT {MOST_ALIKE + 1}"
+        )
+        given = {"size": like.size, "names": like.names, "slack": slack(like)}
+        rows = list(self._store.rows(statement, given))
+        return None if len(rows) > MOST_ALIKE else self.equal(like, map(_declared, rows))
+
+    def equal(self, like: Likeness, declared: Iterable[Declared]) -> list[Declared]:
+        """Those of the same text."""
+        near = (one for one in declared if fits(like, one.end - one.start, one.name))
+        return sorted(one for one in near if (known := self.likeness(one)) is not None and known.digest == like.digest)
+
+    def files_like(self, file_digest: str, shape: str) -> list[str]:
+        """Files of the same bytes; where there are none, of the same shape."""
+        for column, value in (("digest", file_digest), ("shape", shape)):
+            statement = f"MATCH (f:File) WHERE f.{column} = $value RETURN f.id ORDER BY f.id"
+            found = [row[0] for row in self._store.rows(statement, {"value": value})] if value else []
+            if found:
+                return found
+        return []
+
+    def package_shape(self, id: str) -> str:
+        """A digest of what the files of a package declare, whatever its directory is called."""
+        statement = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id, f.shape"
+        return _shape(self._store.rows(statement, {"id": id}))
+
+    def packages_like(self, shape: str) -> list[str]:
+        files: defaultdict[str, list[Any]] = defaultdict(list)
+        for package, *row in self._store.rows("MATCH (f:File) RETURN f.package, f.id, f.shape"):
+            files[package].append(row)
+        return sorted(package for package, rows in files.items() if _shape(rows) == shape)
+
+    def _text(self, path: str) -> bytes | None:
+        if path not in self._texts:
+            known = self.files([path]).get(path)
+            try:
+                text = (self._root / path).read_bytes()
+            except OSError:
+                text = b""
+            self._texts[path] = text if known is not None and digest(text) == known.digest else None
+        return self._texts[path]
+
+
+def _declared(row: list[Any]) -> Declared:
+    return Declared(*row)
+
+
+def _shape(rows: Iterable[list[Any]]) -> str:
+    return digest_of(_lines(rows))
+
+
+def _lines(rows: Iterable[list[Any]]) -> Iterator[str]:
+    return iter(sorted(f"{path.rpartition('/')[2]} {shape}" for path, shape in rows))
