@@ -1,4 +1,4 @@
-"""`golore export`: the whole graph as lines of JSON, to standard output or a file."""
+"""`golore export`: the whole store as lines of JSON, to standard output or a file, or as a directory of Parquet."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ import os
 import sys
 from pathlib import Path
 
-from golore.graph.export import export_jsonl
+from golore.graph.errors import UsageError
+from golore.graph.export import export_store
 from golore.mcp_server.output import as_utf8
 from golore.mcp_server.place import find_place
 from golore.mcp_server.renewing import open_renewed
 
 
-def run_export(start: Path, output: Path | None) -> int:
+def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> int:
+    if format == "parquet" and output is None:
+        raise UsageError("Parquet is written to a directory. Name it with --output.")
     with open_renewed(find_place(start)) as store:
         if output is None:
-            export_jsonl(store, as_utf8(sys.stdout))
+            export_store(store, as_utf8(sys.stdout))
+            return 0
+        if format == "parquet":
+            from golore.graph.columnar import export_parquet
+
+            export_parquet(store, output)
             return 0
         # Beside its place first, so that a failure half-way leaves no half an export under the name.
         part = output.with_name(f"{output.name}.{os.getpid()}.tmp")
         try:
             with part.open("w", encoding="utf-8", newline="\n") as file:
-                export_jsonl(store, file)
+                export_store(store, file)
             part.replace(output)
         finally:
             part.unlink(missing_ok=True)
