@@ -81,7 +81,8 @@ def _type(store: Store, symbol: Ref) -> Iterable[str]:
         yield f"It satisfies {listed(_names(satisfied), _SEVERAL)}."
     satisfying = [link.symbol for link in inbound(store, symbol, ("IMPLEMENTS",))]
     if satisfying:
-        yield f"{counted(len(satisfying), 'type')} {_verb(satisfying, 'satisfies', 'satisfy')} it: {listed(_names(satisfying), _FEW)}."
+        verb = _verb(satisfying, "satisfies", "satisfy")
+        yield f"{counted(len(satisfying), 'type')} {verb} it: {listed(_names(satisfying), _FEW)}."
 
 
 def _users(links: Sequence[Link]) -> Iterable[str]:
@@ -151,9 +152,8 @@ def _package(store: Store, id: str) -> str:
     )
     others = sorted(row[0] for row in importers if row[0] != id)
     if others:
-        sentences.append(
-            f"{counted(len(others), 'package')} {'imports' if len(others) == 1 else 'import'} it: {listed(others, _FEW)}."
-        )
+        verb = _verb(others, "imports", "import")
+        sentences.append(f"{counted(len(others), 'package')} {verb} it: {listed(others, _FEW)}.")
     elif name == "main":
         sentences.append("It is a program.")
     else:
@@ -165,7 +165,8 @@ def _package(store: Store, id: str) -> str:
         )
     needed = _ask(
         store,
-        "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:IMPORTS]->(q:Package) WHERE NOT f.test RETURN DISTINCT q.path",
+        "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:IMPORTS]->(q:Package) "
+        "WHERE NOT f.test RETURN DISTINCT q.path",
         id,
     )
     if needed:
@@ -191,9 +192,8 @@ def _repository(store: Store) -> str:
     size = f"{counted(packages, 'package')}, {counted(files, 'file')} and {counted(int(lines or 0), 'line')} of Go"
     sentences = [f"The {noun} {listed(modules, _FEW)} {_verb(modules, 'has', 'have')} {size}."]
     if programs:
-        sentences.append(
-            f"{counted(len(programs), 'package')} {_verb(programs, 'is a program', 'are programs')}: {listed(programs, _FEW)}."
-        )
+        verb = _verb(programs, "is a program", "are programs")
+        sentences.append(f"{counted(len(programs), 'package')} {verb}: {listed(programs, _FEW)}.")
     return " ".join(sentences)
 
 
