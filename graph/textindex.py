@@ -1,0 +1,425 @@
+"""The search index in `cache.db`: which terms, names and commits lead to which files. Tables and writes; no ranking.
+
+A file is one document: the terms of its text, its path and the names it declares, and the declarations themselves.
+Beside the files stand the commits (see `pastwork`) and short texts: packages, notes, sections of documents, summaries.
+Each write is one transaction that also notes the graph it was made from, so that a reader can tell an index that is
+behind. It can be made again from the graph, the files and git; of another version, it is dropped and made anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import msgspec
+from golore.graph import postings
+from golore.graph.cache import Cache
+from golore.graph.errors import StoreError
+from golore.graph.home import CACHE_NAME
+from golore.graph.postings import Counts, Postings, packed_counts
+from golore.graph.words import folded, terms
+
+INDEX_VERSION: Final = 1
+FILES: Final = 0
+COMMITS: Final = 1
+TEXTS: Final = 2
+TEST: Final = 1
+GENERATED: Final = 2
+_WAIT: Final = 5.0
+_BATCH: Final = 500
+_TABLES: Final = """
+CREATE TABLE search_notes(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE search_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
+                          package TEXT NOT NULL, module TEXT NOT NULL, flags INTEGER NOT NULL,
+                          length INTEGER NOT NULL, path_length INTEGER NOT NULL, name_length INTEGER NOT NULL);
+CREATE TABLE search_contents(id INTEGER PRIMARY KEY, terms BLOB NOT NULL, symbols BLOB NOT NULL);
+CREATE TABLE search_terms(term TEXT NOT NULL, room INTEGER NOT NULL, postings BLOB NOT NULL,
+                          PRIMARY KEY(term, room)) WITHOUT ROWID;
+CREATE TABLE search_names(name TEXT PRIMARY KEY, backwards TEXT NOT NULL, files BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX search_names_backwards ON search_names(backwards);
+CREATE TABLE search_texts(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
+                          line INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL,
+                          length INTEGER NOT NULL)
+"""
+_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts")
+
+
+class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A declaration of a file. `qualified_name` is what follows the package's path; `id` is empty where it is the same
+    as the qualified name."""
+
+    kind: str
+    name: str
+    qualified_name: str
+    line: int
+    about: str
+    id: str = ""
+
+
+class FileText(NamedTuple):
+    """A file as it is put into the index; `counts` are the terms of its text."""
+
+    path: str
+    digest: str
+    package: str
+    module: str
+    test: bool
+    generated: bool
+    symbols: tuple[Declared, ...]
+    counts: Mapping[str, int]
+
+
+class ShortText(NamedTuple):
+    """A package, note, section or summary. `name` is what it is called where it is found, `file` where it stands or
+    what it is about."""
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    title: str
+    text: str
+    flags: int = 0
+
+
+class FileRow(NamedTuple):
+    id: int
+    path: str
+    digest: str
+    package: str
+    module: str
+    flags: int
+    length: int
+    path_length: int
+    name_length: int
+
+
+class TextIndex:
+    """Open it with `open_index` and use it as a context manager."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._run = connection
+        self._path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._run.close()
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """All that is read in the block is of one state."""
+        self._run.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._run.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """All of a block's writes, or none of them."""
+        run = self._run
+        try:
+            run.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                run.execute("COMMIT")
+            except BaseException:
+                if run.in_transaction:  # a full disk ends it by itself
+                    run.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as failure:
+            raise StoreError(
+                f"The search index in {self._path} could not be written: {failure}. The graph is up to date all the "
+                "same; run `golore learn` again for the index."
+            ) from failure
+
+    def note(self, name: str) -> bytes:
+        row = self._run.execute("SELECT value FROM search_notes WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else b""
+
+    def set_note(self, name: str, value: bytes) -> None:
+        self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
+
+    def files(self) -> Iterator[FileRow]:
+        return (FileRow(*row) for row in self._run.execute("SELECT * FROM search_files ORDER BY path"))
+
+    def digests(self) -> dict[str, str]:
+        return dict(self._run.execute("SELECT path, digest FROM search_files"))
+
+    def texts(self) -> Iterator[tuple[int, ShortText, int]]:
+        """Number, text and length of each, in order."""
+        columns = "id, kind, name, file, line, title, text, flags, length"
+        for id, *row, length in self._run.execute(f"SELECT {columns} FROM search_texts ORDER BY id"):
+            yield id, ShortText(*row), length
+
+    def postings(self, room: int, term: str) -> Postings:
+        statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
+        row = self._run.execute(statement, (term, room)).fetchone()
+        return postings.from_bytes(row[0]) if row else postings.empty()
+
+    def symbols(self, file: int) -> list[Declared]:
+        row = self._run.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
+        return _read_symbols(row[0]) if row else []
+
+    def files_naming(self, name: str) -> tuple[int, ...]:
+        """The files that declare a name, as `folded` gives it."""
+        row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+        return tuple(postings.from_bytes(row[0]).documents) if row else ()
+
+    def names_from(self, beginning: str, most: int) -> list[str]:
+        """Names that begin so, in order."""
+        statement = "SELECT name FROM search_names WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
+        return [name for (name,) in self._run.execute(statement, (beginning, _after(beginning), most))]
+
+    def names_to(self, ending: str, most: int) -> list[str]:
+        """Names that end so."""
+        statement = (
+            "SELECT name FROM search_names WHERE backwards >= ? AND backwards < ? ORDER BY backwards, name LIMIT ?"
+        )
+        start = ending[::-1]
+        return [name for (name,) in self._run.execute(statement, (start, _after(start), most))]
+
+    def names_with(self, part: str, most: int) -> list[str]:
+        """Names that have a part somewhere, the shortest first; looks at all of them."""
+        statement = "SELECT name FROM search_names WHERE instr(name, ?) ORDER BY length(name), name LIMIT ?"
+        return [name for (name,) in self._run.execute(statement, (part, most))]
+
+    def count(self, table: str) -> int:
+        return self._run.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
+
+    def replace_all(self, files: Iterable[FileText]) -> None:
+        """Put these in the place of all files. They come in the order of their paths."""
+        run = self._run
+        for table in ("files", "contents", "names"):
+            run.execute(f"DELETE FROM search_{table}")
+        run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
+        held: defaultdict[str, Postings] = defaultdict(postings.empty)
+        naming: defaultdict[str, Postings] = defaultdict(postings.empty)
+        for id, file in enumerate(files, 1):
+            entry = _entry(file)
+            for term, counts in entry.terms.items():
+                documents, numbers = held[term]
+                documents.append(id)
+                numbers.append(counts)
+            for name in entry.names:
+                documents, numbers = naming[name]
+                documents.append(id)
+                numbers.append(1)
+            self._insert(id, file, entry)
+        self._insert_terms(FILES, held)
+        rows = ((name, name[::-1], postings.to_bytes(found)) for name, found in sorted(naming.items()))
+        run.executemany("INSERT INTO search_names VALUES (?, ?, ?)", rows)
+
+    def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
+        """Put these in the place of what is known of them, and take the removed ones out."""
+        run = self._run
+        of_terms: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        of_names: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        (last,) = run.execute("SELECT coalesce(max(id), 0) FROM search_files").fetchone()
+        news: list[tuple[str, FileText | None]] = [(file.path, file) for file in files]
+        for path, file in [*news, *((path, None) for path in removed)]:
+            row = run.execute("SELECT id FROM search_files WHERE path = ?", (path,)).fetchone()
+            id = row[0] if row else (last := last + 1)
+            before = self._entry_of(id) if row else _NOTHING
+            after = _entry(file) if file is not None else _NOTHING
+            for term in before.terms.keys() | after.terms.keys():
+                if before.terms.get(term) != after.terms.get(term):
+                    of_terms[term][id] = after.terms.get(term, 0)
+            for name in before.names ^ after.names:
+                of_names[name][id] = int(name in after.names)
+            for table in ("files", "contents") if row else ():
+                run.execute(f"DELETE FROM search_{table} WHERE id = ?", (id,))
+            if file is not None:
+                self._insert(id, file, after)
+        self._change_terms(FILES, of_terms)
+        self._change_names(of_names)
+
+    def replace_room(self, room: int, held: Mapping[str, Postings]) -> None:
+        """Put these postings in the place of a whole room's."""
+        self._run.execute("DELETE FROM search_terms WHERE room = ?", (room,))
+        self._insert_terms(room, held)
+
+    def sync_texts(
+        self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
+    ) -> None:
+        """Make these the texts of their kinds, or with `only`, of those names; what stays as it is costs nothing."""
+        held: dict[tuple[str, ...], tuple[int, ShortText]] = {}
+        for id, text, _ in self.texts():
+            if text.kind in kinds and (only is None or text.name in only):
+                held[_key(text)] = (id, text)
+        changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
+        for text in texts:
+            id, before = held.pop(_key(text), (0, None))
+            if text == before:
+                continue
+            if before is not None:
+                self._drop_text(id, before, changes)
+            id = id or (last := last + 1)
+            counts = _text_counts(text)
+            for term, number in counts.items():
+                changes[term][id] = packed_counts(Counts(number))
+            row = (id, *text, sum(counts.values()))
+            self._run.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for id, text in held.values():
+            self._drop_text(id, text, changes)
+        self._change_terms(TEXTS, changes)
+
+    def _drop_text(self, id: int, text: ShortText, changes: Mapping[str, dict[int, int]]) -> None:
+        for term in _text_counts(text):
+            changes[term][id] = 0
+        self._run.execute("DELETE FROM search_texts WHERE id = ?", (id,))
+
+    def _insert(self, id: int, file: FileText, entry: _Entry) -> None:
+        flags = TEST * file.test | GENERATED * file.generated
+        row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
+        self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        packed = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
+        symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
+        self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, packed, symbols))
+
+    def _entry_of(self, id: int) -> _Entry:
+        row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
+        held = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
+        return _Entry(held, _names_of(_read_symbols(row[1])), (0, 0, 0))
+
+    def _insert_terms(self, room: int, held: Mapping[str, Postings]) -> None:
+        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(held.items()))
+        self._run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
+
+    def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
+        find = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
+        for term, counts in sorted(changes.items()):
+            row = self._run.execute(find, (term, room)).fetchone()
+            data = postings.changed(row[0] if row else None, counts)
+            if data:
+                self._run.execute("INSERT OR REPLACE INTO search_terms VALUES (?, ?, ?)", (term, room, data))
+            else:
+                self._run.execute("DELETE FROM search_terms WHERE term = ? AND room = ?", (term, room))
+
+    def _change_names(self, changes: Mapping[str, Mapping[int, int]]) -> None:
+        for name, counts in sorted(changes.items()):
+            row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+            data = postings.changed(row[0] if row else None, counts)
+            if data:
+                self._run.execute("INSERT OR REPLACE INTO search_names VALUES (?, ?, ?)", (name, name[::-1], data))
+            else:
+                self._run.execute("DELETE FROM search_names WHERE name = ?", (name,))
+
+
+class _Entry(NamedTuple):
+    """What of a file is looked up: its terms with their counts, the names it declares, and how long its parts are."""
+
+    terms: Mapping[str, int]
+    names: frozenset[str]
+    lengths: tuple[int, int, int]
+
+
+_NOTHING: Final = _Entry({}, frozenset(), (0, 0, 0))
+PATH_WEIGHT: Final = 3
+"""How often a term of the path counts beside those of the text."""
+TITLE_WEIGHT: Final = 3
+_UNNAMED: Final = ("field",)
+"""Kinds whose names are no names of the file: there are many, and they are in its text anyhow."""
+
+
+def _entry(file: FileText) -> _Entry:
+    in_path, in_names = _counted(terms(file.path.removesuffix(".go"))), dict[str, int]()
+    for symbol in file.symbols:
+        if symbol.kind not in _UNNAMED:
+            for term in terms(symbol.name):
+                in_names[term] = in_names.get(term, 0) + 1
+    held = {
+        term: packed_counts(Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0)))
+        for term in sorted({*file.counts, *in_path, *in_names})
+    }
+    paths = sum(in_path.values())
+    lengths = (sum(file.counts.values()) + PATH_WEIGHT * paths, paths, sum(in_names.values()))
+    return _Entry(held, _names_of(file.symbols), lengths)
+
+
+def _names_of(symbols: Iterable[Declared]) -> frozenset[str]:
+    return frozenset(folded(symbol.name) for symbol in symbols if symbol.name != "_")
+
+
+def _key(text: ShortText) -> tuple[str, ...]:
+    return (text.kind, text.name, text.file, str(text.line))
+
+
+def _text_counts(text: ShortText) -> dict[str, int]:
+    """The terms of a text; those of its title and name count three times."""
+    return _counted([*terms(text.text), *terms(f"{text.title} {text.name}") * TITLE_WEIGHT])
+
+
+def _counted(found: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for term in found:
+        counts[term] = counts.get(term, 0) + 1
+    return counts
+
+
+def _read_symbols(data: bytes) -> list[Declared]:
+    return msgspec.msgpack.decode(zlib.decompress(data), type=list[Declared])
+
+
+def _after(beginning: str) -> str:
+    """The first text, in SQLite's order, that no longer begins so."""
+    return beginning + chr(0x10FFFF)
+
+
+def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> TextIndex | None:
+    """The index of a store. A reader gets None where there is none, or one of another version; a writer makes it."""
+    path = store_directory / CACHE_NAME
+    if not path.exists():
+        if not write:
+            return None
+        Cache.open(path).close()  # who makes the file marks it as ours
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = -16384")
+        if _version_in(connection) != INDEX_VERSION:
+            if not write:
+                connection.close()
+                return None
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            _make_tables(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return TextIndex(connection, store_directory)
+
+
+def _version_in(connection: sqlite3.Connection) -> int:
+    try:
+        row = connection.execute("SELECT value FROM search_notes WHERE name = 'version'").fetchone()
+    except sqlite3.OperationalError as failure:
+        if "no such table" in str(failure):
+            return 0
+        raise
+    return int(row[0]) if row else 0
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have made them while this one waited.
+    if _version_in(connection) != INDEX_VERSION:
+        for name in _NAMES:
+            connection.execute(f"DROP TABLE IF EXISTS search_{name}")
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO search_notes VALUES ('version', ?)", (str(INDEX_VERSION),))
+    connection.execute("COMMIT")
