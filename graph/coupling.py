@@ -36,6 +36,8 @@ class History(NamedTuple):
     head: str
     commits: tuple[Commit, ...]
     files: frozenset[str] = frozenset()
+    subjects: tuple[str, ...] = ()
+    """the first lines of the commits' messages, in their order"""
 
 
 class Partner(NamedTuple):

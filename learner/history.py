@@ -12,6 +12,7 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ _PATIENCE: Final = 60
 _QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
-    "--no-ext-diff --format=%x01%ct"
+    "--no-ext-diff --format=%x01%ct%x02%s"
 ).split()
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
 
@@ -63,9 +64,17 @@ def head_commit(root: Path) -> str:
 
 def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History | None:
     """The newest commits with Go files below a directory; None where there are none."""
-    said = _git(root, *_LOG, f"--max-count={most}", head, *_PATHS)
-    commits = tuple(present_names(_commits(said.decode("utf-8", "surrogateescape"))))
-    return History(head, commits, _files(root, head)) if commits else None
+    return _read(root, head, most) if head == "HEAD" else _remembered(root, head, most)
+
+
+def _read(root: Path, head: str, most: int) -> History | None:
+    said = _git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
+    commits = tuple(present_names(_commits(said)))
+    return History(head, commits, _files(root, head), _subjects(said)) if commits else None
+
+
+_remembered = lru_cache(maxsize=1)(_read)
+"""Cards and search both ask for it, one after the other."""
 
 
 def _files(root: Path, head: str) -> frozenset[str]:
@@ -129,9 +138,9 @@ def _directory_and_sort(path: str) -> tuple[str, bool]:
 
 
 def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
-    """Read `git log -z --raw`: a commit begins with \\x01 and its time, then metadata and path take turns."""
+    """Read `git log -z --raw`: a commit begins with \\x01, its time and its subject, then metadata and path in turn."""
     for part in text.split("\x01")[1:]:
-        time, *fields = part.split("\0")
+        about, *fields = part.split("\0")
         touched: list[Touch] = []
         pending: list[str] | None = None
         for field in fields:
@@ -140,7 +149,13 @@ def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
                 pending = None
             elif (meta := field.lstrip("\n")).startswith(":"):
                 pending = meta.split(" ")
-        yield int(time), touched
+        yield int(about.partition("\x02")[0]), touched
+
+
+def _subjects(text: str) -> tuple[str, ...]:
+    """The first lines of the messages, without half characters, in the commits' order."""
+    abouts = (part.partition("\0")[0] for part in text.split("\x01")[1:])
+    return tuple(about.partition("\x02")[2].encode("utf-8", "replace").decode("utf-8") for about in abouts)
 
 
 def _git(root: Path, *arguments: str) -> bytes:
