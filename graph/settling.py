@@ -12,15 +12,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph import lock
+from golore.graph.deck import open_deck
 from golore.graph.directory import remove_leftovers, unlink_database
 from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.holdings import take_rows
+from golore.graph.home import CACHE_NAME
 from golore.graph.knowledge import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
 from golore.graph.manifest import Manifest, read_manifest, sync_directory, write_manifest
 
@@ -107,6 +110,7 @@ def settle_held(directory: Path) -> None:
     sync_directory(directory)
     shutil.rmtree(stage, ignore_errors=True)
     remove_leftovers(directory, manifest)
+    _distrust_cards(directory)
 
 
 def current_manifest(directory: Path) -> Manifest | None:
@@ -141,6 +145,16 @@ def _take_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
         _put_aside(path)
         (stage / KNOWLEDGE_NAME).replace(path)
         sync_directory(directory)
+
+
+def _distrust_cards(directory: Path) -> None:
+    """Have all cards made anew: they were of another graph and told of other notes."""
+    if (directory / CACHE_NAME).exists():
+        with suppress(sqlite3.Error):
+            deck = open_deck(directory, write=False)
+            if deck is not None:
+                with deck:
+                    deck.set_note("edition", b"")
 
 
 def _put_aside(path: Path) -> None:
