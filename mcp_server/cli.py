@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
-from golore.mcp_server.commands import agents, asking, learning, sharing
+from golore.mcp_server.commands import agents, asking, learning, notes, sharing
 
 _INTERRUPTED: Final = 130
 _EXAMPLES: Final = """\
@@ -35,7 +35,7 @@ Exit codes: 0 fine, 1 failure, 2 wrong usage."""
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _accept_any_text(stream)
-    options = _parser().parse_args(arguments)
+    options = _parsed(_parser(), arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         code = run(options)
@@ -91,9 +91,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.set_defaults(run=partial(_no_command, parser))
     make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
-    for group in (learning, asking, agents, sharing):
+    for group in (learning, asking, notes, agents, sharing):
         group.add_commands(make)
     return parser
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options. Words of a text may stand on both sides of an option, where argparse takes them for strangers."""
+    options, rest = parser.parse_known_args(arguments)
+    if rest and ("text" not in options or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.text += rest
+    return options
 
 
 def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
