@@ -1,0 +1,256 @@
+"""Markdown → its blocks: headings, prose and code, each with its line; enough of CommonMark to tell them apart.
+
+Known are headings of both sorts, fenced and indented code, lists, block quotes, HTML blocks, comments and front matter.
+What stands inside of lists and quotes is prose or code; a heading there begins no section. Emphasis, tables and
+references are left as they are written: nothing is rendered here. Written out because a parser that renders takes a
+second for each megabyte, and a repository may have a dozen of them in changelogs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+
+class Block(NamedTuple):
+    """`kind` is `heading`, `prose` or `code`. `line` is that of its text's first line, `level` a heading's, and `info`
+    the language of code, as far as it is given."""
+
+    kind: str
+    line: int
+    text: str
+    level: int = 0
+    info: str = ""
+
+
+class Marked(NamedTuple):
+    """`front` are the plain settings in front of the text."""
+
+    front: dict[str, str]
+    blocks: tuple[Block, ...]
+    lines: tuple[str, ...]
+
+
+_LINES: Final = re.compile(r"\r\n|\n|\r")
+_ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
+_RULE: Final = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_FENCE: Final = re.compile(r"(`{3,})[ \t]*([^`]*)$|(~{3,})[ \t]*(.*)$")
+_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
+_FRONT: Final = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.+?)[ \t]*$")
+_FRONT_LINES: Final = 200
+_PLAIN_BREAK: Final = frozenset("#`~<>=-*_+0123456789 \t")
+"""What a line may begin with that is more than prose; a line without is added to its paragraph at once."""
+_VERBATIM: Final = re.compile(r"<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE)
+_VERBATIM_END: Final = re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)
+_BLOCK_TAG: Final = re.compile(
+    r"</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl"
+    r"|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
+    r"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title"
+    r"|tr|track|ul)(?:\s|/?>|$)",
+    re.IGNORECASE,
+)
+_ANY_TAG: Final = re.compile(
+    r"(?:<[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w:.-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*\s*/?>"
+    r"|</[A-Za-z][A-Za-z0-9-]*\s*>)\s*$"
+)
+_BLANK: Final = re.compile(r"^\s*$")
+
+
+def read_markdown(text: str) -> Marked:
+    """The blocks of a document in their order. No text is refused."""
+    lines = tuple(_LINES.split(text.removeprefix("\ufeff")))
+    front, begin = _front_matter(lines)
+    scan = _Scan()
+    for number in range(begin, len(lines)):
+        scan.take(number + 1, lines[number])
+    return Marked(front, scan.end(), lines)
+
+
+def _front_matter(lines: tuple[str, ...]) -> tuple[dict[str, str], int]:
+    """The settings at the top, and the index of the first line after them."""
+    fence = lines[0].rstrip()
+    if fence not in ("---", "+++"):
+        return {}, 0
+    for at, line in enumerate(lines[1:_FRONT_LINES], 1):
+        if line.rstrip() in (fence, "..." if fence == "---" else fence):
+            found = [_FRONT.match(one) for one in lines[1:at]]
+            return {match[1].lower(): match[2].strip("'\"") for match in found if match}, at + 1
+    return {}, 0
+
+
+class _Scan:
+    """Takes one line after the other; `blocks` has those that are over."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._kind = ""
+        """What the open block is: `prose`, `code`, or nothing."""
+        self._open: list[str] = []
+        self._line = 0
+        self._info = ""
+        self._fence = ""
+        self._fence_indent = 0
+        self._is_top = False
+        """Whether the open paragraph stands by itself, so that a line below may make a heading of it."""
+        self._html: re.Pattern[str] | None = None
+        """What ends the open HTML block."""
+        self._is_hidden = False
+        self._offset = 0
+        """Columns before the content of the open list item; 0 outside of lists."""
+        self._is_after_blank = True
+
+    def end(self) -> tuple[Block, ...]:
+        self._close()
+        return tuple(self._blocks)
+
+    def take(self, number: int, line: str) -> None:
+        if self._fence:
+            self._take_fenced(number, line)
+            return
+        if self._html is not None:
+            self._take_html(number, line)
+            return
+        if self._kind == "prose" and line and line[0] not in _PLAIN_BREAK:
+            self._open.append(line)
+            return
+        if "\t" in line:
+            line = line.expandtabs(4)
+        content = line.lstrip(" ")
+        if not content.strip():
+            self._take_blank(line)
+            return
+        self._take_content(number, line, content, len(line) - len(content))
+        self._is_after_blank = False
+
+    def _take_blank(self, line: str) -> None:
+        if self._kind == "code":
+            self._open.append(line)
+        else:
+            self._close()
+        self._is_after_blank = True
+
+    def _take_content(self, number: int, line: str, content: str, indent: int) -> None:
+        if self._offset and indent < self._offset and self._is_after_blank and not _ITEM.match(content):
+            self._offset = 0
+        inner = indent - self._offset if indent >= self._offset else indent
+        if inner >= 4 and self._kind != "prose":
+            self._add("code", number, line[self._offset + 4 :])
+            return
+        if self._kind == "code":
+            self._close()
+        if inner < 4 and self._begins_other(number, content, indent):
+            return
+        is_list_item = self._takes_item(content, indent) if inner < 4 else False
+        is_quote = content.startswith(">")
+        if self._kind != "prose" or is_list_item:
+            self._close()
+            self._is_top = not (self._offset or is_list_item or is_quote)
+        self._add("prose", number, content if is_quote or is_list_item else line)
+
+    def _begins_other(self, number: int, content: str, indent: int) -> bool:
+        """Whether the line is no prose: a heading, a rule, or the begin of a fence or of HTML."""
+        is_inside = 0 < self._offset <= indent
+        if self._kind == "prose" and self._is_top and not is_inside and _SETEXT.match(content):
+            title = "\n".join(self._open)
+            self._kind, self._open = "", []
+            self._blocks.append(Block("heading", self._line, title, 1 if content[0] == "=" else 2))
+            return True
+        if content[0] == "#" and (found := _ATX.match(content)):
+            self._close()
+            if is_inside:
+                self._add("prose", number, found[2] or "")
+                self._close()
+            else:
+                self._offset = 0
+                self._blocks.append(Block("heading", number, found[2] or "", len(found[1])))
+            return True
+        if content[0] in "`~" and (found := _FENCE.match(content)):
+            self._close()
+            self._offset = self._offset if is_inside else 0
+            self._fence, self._fence_indent = found[1] or found[3], indent
+            self._kind, self._line, self._info = "code", number + 1, (found[2] or found[4] or "").strip()
+            return True
+        if content[0] in "-*_" and _RULE.match(content):
+            self._close()
+            self._offset = self._offset if is_inside else 0
+            return True
+        return content[0] == "<" and self._begins_html(number, content)
+
+    def _begins_html(self, number: int, content: str) -> bool:
+        ends: re.Pattern[str] | None = None
+        self._is_hidden = False
+        if content.startswith("<!--"):
+            ends, self._is_hidden = re.compile("-->"), True
+        elif _VERBATIM.match(content):
+            ends, self._is_hidden = _VERBATIM_END, content[1:2].lower() == "s"
+        elif content.startswith("<?"):
+            ends, self._is_hidden = re.compile(r"\?>"), True
+        elif content.startswith("<!") and content[2:3].isalpha():
+            ends, self._is_hidden = re.compile(">"), True
+        elif _BLOCK_TAG.match(content) or (self._kind != "prose" and _ANY_TAG.match(content)):
+            ends = _BLANK
+        if ends is None:
+            return False
+        self._close()
+        self._html = ends
+        self._take_html(number, content)
+        return True
+
+    def _take_html(self, number: int, line: str) -> None:
+        ends = self._html
+        assert ends is not None
+        is_over = ends.search(line) is not None
+        if not self._is_hidden and not (is_over and ends is _BLANK):
+            self._add("prose", number, line)
+        if is_over:
+            self._close()
+            self._html = None
+            self._is_after_blank = ends is _BLANK
+
+    def _take_fenced(self, number: int, line: str) -> None:
+        content = line.strip()
+        is_end = content.startswith(self._fence) and not content.strip(self._fence[0])
+        if is_end and len(line) - len(line.lstrip()) < self._fence_indent + 4:
+            self._fence = ""
+            self._close()
+            return
+        if self._offset and content and len(line) - len(line.lstrip()) < min(self._offset, self._fence_indent):
+            # A list item ends where its indentation does, and what is open in it ends along.
+            self._fence = ""
+            self._close()
+            self.take(number, line)
+            return
+        taken = line[: self._fence_indent].lstrip(" ") + line[self._fence_indent :]
+        self._open.append(taken)
+
+    def _takes_item(self, content: str, indent: int) -> bool:
+        found = _ITEM.match(content)
+        if found is None:
+            return False
+        is_first = not self._offset or indent < self._offset
+        interrupts = self._kind == "prose" and self._is_top
+        if interrupts and (
+            not content[found.end() :].strip() or (content[0].isdigit() and content[0:2] not in ("1.", "1)"))
+        ):
+            return False
+        if is_first:
+            spaces = len(found[1] or " ")
+            self._offset = indent + found.end() - (spaces - 1 if spaces > 4 else 0)
+            if not found[1]:
+                self._offset += 1
+        return True
+
+    def _add(self, kind: str, number: int, line: str) -> None:
+        if self._kind != kind:
+            self._close()
+            self._kind, self._line = kind, number
+        self._open.append(line)
+
+    def _close(self) -> None:
+        if self._kind:
+            while self._open and not self._open[-1].strip():
+                self._open.pop()
+            if self._open:
+                self._blocks.append(Block(self._kind, self._line, "\n".join(self._open), 0, self._info))
+        self._kind, self._open, self._info = "", [], ""
