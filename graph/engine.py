@@ -158,7 +158,8 @@ def opening_error(path: Path, said: str) -> StoreError:
     if "lock" in said.lower():
         return StoreBusy(f"The store {path} is locked by another program ({said}). Close it and try again.")
     return StoreDamaged(
-        f"The store {path} does not open: {said.strip()} Remove {path.parent} and run `golore learn` again."
+        f"The store {path} does not open: {said.strip()} Go back to a snapshot with `golore restore`, or remove "
+        f"{path.with_name('store.json')} and run `golore learn` again; notes and summaries stay."
     )
 
 

@@ -46,7 +46,10 @@ def read_manifest(directory: Path) -> Manifest | None:
                 return Manifest(schema, engine, golore, graph)
             case _:
                 pass
-    raise StoreDamaged(f"{path} is not readable as golore's own. Remove {directory} and run `golore learn` again.")
+    raise StoreDamaged(
+        f"{path} is not readable as golore's own. Go back to a snapshot with `golore restore`, or remove it and run "
+        "`golore learn` again; notes and summaries stay."
+    )
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
