@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.dealing import card_text, declaration_text
 from golore.graph.deck import Card, Deck, open_deck
 from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.lore import Lorebook
 from golore.graph.names import Names
 from golore.graph.store import Store
 from golore.learner.discover import digest
@@ -108,6 +109,8 @@ def _symbol_context(place: Place, store: Store, deck: Deck, target: str) -> Cont
     if not symbols:
         raise UsageError(f"{target} lies outside the repository. `golore users {target}` tells who uses it.")
     texts = [declaration_text(store, deck, symbol.file, symbol.qualified_name) for symbol in symbols]
+    with Lorebook(place.store) as book:
+        texts += [f"- {line}" for line in book.of_nodes(symbol.id for symbol in symbols)]
     card = deck.card(symbols[0].file, silent=True)
     related = card.related if card is not None else ()
     stale = _is_stale(place, card) if card is not None else None

@@ -124,7 +124,9 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
 def _parts(event: Event, deck: Deck, root: str) -> list[_Part]:
     if event.kind == START:
         card = deck.card("")
-        return [_Part("this repository", card.text)] if card is not None else []
+        tasks = (deck.note("tasks") or b"").decode()
+        parts = [_Part("this repository", card.text)] if card is not None else []
+        return [*parts, _Part("tasks that were noted here and are not done", tasks)] if tasks else parts
     if event.kind == PROMPT:
         return _parts_of_prompt(event, deck, root)
     if event.kind in (READ, EDIT):

@@ -15,6 +15,7 @@ from golore.graph.answers import Answer, Meaning, Portrait, Ref
 from golore.graph.dealing import card_text
 from golore.graph.deck import Card, open_deck
 from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.lore import Lorebook
 from golore.mcp_server.replies import (
     BUDGET,
     CHARACTERS,
@@ -94,7 +95,10 @@ def symbol_reply(asked: Opened, subject: Meaning, behind: tuple[str, ...] = ()) 
     if subject.first.kind in questions.TYPES or subject.first.kind == "imethod":
         other = questions.implementers(asked.store, subject)
         around += _retitled(other, answer_reply(other))
-    return Reply(tuple(head), (*around, *sections), (*shown.tail, *behind))
+    with Lorebook(asked.place.store) as book:
+        noted = book.of_nodes(symbol.id for symbol in subject.symbols)
+    notes = (Section("notes, as written by people and agents:", noted),) if noted else ()
+    return Reply(tuple(head), (*notes, *around, *sections), (*shown.tail, *behind))
 
 
 def _retitled(answer: Answer, reply: Reply) -> list[Section]:

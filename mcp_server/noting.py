@@ -101,8 +101,8 @@ def write(asked: Asked, wish: Wish, agree: Callable[[Pinned], bool] | None = Non
             draft = draft._replace(supersedes=note_of(knowledge, wish.supersedes).id)
         alike = much_the_same(knowledge, draft)
         same = next((note for note in alike if is_same(note, draft)), None)
-        if same is not None and not draft.supersedes:
-            return Outcome(same, False, (), ("The same is noted already.", *messages))
+        if same is not None:
+            return _known(knowledge, same, draft.supersedes, messages)
         if alike and not draft.supersedes and agree is not None and agree(alike[0]):
             draft = draft._replace(supersedes=alike[0].id)
         (id,) = write_notes(knowledge, [draft])
@@ -110,6 +110,15 @@ def write(asked: Asked, wish: Wish, agree: Callable[[Pinned], bool] | None = Non
         note = note_of(knowledge, id)
     alike = [] if draft.supersedes else alike
     return Outcome(note, True, tuple(alike), tuple(messages), _cards(note, *replaced))
+
+
+def _known(knowledge: Knowledge, same: Pinned, older: str, messages: list[str]) -> Outcome:
+    """The outcome where the very note is there: it may have been written before it was clear what it replaces."""
+    replaced: list[Pinned] = []
+    if older and older != same.id:
+        supersede(knowledge, same.id, older)
+        replaced.append(note_of(knowledge, older))
+    return Outcome(same, False, (), ("The same is noted already.", *messages), _cards(*replaced))
 
 
 def confirm_note(asked: Asked, id: str) -> Outcome:

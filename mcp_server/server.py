@@ -18,7 +18,7 @@ import anyio
 from golore.mcp_server import resources
 from golore.mcp_server.memory import keep_memory_together
 from golore.mcp_server.repositories import Repositories
-from golore.mcp_server.tools import context, graph, learn, query, search, status
+from golore.mcp_server.tools import context, graph, learn, note, query, search, status
 from mcp.server import MCPServer
 
 _INSTRUCTIONS: Final = """\
@@ -29,6 +29,7 @@ own rules without a build. Use it where grep would be long or unsure.
 tests guard it.
 - Who calls, uses, implements or tests something, what a change may reach, how A comes to call B: memory_graph.
 - Where something is declared: memory_search by name, part of a name, or words.
+- What the user corrects, decides or plans, and what you find out the hard way: memory_note keeps it with the code.
 - Anything else about the structure: memory_query in Cypher, reading only.
 - After edits, or when an answer says that it is behind the files: memory_learn. memory_status tells what is known.
 
@@ -48,7 +49,7 @@ def build_server(repositories: Repositories) -> MCPServer:
         version=version("golore"),
         log_level="WARNING",
     )
-    for tool in (context, graph, search, query, status, learn):
+    for tool in (context, graph, search, query, note, status, learn):
         tool.register(server, repositories)
     resources.register(server, repositories)
     return server

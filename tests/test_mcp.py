@@ -19,7 +19,8 @@ from mcp.shared.exceptions import MCPError
 from shop import make_shop
 from talking import GOLORE, inside, over_stdio, refused, text_of, told
 
-TOOLS = {"memory_context", "memory_graph", "memory_search", "memory_query", "memory_status", "memory_learn"}
+READING = {"memory_context", "memory_graph", "memory_search", "memory_query", "memory_status"}
+TOOLS = READING | {"memory_learn", "memory_note"}
 CALLERS = "\n".join(f"func caller{at:03}() {{ run() }}" for at in range(300))
 
 
@@ -65,7 +66,7 @@ def test_old_and_new_clients_are_answered_over_standard_input(shop: Path, mode: 
     assert len(instructions) < 2_000
 
 
-def test_only_learning_is_said_to_change_anything(shop: Path) -> None:
+def test_only_learning_and_noting_are_said_to_change_anything(shop: Path) -> None:
     async def talk(client: Client) -> list[Any]:
         return (await client.list_tools()).tools
 
@@ -73,7 +74,7 @@ def test_only_learning_is_said_to_change_anything(shop: Path) -> None:
         hints = tool.annotations
         assert tool.title
         assert tool.description
-        assert hints.read_only_hint is (tool.name != "memory_learn")
+        assert hints.read_only_hint is (tool.name in READING)
         assert (hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint) == (False, True, False)
         properties = tool.input_schema["properties"]
         assert all(schema.get("description") for schema in properties.values()), tool.name

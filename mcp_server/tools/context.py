@@ -13,8 +13,8 @@ from pydantic import Field
 
 _DESCRIPTION: Final = """\
 What to know before reading or changing a Go file, package or symbol, beyond its own text: who uses it, which \
-interfaces and implementations belong to it, which tests cover it, what changes along with it. Without a target: the \
-whole repository in short."""
+interfaces and implementations belong to it, which tests cover it, what changes along with it, and what people and \
+agents have noted about it. Without a target: the whole repository in short."""
 
 Target = Annotated[
     str,
