@@ -15,6 +15,7 @@ from golore.graph.dispatch import Types
 from golore.graph.lookup import by_place, doubt, in_order, inbound, members, outbound
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.schema import EDGE_PROPERTIES
+from golore.graph.steps import Steps, open_steps
 from golore.graph.store import Store
 
 USES: Final = ("CALLS", "REFERENCES", "EMBEDS")
@@ -38,12 +39,13 @@ def callees(store: Store, subject: Meaning) -> Answer:
     resolved = [link for symbol in subject.symbols for link in outbound(store, symbol, ("CALLS",))]
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
-    types = Types(store)
+    steps = open_steps(store)
+    types = Types(steps)
     for link in resolved:
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
-            for method in types.implementations(called):
+            for method in steps.refs(types.implementations(steps.number(called))):
                 candidate = Link(method, "calls", link.file, link.sites, "implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
     return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), _doubt(store, subject))
@@ -54,10 +56,11 @@ def implementers(store: Store, subject: Meaning) -> Answer:
 
     For any other type, the interfaces that it satisfies.
     """
-    question, links, types = "implementers", list[Link](), Types(store)
+    question, links, steps = "implementers", list[Link](), open_steps(store)
     for symbol in subject.symbols:
         if symbol.kind == "imethod":
-            links += [Link(method, "implements") for method in types.implementations(symbol)]
+            methods = steps.refs(Types(steps).implementations(steps.number(symbol)))
+            links += [Link(method, "implements") for method in methods]
         elif symbol.kind == "interface" or symbol.external:
             links += inbound(store, symbol, ("IMPLEMENTS",))
         else:
@@ -110,13 +113,14 @@ def _count(store: Store, pattern: str) -> int:
 def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
     resolved = [link for symbol in subject.symbols for link in inbound(store, symbol, labels)]
     candidates: dict[tuple[str, str], Link] = {}
-    types = Types(store)
+    steps = open_steps(store)
+    types = Types(steps)
     for symbol in subject.symbols:
-        for method in types.interface_methods(symbol):
+        for method in steps.refs(types.interface_methods(steps.number(symbol))):
             for link in inbound(store, method, ("CALLS",)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)
-    doubts = use_doubt(store, types, subject)
+    doubts = use_doubt(store, types, steps, subject)
     return Answer(question, subject, in_order(_joined(resolved)), in_order(candidates.values()), doubts)
 
 
@@ -129,9 +133,9 @@ def _doubt(store: Store, subject: Meaning) -> Doubt:
     return doubt(store, subject.first.name)
 
 
-def use_doubt(store: Store, types: Types, subject: Meaning) -> Doubt:
+def use_doubt(store: Store, types: Types, steps: Steps, subject: Meaning) -> Doubt:
     """What is not known of who uses something: sites that bear its name, and calls from outside."""
-    outside = {name for symbol in subject.symbols for name in types.outside_interfaces(symbol)}
+    outside = {name for symbol in subject.symbols for name in types.outside_interfaces(steps.number(symbol))}
     return replace(_doubt(store, subject), outside=tuple(sorted(outside)))
 
 

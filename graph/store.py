@@ -43,6 +43,7 @@ from golore.graph.schema import (
     node_from,
 )
 from golore.graph.settling import settle, settle_held
+from golore.graph.touched import NOTHING, Touched, note_touched, touched_by
 from golore.graph.writing import write_delta
 
 _WAIT: Final = 5.0
@@ -71,6 +72,8 @@ class Store:
         self._session: Session | None = None
         self._lock: lock.FileLock | None = None
         self._pool: int | None = None
+        self._before = ""
+        self._touched: Touched | None = NOTHING
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
@@ -244,8 +247,10 @@ class Store:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
         require_room(self._database, len(delta))
         session = self._writing()
+        self._touched = None  # not known, until it has been written
         try:
             write_delta(session, delta)
+            self._touched = touched_by(delta)
         except EngineFailure as failure:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
@@ -298,6 +303,7 @@ class Store:
             path = self._database
             if not path.is_file():
                 raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to make it anew.")
+            self._before = fingerprint(path)
             try:
                 session = Session(path, write=write, pool=self._pool)
             except StoreDamaged:
@@ -322,9 +328,18 @@ class Store:
         try:
             if session is not None:
                 session.close()
+                if session.is_writable:
+                    self._note_touched()
         finally:
             if held is not None:
                 held.release()
+
+    def _note_touched(self) -> None:
+        """Before the lock is released, so that who reads the change finds the note."""
+        touched, self._touched = self._touched, NOTHING
+        after = fingerprint(self._database)
+        if touched is not None and after != self._before:
+            note_touched(self.directory, self._before, after, touched)
 
     def _acquire(self, *, exclusive: bool) -> lock.FileLock:
         purpose = "changed" if exclusive else "read"

@@ -1,0 +1,217 @@
+"""The search of `golore.graph.reach` in its plainest form, one look-up in the graph for each symbol that it passes.
+
+It is slow and easy to check by reading: what the real one has to agree with, ties included. Of equally short ways the
+first in the order of ids is taken, with what lies outside last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from golore.graph.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
+from golore.graph.lookup import by_place, doubt, external, inbound, members, outbound, symbols
+from golore.graph.store import Store
+
+TYPES = ("struct", "interface", "type", "alias")
+USES = ("CALLS", "REFERENCES", "EMBEDS")
+LONGEST = 30
+DEEPEST = 8
+
+
+def ordered(links: list[Link]) -> list[Link]:
+    return sorted(links, key=lambda link: (link.symbol.external, link.symbol.id))
+
+
+def into(store: Store, end: Ref, label: str) -> list[Link]:
+    return ordered(inbound(store, end, (label,)))
+
+
+def out_of(store: Store, end: Ref, label: str) -> list[Link]:
+    return ordered(outbound(store, end, (label,)))
+
+
+def member(store: Store, owner: Ref, name: str) -> Ref | None:
+    named = [one for one in members(store, owner.id) if one.name == name]
+    return named[-1] if named else None
+
+
+def implementations(store: Store, method: Ref) -> list[Ref]:
+    if method.external:
+        interface = external(store, method.id.removesuffix(f".{method.name}"))
+    else:
+        interface = next(iter(symbols(store, [method.owner])), None)
+    if method.kind != "imethod" or interface is None:
+        return []
+    found: dict[str, Ref] = {}
+    for type in (link.symbol for link in into(store, interface, "IMPLEMENTS")):
+        own = [one for one in symbols(store, [f"{type.id}.{method.name}"]) if one.owner == type.id]
+        target = own[0] if own else method_of(store, type, method.name)
+        if target is not None and target.kind in ("method", "imethod") and target.id != method.id:
+            found[target.id] = target
+    return sorted(found.values(), key=by_place)
+
+
+def method_of(store: Store, type: Ref, name: str) -> Ref | None:
+    level, seen = [type], {type.id}
+    for _ in range(DEEPEST):
+        for holder in level:
+            own = member(store, holder, name)
+            if own is not None:
+                return own
+        embedded = [link.symbol for holder in level for link in out_of(store, holder, "EMBEDS")]
+        level = [one for one in embedded if not one.external and one.id not in seen]
+        seen.update(one.id for one in level)
+    return None
+
+
+def satisfied(store: Store, method: Ref) -> list[Ref]:
+    if method.kind != "method" or method.external:
+        return []
+    interfaces: dict[str, Ref] = {}
+    level, seen = symbols(store, [method.owner]), {method.owner}
+    for _ in range(DEEPEST):
+        for type in level:
+            interfaces.update((link.symbol.id, link.symbol) for link in out_of(store, type, "IMPLEMENTS"))
+        outer = [link.symbol for type in level for link in into(store, type, "EMBEDS")]
+        level = [type for type in outer if type.id not in seen and member(store, type, method.name) is None]
+        seen.update(type.id for type in outer)
+    return list(interfaces.values())
+
+
+def interface_methods(store: Store, method: Ref) -> list[Ref]:
+    found: list[Ref] = []
+    for interface in satisfied(store, method):
+        if interface.external:
+            one = external(store, f"{interface.id}.{method.name}")
+        else:
+            one = member(store, interface, method.name)
+        found += [one] if one is not None else []
+    return sorted(found, key=by_place)
+
+
+def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
+    starts = [*subject.symbols]
+    for symbol in subject.symbols:
+        if symbol.kind in TYPES and not symbol.external:
+            starts += members(store, symbol.id)
+    own = {symbol.id for symbol in starts}
+    reached: dict[str, Reached] = {}
+    level = [Reached(symbol, 0, True, "", "") for symbol in starts]
+    complete = True
+    passed: set[str] = set()
+    for distance in range(1, depth + 1):
+        found: dict[str, Reached] = {}
+        for origin in level:
+            if len(reached) + len(found) >= most:
+                complete = False
+                break
+            for one in touched(store, origin, distance, passed):
+                known = found.get(one.symbol.id)
+                is_better = known is None or one.certain > known.certain
+                if one.symbol.id not in own and one.symbol.id not in reached and is_better:
+                    found[one.symbol.id] = one
+        reached |= found
+        level = list(found.values())
+        if not level:
+            break
+    told = sorted(reached.values(), key=lambda one: (one.depth, by_place(one.symbol)))
+    outside = {
+        interface.qualified_name
+        for symbol in subject.symbols
+        if symbol.name[:1].isupper()
+        for interface in satisfied(store, symbol)
+        if interface.external
+    }
+    return Impact(
+        subject,
+        depth,
+        tuple(one for one in told if one.certain and not one.symbol.test),
+        tuple(one for one in told if not one.certain and not one.symbol.test),
+        tuple(one for one in told if one.symbol.test),
+        replace(doubt(store, subject.first.name), outside=tuple(sorted(outside))),
+        complete and not level,
+    )
+
+
+def touched(store: Store, origin: Reached, depth: int, passed: set[str]) -> Iterator[Reached]:
+    symbol = origin.symbol
+    for label in (*USES, "TESTS") if symbol.kind != "interface" else (*USES, "IMPLEMENTS"):
+        for link in into(store, symbol, label):
+            yield Reached(link.symbol, depth, origin.certain, link.how, symbol.id)
+    for method in interface_methods(store, symbol):
+        if method.id not in passed:
+            passed.add(method.id)
+            for link in into(store, method, "CALLS"):
+                yield Reached(link.symbol, depth, False, link.how, method.id)
+
+
+Way = tuple[str, Step, bool]
+"""The symbol it was reached from, the step, and whether that is certain."""
+
+
+def path(store: Store, source: Meaning, target: Meaning, most: int) -> Route:
+    unresolved = doubt(store, target.first.name)
+    complete = True
+    for through in (False, True):
+        steps, certain, complete = search(store, source, target, through, most)
+        if steps:
+            return Route(source, target, steps, certain, True, unresolved)
+    return Route(source, target, (), True, complete, unresolved)
+
+
+def search(
+    store: Store, source: Meaning, target: Meaning, through: bool, most: int
+) -> tuple[tuple[Step, ...], bool, bool]:
+    near: dict[str, Way] = {symbol.id: ("", Step(symbol), True) for symbol in source.symbols}
+    far: dict[str, Way] = {symbol.id: ("", Step(symbol), True) for symbol in target.symbols}
+    near_level, far_level = list(source.symbols), list(target.symbols)
+    looked = 0
+    for _ in range(LONGEST):
+        if not near_level or not far_level:
+            return (), True, True
+        is_forward = len(near_level) <= len(far_level)
+        ways, others, level = (near, far, near_level) if is_forward else (far, near, far_level)
+        following: list[Ref] = []
+        meetings: list[str] = []
+        for symbol in level:
+            looked += 1
+            if looked > most:
+                return (), True, False
+            for reached, way in onward(store, symbol, through) if is_forward else back(store, symbol, through):
+                if reached.id not in ways:
+                    ways[reached.id] = way
+                    following.append(reached)
+                    meetings += [reached.id] if reached.id in others else []
+        if meetings:
+            steps, certain = min((joined(near, far, at) for at in sorted(meetings)), key=lambda route: len(route[0]))
+            return steps, certain, True
+        level[:] = following
+    return (), True, False
+
+
+def onward(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]]:
+    for link in out_of(store, symbol, "CALLS"):
+        yield link.symbol, (symbol.id, Step(link.symbol, link.how, link.file, link.sites), True)
+    for method in implementations(store, symbol) if through else ():
+        yield method, (symbol.id, Step(method, "may run"), False)
+
+
+def back(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]]:
+    for link in into(store, symbol, "CALLS"):
+        yield link.symbol, (symbol.id, Step(symbol, link.how, link.file, link.sites), True)
+    for method in interface_methods(store, symbol) if through else ():
+        yield method, (symbol.id, Step(symbol, "may run"), False)
+
+
+def joined(near: dict[str, Way], far: dict[str, Way], meeting: str) -> tuple[tuple[Step, ...], bool]:
+    ways: list[Way] = []
+    at = meeting
+    while at:
+        ways.insert(0, near[at])
+        at = near[at][0]
+    at = meeting
+    while far[at][0]:
+        ways.append(far[at])
+        at = far[at][0]
+    return tuple(step for _, step, _ in ways), all(certain for *_, certain in ways)
