@@ -1,4 +1,4 @@
-"""Finds the Go files of a repository in one walk, along with what says how they are built.
+"""Finds the Go files of a repository in one walk, along with what says how they are built, and its documents.
 
 Taken are the files that Go itself would consider and git would not ignore: not below `vendor`, `testdata` or a
 directory that begins with `_` or `.`, and not of such a name. Submodules that are checked out belong to the tree;
@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from golore.graph.errors import RepositoryError
 from golore.graph.model import Digest, Problem, RepoPath
 from golore.learner import gitdir, gomod
+from golore.learner.docnames import SUFFIXES, is_document
 from golore.learner.ignore import IgnoreRules, rules_for
 
 MEBIBYTE: Final = 1 << 20
@@ -64,6 +65,10 @@ class Discovery:
     """Every directory that was listed, relative to the root, which is ""."""
     ignores: tuple[str, ...] = ()
     """The `.gitignore` files that were read."""
+    links: tuple[str, ...] = ()
+    """Those of the files that are symbolic links."""
+    documents: tuple[SourceFile, ...] = ()
+    """What is no Go and tells of it, by the same rules; links are left out."""
 
 
 def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
@@ -86,6 +91,8 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
         tuple(sorted(walk.problems)),
         tuple(sorted(walk.directories)),
         tuple(sorted(walk.ignores)),
+        tuple(sorted(walk.links)),
+        tuple(sorted(walk.documents)),
     )
 
 
@@ -118,6 +125,7 @@ class _Walk:
     problems: list[Problem] = field(default_factory=list[Problem])
     directories: list[str] = field(default_factory=list[str])
     ignores: list[str] = field(default_factory=list[str])
+    documents: list[SourceFile] = field(default_factory=list[SourceFile])
 
     def problem(self, path: str, message: str) -> None:
         printable = os.fsencode(path).decode("utf-8", "replace")
@@ -158,6 +166,8 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     directory = _take_configs(walk, directory, entries)
     below: list[_Directory] = []
     for name, entry in entries.items():
+        if name.endswith(SUFFIXES) and not directory.is_vendor:
+            _take_document(walk, directory, entry)
         if name[0] in "._":
             continue
         if entry.is_dir(follow_symlinks=False):
@@ -246,6 +256,15 @@ def _take_file(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> N
             pass  # Deleted since the directory was listed, as if it had never been there.
         except OSError as error:
             walk.problem(path, f"file cannot be read: {_reason(error)}")
+
+
+def _take_document(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> None:
+    path = _join(directory.path, entry.name)
+    if entry.name[0] != "." and is_document(path) and not entry.is_symlink():
+        before = len(walk.files)
+        _take_file(walk, directory, entry)
+        walk.documents += walk.files[before:]
+        del walk.files[before:]
 
 
 def _take(walk: _Walk, path: str, status: os.stat_result) -> None:

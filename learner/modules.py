@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,13 +53,16 @@ def read_workspace(directory: str, name: str, data: bytes, problems: list[Proble
     return Workspace(directory, tuple(beneath(directory, use) for use in work.uses), work.replaces)
 
 
-def build_of(module: Module | None, modules: tuple[Module, ...], workspace: Workspace | None) -> Build:
-    """How the imports of a module are decided, given all modules of the repository. Without a module, only by these."""
+def build_of(
+    module: Module | None, modules: tuple[Module, ...], workspace: Workspace | None, required: Mapping[str, str]
+) -> Build:
+    """How the imports of a module are decided, given all modules of the repository and what they require together.
+    Without a module, only by these."""
     mains = _mains(module, modules, workspace)
     layers = [(workspace.dir, workspace.replaces)] if workspace else []
     layers += [(main.dir, main.mod.replaces) for main in mains]
     # What the main modules ask for counts before what the others do.
-    asked = _latest_requires(modules) | _latest_requires(mains)
+    asked = {**required, **latest_requires(mains)}
     sources: defaultdict[str, list[str]] = defaultdict(list)
     for main in mains:
         sources[main.path].append(main.dir)
@@ -106,7 +109,8 @@ def _mains(module: Module | None, modules: tuple[Module, ...], workspace: Worksp
     return (module, *(other for other in others if other is not None))
 
 
-def _latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
+def latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
+    """The newest version of each module that one of these asks for."""
     latest: dict[str, str] = {}
     for module in modules:
         for require in module.mod.requires:

@@ -7,31 +7,47 @@ counted; nothing is downloaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from golore.graph.cache import Cache, CachedFile
-from golore.learner.catalog import Catalog, CatalogPackage, FileHead, outside_package
+from golore.learner.catalog import Catalog, CatalogPackage, outside_package
 from golore.learner.crew import Crew
 from golore.learner.project import Location, Project
 from golore.learner.reading import Wanted, read_files
 
 
 class Outside(NamedTuple):
-    """Packages by absolute directory, and the import paths whose source is not at hand."""
+    """Packages by absolute directory, the import paths whose source is not at hand, and every file that was read.
+
+    `leads` are the imports that lead out of the repository: on whose behalf each was asked for, the path, and the
+    directory it led to, empty where there is none.
+    """
 
     packages: dict[str, CatalogPackage]
     missing: tuple[str, ...]
+    files: dict[str, CachedFile]
+    leads: tuple[tuple[str, str, str], ...]
     parsed: int
 
 
 def find_outside(
-    project: Project, catalog: Catalog, cache: Cache, crew: Crew, before: Mapping[str, CachedFile]
+    project: Project,
+    catalog: Catalog,
+    cache: Cache,
+    crew: Crew,
+    before: Mapping[str, CachedFile],
+    last: Outside | None = None,
 ) -> Outside:
-    """Follow imports out of the repository until nothing new turns up."""
+    """Follow imports out of the repository until nothing new turns up. Packages whose files are as they were the last
+    time are taken from there."""
     found: dict[str, CatalogPackage] = {}
+    files: dict[str, CachedFile] = {}
+    old = _LastTime(last, cache)
     missing: set[str] = set()
+    leads: list[tuple[str, str, str]] = []
     seen: set[tuple[str, str]] = set()
     parsed = 0
     pending = _askers(project, ((p.dir, path) for group in catalog.values() for p in group for path in _imports(p)))
@@ -42,23 +58,71 @@ def find_outside(
             location = project.find(context, path)
             if location is None:
                 missing.add(path)
-            elif location.kind not in ("repo", "std") and location.dir not in found:
+            elif location.kind in ("repo", "std"):
+                continue
+            elif location.dir not in found:
                 locations.setdefault(location.dir, (location, context))
+            leads.append((context, path, location.dir if location is not None else ""))
         names = {directory: _go_files(directory) for directory in locations}
-        reading = read_files(cache, crew, chain.from_iterable(names.values()), before, lambda _: None, extent="shape")
+        same = {d: known for d, known in names.items() if d in old.packages and old.has(d, known)}
+        new = chain.from_iterable(known for directory, known in names.items() if directory not in same)
+        reading = read_files(cache, crew, new, before, lambda _: None, extent="shape")
         parsed += reading.parsed
+        files |= reading.files
         further: list[tuple[str, str]] = []
         for directory, (location, context) in locations.items():
-            heads: dict[str, FileHead] = {
-                file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads
-            }
             path = plain_path(location.import_path)
-            package = outside_package(path, directory, location.module, context, heads)
+            if directory in same:
+                files |= {file.name: old.files[file.name] for file in same[directory]}
+                package = old.package(directory, path, location.module, context)
+            else:
+                heads = {file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads}
+                package = outside_package(path, directory, location.module, context, heads)
             if package is not None:
                 found[directory] = package
                 further += [(context, imported) for imported in _imports(package)]
         pending = {key: context for key, context in _askers(project, further).items() if key not in seen}
-    return Outside(found, tuple(sorted(missing)), parsed)
+    return Outside(found, tuple(sorted(missing)), files, tuple(leads), parsed)
+
+
+def is_as_it_was(project: Project, last: Outside, cache: Cache) -> bool:
+    """Whether the same imports would lead to the same packages, for the same packages of the repository."""
+    for context, path, directory in last.leads:
+        location = project.find(context, path)
+        if (location.dir if location is not None else "") != directory:
+            return False
+    known = _LastTime(last, cache)
+    directories = {directory for _, _, directory in last.leads if directory}
+    return all(known.has(directory, _go_files(directory)) for directory in directories)
+
+
+class _LastTime:
+    """What was found the last time, for as long as it is still there."""
+
+    def __init__(self, last: Outside | None, cache: Cache) -> None:
+        self.files: Mapping[str, CachedFile] = {} if last is None else last.files
+        self.packages: Mapping[str, CatalogPackage] = {} if last is None else last.packages
+        self._facts = cache.has({file.key for file in self.files.values()})
+        self._sizes = Counter(path.rpartition("/")[0] for path in self.files)
+
+    def has(self, directory: str, names: Sequence[Wanted]) -> bool:
+        """Whether a directory holds just the files that it held."""
+        if len(names) != self._sizes[directory]:
+            return False
+        for file in names:
+            known = self.files.get(file.name)
+            if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+                return False
+            if known.key not in self._facts:
+                return False
+        return True
+
+    def package(self, directory: str, path: str, module: str, context: str) -> CatalogPackage:
+        """Its package, as who asks for it now would have it."""
+        package = self.packages[directory]
+        if (package.path, package.module, package.context) == (path, module, context):
+            return package
+        return package._replace(id=path, path=path, module=module, context=context)
 
 
 def _askers(project: Project, imports: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:

@@ -21,13 +21,14 @@ from golore.graph.store import Store
 from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
 from golore.learner.discover import Discovery, discover
-from golore.learner.edition import succession
+from golore.learner.edition import edition, succession
 from golore.learner.environment import read_environment
 from golore.learner.freshness import remember
 from golore.learner.gitdir import other_checkouts
+from golore.learner.keeping import Kept, ground_of, keep, read_kept
 from golore.learner.keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.marks import Marks, changed_texts, make_marks, read_marks
-from golore.learner.outside import Outside, find_outside, plain_path
+from golore.learner.outside import Outside, find_outside, is_as_it_was, plain_path
 from golore.learner.project import Project, build_project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan
@@ -107,9 +108,12 @@ def learn_and_survey(
         Crew(_crew_size(discovery, workers)) as crew,
     ):
         known = cache.files()
+        kept = read_kept(directory)
         reading = _read(discovery, cache, crew, known, progress, edges)
         catalog = repository_catalog(project, reading.heads)
-        outside = find_outside(project, catalog if edges else {}, cache, crew, known)
+        outside = find_outside(
+            project, catalog if edges else {}, cache, crew, known, None if kept is None else kept.outside
+        )
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
         before = read_marks(store.marks())
@@ -129,9 +133,39 @@ def learn_and_survey(
         graph = graph_identity(directory)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
+    if edges and not reading.problems:
+        keep_survey(directory, survey)
     messages = tuple(message for message in (store.message, cache.message, renewal) if message)
     work = (reading.read, reading.parsed, outside.parsed)
     return report_of(survey, work, written, time.monotonic() - started, messages), survey
+
+
+def keep_survey(directory: Path, survey: Survey) -> None:
+    """For a learn that goes on from there, perhaps in another process."""
+    ground = ground_of(survey.discovery, survey.project)
+    keep(
+        directory,
+        Kept(edition(), survey.graph, ground, survey.files, survey.catalog, survey.outside, survey.problems),
+    )
+
+
+def resumed_survey(root: Path, directory: Path) -> Survey | None:
+    """The survey of the last learn, where it still holds but for the contents of files; None where it does not."""
+    kept = read_kept(directory)
+    if kept is None or not kept.graph or kept.graph != graph_identity(directory):
+        return None
+    discovery = discover(root)
+    if [file.path for file in discovery.files] != sorted(kept.files):
+        return None
+    project = build_project(discovery, read_environment(std=paths()))
+    if ground_of(discovery, project) != kept.ground:
+        return None
+    with open_cache(directory, discovery.root) as cache:
+        if not is_as_it_was(project, kept.outside, cache):
+            return None
+    with Store.open(directory, write=False) as store:
+        marks = read_marks(store.marks())
+    return Survey(discovery, project, kept.files, kept.catalog, kept.outside, marks, kept.problems, kept.graph)
 
 
 def report_of(

@@ -26,6 +26,7 @@ from golore.learner.modules import (
     Workspace,
     beneath,
     build_of,
+    latest_requires,
     read_workspace,
     self_and_parents,
     workspace_of,
@@ -62,6 +63,8 @@ class Project:
     environment: Environment
     problems: tuple[Problem, ...]
     module_at: dict[str, Module] = field(repr=False)
+    required: dict[str, str] = field(repr=False)
+    """The newest version of each module that one of the repository's asks for."""
     dirs_of: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
     # What was asked before: the answers are fixed once the project is built.
     builds: dict[str, Build] = field(default_factory=dict[str, Build], repr=False)
@@ -105,6 +108,12 @@ class Project:
         if key not in self._found:
             self._found[key] = _find(self, module, importing_dir, import_path)
         return self._found[key]
+
+    def all_builds(self) -> list[tuple[str, Build]]:
+        """What decides the imports of each module."""
+        for module in (None, *self.modules):
+            _build(self, module)
+        return sorted(self.builds.items())
 
     def absolute(self, directory: str) -> str:
         return f"{self.root}/{directory}" if directory else str(self.root)
@@ -151,6 +160,7 @@ def build_project(discovery: Discovery, environment: Environment | None = None) 
         environment,
         tuple(problems),
         {module.dir: module for module in modules},
+        latest_requires(tuple(modules)),
     )
     for directory in sorted(project.directories):
         project.dirs_of.setdefault(project.import_path(directory), []).append(directory)
@@ -284,7 +294,7 @@ def _build(project: Project, module: Module | None) -> Build:
     if key not in project.builds:
         named = project.environment.gowork not in ("", "off")
         workspace = workspace_of(module, project.workspaces, named) if module else None
-        project.builds[key] = build_of(module, project.modules, workspace)
+        project.builds[key] = build_of(module, project.modules, workspace, project.required)
     return project.builds[key]
 
 

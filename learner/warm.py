@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.cache import Cache, CachedFile
+from golore.graph.collection import no_collection
 from golore.graph.home import CACHE_NAME, STORE_NAME
 from golore.graph.identity import graph_identity
 from golore.graph.store import Store
 from golore.learner.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.crew import Crew
-from golore.learner.discover import DEFAULT_LIMITS
+from golore.learner.discover import DEFAULT_LIMITS, SourceFile
 from golore.learner.freshness import remember_edits
 from golore.learner.keys import Keys, PackageKeys, edges_key, state_key
 from golore.learner.marks import Marks, changed_texts, remade_marks
@@ -32,12 +33,14 @@ from golore.learner.pipeline import (
     Report,
     Survey,
     is_mostly_new,
+    keep_survey,
     keys_in_use,
     keys_of,
     learn_and_survey,
     open_cache,
     report_of,
     repository_of,
+    resumed_survey,
 )
 from golore.learner.project import Project
 from golore.learner.reading import Reading, Wanted, read_files
@@ -87,6 +90,22 @@ class WarmLearner:
         )
         self._survey, self._linked = survey, _linked_files(survey)
         return Update(report, None if before is None else _differing(before.files, survey.files), False)
+
+    def resume(self, progress: Progress | None = None) -> Update:
+        """Go on from where the last learn left off, by whatever process: looks at all files, and does no more than what
+        has changed since demands."""
+        directory = self._directory or self._root / STORE_NAME
+        with no_collection():
+            survey = resumed_survey(self._root, directory)
+            if survey is None:
+                return self.learn(progress)
+            self._survey, self._linked = survey, _linked_files(survey)
+            there = survey.discovery.files
+            edited = [file.path for file in there if _looks_edited(survey.files[file.path], file)]
+            update = self.update(edited, progress)
+            if update.is_warm and update.paths:
+                keep_survey(directory, self._survey)
+        return update
 
     def update(self, paths: Collection[str], progress: Progress | None = None) -> Update:
         """Learn again after these files, by their paths below the root, were edited; whether they were is looked at."""
@@ -176,6 +195,10 @@ class WarmLearner:
             return update_graph_at_once(store, cache, crew, change, ready, Silent())
 
 
+def _looks_edited(before: CachedFile, now: SourceFile) -> bool:
+    return (before.size, before.mtime_ns) != (now.size, now.mtime_ns)
+
+
 def _could_be_learned(path: str) -> bool:
     return path.endswith(".go") and not any(part[:1] in "._" for part in path.split("/"))
 
@@ -257,6 +280,5 @@ def _digest(file: CachedFile | None) -> str:
 
 def _linked_files(survey: Survey) -> frozenset[str]:
     """The files that are symbolic links, and those they lead to: an edit of one is an edit of several."""
-    base = f"{survey.discovery.root}/"
-    links = [path for path in survey.files if Path(base + path).is_symlink()]
+    base, links = f"{survey.discovery.root}/", survey.discovery.links
     return frozenset(links).union(os.path.realpath(base + path).removeprefix(base) for path in links)
