@@ -34,12 +34,14 @@ class _Touch(NamedTuple):
     through: int
 
 
-def impact(store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_REACHED) -> Impact:
+def impact(
+    store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_REACHED, steps: Steps | None = None
+) -> Impact:
     """What a change of the symbol may reach: users, their users and so on, tests apart.
 
     A type brings its methods and fields along; an interface, the types that satisfy it.
     """
-    steps = open_steps(store)
+    steps = steps or open_steps(store)
     types = Types(steps)
     starts = [*subject.symbols]
     for symbol in subject.symbols:
@@ -119,10 +121,10 @@ class _Side(NamedTuple):
         return cls({number: _Way(_NOBODY, True) for number in ends}, ends)
 
 
-def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS) -> Route:
+def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS, steps: Steps | None = None) -> Route:
     """A shortest chain of calls; only where there is no certain one, one through interfaces."""
     unresolved = doubt(store, target.first.name)
-    steps = open_steps(store)
+    steps = steps or open_steps(store)
     first, last = ([steps.number(symbol) for symbol in end.symbols] for end in (source, target))
     complete = True
     for types in (None, Types(steps)):

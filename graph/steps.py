@@ -19,6 +19,8 @@ from golore.graph.touched import touched_since
 
 _MOST_TOUCHED: Final = 5_000
 """Nodes that may have to be asked of the engine before the file is worth making again."""
+_MANY: Final = 100
+"""Questions to the engine, some 10 ms, by which a search has missed the file."""
 
 
 class _Drift(NamedTuple):
@@ -41,6 +43,12 @@ class Steps:
         self.asked: dict[tuple[int, str], list[int]] = {}
         """What had to be asked of the engine: the neighbours of a symbol over a relation."""
         self._changed, self._gone = drift
+
+    @property
+    def is_mapping_worth_it(self) -> bool:
+        """Whether what was asked so far would have been quicker with a file, or with a newer one."""
+        is_due = self._mapped is None or len(self._changed) > _MOST_TOUCHED
+        return is_due and len(self.asked) > _MANY
 
     def number(self, symbol: Ref) -> int:
         key = (symbol.external, symbol.id)

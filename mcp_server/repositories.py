@@ -21,6 +21,7 @@ from golore.graph.names import NameList, Names
 from golore.graph.store import Store
 from golore.learner.edition import is_outdated
 from golore.learner.freshness import Changes
+from golore.mcp_server.mapper import Mapper
 from golore.mcp_server.memory import give_memory_back
 from golore.mcp_server.place import Place, find_place, store_of
 from golore.mcp_server.vigil import Vigil
@@ -44,6 +45,7 @@ class Opened:
     is_being_learned: bool
     is_outdated: bool
     """Whether an older golore made it, so that some of it may be missing or wrong."""
+    mapper: Mapper
 
 
 class Repository:
@@ -56,6 +58,7 @@ class Repository:
         self._listed: tuple[str, NameList | None] = ("", None)
         self._edition: tuple[str, bool] = ("", False)
         self._vigil = Vigil()
+        self._mapper = Mapper()
         self._used = 0.0
 
     @property
@@ -82,7 +85,7 @@ class Repository:
                 changes = self._vigil.changes(place.root, store, generation)
                 if self._edition[0] != generation:
                     self._edition = (generation, is_outdated(store))
-                yield Opened(place, store, names, changes, _is_written(place), self._edition[1])
+                yield Opened(place, store, names, changes, _is_written(place), self._edition[1], self._mapper)
                 self._listed = (generation, names.listed)
             finally:
                 self._used = time.monotonic()
@@ -108,6 +111,7 @@ class Repository:
         with self._turn:
             self._close()
             self._vigil.end()
+            self._mapper.end()
 
     def _current(self, place: Place) -> Store:
         if self._store is not None and (self._store.directory != place.store or self._store.is_stale):

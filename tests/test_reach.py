@@ -16,6 +16,7 @@ from golore.graph.mapping import make_adjacency, start_mapping
 from golore.graph.model import Edge, EdgeKind, External, Node, Symbol
 from golore.graph.steps import is_mapping_due, open_steps
 from golore.graph.store import Store
+from golore.mcp_server.mapper import Mapper
 
 KINDS = [
     *(EdgeKind("CALLS", "Symbol", "Symbol") for _ in range(5)),
@@ -238,3 +239,29 @@ def test_what_was_folded_into_the_graph_leaves_the_file_good(tmp_path: Path) -> 
     with Store.open(tmp_path, write=False) as store:
         assert not is_mapping_due(store)
         agree(store, graph, 1)
+
+
+def test_a_server_has_the_file_made_after_a_search_that_missed_it_and_only_once(tmp_path: Path) -> None:
+    graph = Graph(1)
+    for number in range(150):
+        graph.add_symbol(f"m.User{number}", "func", "")
+        graph.edges[EdgeKind("CALLS", "Symbol", "Symbol"), f"m.User{number}", "m.F1"] = Edge(
+            f"m.User{number}", "m.F1", (1,), "e"
+        )
+    graph.load(tmp_path)
+    mapper = Mapper()
+    with Store.open(tmp_path, write=False) as store:
+        few, many = (meaning(one) for one in symbols(store, ["m.User1", "m.F1"]))
+        steps = open_steps(store)
+        reach.impact(store, few, steps=steps)
+        mapper.consider(tmp_path, steps)
+        assert mapper.process is None
+        before = reach.impact(store, many, steps=steps)
+        mapper.consider(tmp_path, steps)
+        assert mapper.process is not None
+        assert mapper.process.wait(60) == 0
+        steps = open_steps(store)
+        assert reach.impact(store, many, steps=steps) == before
+        assert not steps.asked
+        assert not steps.is_mapping_worth_it
+    mapper.end()

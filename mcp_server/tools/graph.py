@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 from golore.graph import questions, reach
 from golore.graph.answers import Answer, Meaning
 from golore.graph.errors import UsageError
+from golore.graph.steps import Steps, open_steps
 from golore.graph.store import Store
 from golore.mcp_server.replies import BUDGET, Reply, answer_reply, fitted, impact_reply, route_reply, standing
 from golore.mcp_server.repositories import Opened, Repositories
@@ -75,20 +76,28 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 
 
 def _reply(asked: Opened, question: str, symbol: str, to: str, depth: int) -> Reply:
-    if question == "path":
-        if not to:
-            raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
-        source = meant(asked.names, symbol, questions.CALLING)
-        target = meant(asked.names, to, questions.CALLABLE)
-        return route_reply(reach.path(asked.store, source, target, _MOST_STEPS))
-    if question == "impact":
-        return impact_reply(reach.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED))
+    if question in ("path", "impact"):
+        steps = open_steps(asked.store)
+        reply = _far_reply(asked, steps, question, symbol, to, depth)
+        asked.mapper.consider(asked.store.directory, steps)
+        return reply
     ask, kinds = _ASKED[question]
     subject = meant(asked.names, symbol, kinds)
     if question == "implementers" and subject.first.kind not in _SATISFYING and not subject.first.external:
         raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
     reply = answer_reply(ask(asked.store, subject))
     return replace(reply, tail=(*reply.tail, *_unsettled(asked.store, subject))) if question == "callees" else reply
+
+
+def _far_reply(asked: Opened, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
+    """What is found over several steps."""
+    if question == "impact":
+        return impact_reply(reach.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED, steps))
+    if not to:
+        raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
+    source = meant(asked.names, symbol, questions.CALLING)
+    target = meant(asked.names, to, questions.CALLABLE)
+    return route_reply(reach.path(asked.store, source, target, _MOST_STEPS, steps))
 
 
 def _unsettled(store: Store, subject: Meaning) -> list[str]:
