@@ -66,6 +66,7 @@ def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
     tables = tables_of(knowledge)
     with knowledge.transaction() as write:
         write.run("PRAGMA defer_foreign_keys = ON")
+        merge = merge and not is_empty(knowledge)
         for table in tables if not merge else ():
             write.run(f"DELETE FROM main.{_quoted(table)}")
         for table, columns in tables.items():

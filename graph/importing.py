@@ -109,6 +109,7 @@ class _Knowing:
         self._stack = ExitStack()
         self._write: Transaction | None = None
         self._columns: dict[str, frozenset[str]] = {}
+        self._is_newer = False
 
     def __enter__(self) -> _Knowing:
         return self
@@ -122,10 +123,11 @@ class _Knowing:
             self._columns = {name: frozenset(columns) for name, columns in tables_of(knowledge).items()}
             self._write = self._stack.enter_context(knowledge.transaction())
             self._write.run("PRAGMA defer_foreign_keys = ON")
-        if not row.keys() <= self._columns.get(table, frozenset()):
+            self._is_newer = self._header.knowledge > next(knowledge.rows("PRAGMA user_version"))[0]
+        if self._is_newer or not row.keys() <= self._columns.get(table, frozenset()):
             raise UsageError(
-                f"The export knows things that this golore does not ({table}; made by golore {self._header.golore}). "
-                "Upgrade golore; nothing was changed."
+                f"The export was made by a newer golore ({self._header.golore}), with knowledge that this one cannot "
+                f"keep ({table}). Upgrade golore; nothing was changed."
             )
         put_rows(self._write, table, [{name: _from_plain(value) for name, value in row.items()}])
 
