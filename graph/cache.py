@@ -147,6 +147,11 @@ class Cache:
     def files(self) -> dict[str, CachedFile]:
         return {row[0]: CachedFile(*row) for row in self._all("SELECT * FROM files")}
 
+    def file(self, path: str) -> CachedFile | None:
+        with self._errors():
+            row = self._connection.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
+        return CachedFile(*row) if row else None
+
     def set_files(self, changed: Iterable[CachedFile], removed: Iterable[str] = ()) -> None:
         with self._transaction() as run:
             run.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in removed))

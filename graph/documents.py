@@ -41,6 +41,7 @@ _TABLES: Final = {
         "record INTEGER NOT NULL, status TEXT NOT NULL, label TEXT NOT NULL, target TEXT NOT NULL, "
         "name TEXT NOT NULL, place TEXT NOT NULL, evidence TEXT NOT NULL, sites TEXT NOT NULL)"
     ),
+    "document_files": "(path TEXT PRIMARY KEY, appearance TEXT NOT NULL) WITHOUT ROWID",
     "document_examples": (
         "(file TEXT NOT NULL, name TEXT NOT NULL, line INTEGER NOT NULL, dir TEXT NOT NULL, subject TEXT NOT NULL, "
         "place TEXT NOT NULL)"
@@ -209,6 +210,19 @@ class Shelf:
         rows = ((*link[:-1], " ".join(map(str, link.sites))) for link in links)
         run.executemany(f"INSERT INTO document_links VALUES ({marks})", rows)
 
+    def appearance(self, file: str) -> str:
+        """How a Go file looked when what it declares was last taken from the graph; empty where that is not known."""
+        statement = "SELECT appearance FROM document_files WHERE path = ?"
+        found = self._connection.execute(statement, (file,)).fetchone()
+        return found[0] if found else ""
+
+    def set_appearances(self, files: Iterable[tuple[str, str]] | None) -> None:
+        """Remember these, or forget all."""
+        if files is None:
+            self._connection.execute("DELETE FROM document_files")
+        else:
+            self._connection.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files)
+
     def examples(self, directories: Collection[str] | None = None) -> list[Example]:
         if directories is None:
             rows = self._connection.execute("SELECT * FROM document_examples")
@@ -298,9 +312,8 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _link(row: Sequence[Any]) -> DocumentLink:
-    *rest, sites = row
-    link = DocumentLink(*rest, tuple(map(int, sites.split())))
-    return link._replace(record=bool(link.record))
+    link = DocumentLink(*row)
+    return link._replace(record=bool(link.record), sites=tuple(map(int, str(row[-1]).split())))
 
 
 class Told:
@@ -318,7 +331,7 @@ class Told:
         """A line for each document that describes the place, decisions first, then what says most of it."""
         if self._shelf is None or place not in self._places:
             return ()
-        return document_lines(place, self._shelf.at(place), self._shelf.examples_at(place))
+        return document_lines(self._shelf.at(place), self._shelf.examples_at(place))
 
 
 def lines_about(store_directory: Path, place: str) -> tuple[str, ...]:
@@ -329,14 +342,14 @@ def lines_about(store_directory: Path, place: str) -> tuple[str, ...]:
         told.close()
 
 
-def document_lines(place: str, links: Sequence[DocumentLink], examples: Sequence[Example]) -> tuple[str, ...]:
+def document_lines(links: Sequence[DocumentLink], examples: Sequence[Example]) -> tuple[str, ...]:
     by_section: dict[tuple[str, str], list[DocumentLink]] = {}
     for link in links:
         by_section.setdefault((link.path, link.section), []).append(link)
     ordered = sorted(
         by_section.values(), key=lambda some: (not some[0].record, -_weight(some), some[0].path, some[0].line)
     )
-    lines = [_section_line(place, some) for some in ordered[:_MOST]]
+    lines = [_section_line(some) for some in ordered[:_MOST]]
     if len(ordered) > _MOST:
         lines.append(f"{len(ordered) - _MOST:,} more sections of documents")
     if examples:
@@ -351,7 +364,7 @@ def _weight(links: Sequence[DocumentLink]) -> int:
     return sum(3 if link.label != "Symbol" else 1 for link in links)
 
 
-def _section_line(place: str, links: Sequence[DocumentLink]) -> str:
+def _section_line(links: Sequence[DocumentLink]) -> str:
     first = links[0]
     title = first.title if len(first.title) <= _TITLE else f"{first.title[: _TITLE - 1].rstrip()}…"
     title = title.replace("“", '"').replace("”", '"')

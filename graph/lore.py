@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from golore.graph.documents import Told
 from golore.graph.knowledge import Knowledge
 from golore.graph.notes import KINDS, Pinned, notes_about, notes_at, open_tasks, places
 from golore.graph.roles import Roles
@@ -51,6 +52,7 @@ class Lorebook:
         self._now = now or datetime.now(UTC)
         self._roles = Roles(self._knowledge) if self._knowledge is not None else None
         self._noted = places(self._knowledge) if self._knowledge is not None else set[str]()
+        self._documents = Told(store_directory)
 
     def __enter__(self) -> Self:
         return self
@@ -58,13 +60,14 @@ class Lorebook:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._documents.close()
         if self._knowledge is not None:
             self._knowledge.close()
 
     def of(self, place: str) -> Lore:
         notes, more = self._notes(place)
         role = self._roles.role_of(place) if self._roles is not None else ""
-        return Lore(role=role, notes=notes, more_notes=more) if notes or role else NOTHING
+        return Lore(role=role, notes=notes, documents=self._documents.lines_at(place), more_notes=more)
 
     def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
         """All notes about these symbols, packages or files."""

@@ -68,6 +68,8 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """Files that a later walk found and the graph does not have, so that the next question need not walk again."""
     gone: tuple[str, ...] = ()
     """Files of the graph that a later walk did not find."""
+    documents: tuple[str, ...] | None = None
+    """The documents that were there; what has become of them is `documents`' affair."""
 
 
 def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile], since_ns: int) -> None:
@@ -116,6 +118,14 @@ def remember_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> 
         seen = before.files | seen
     with suppress(OSError):
         _replace(directory / EDITS_NAME, Edits(_VERSION, head.graph, graph_identity(directory), seen))
+
+
+def found_documents(root: Path, directory: Path) -> dict[str, tuple[int, int]]:
+    """Sizes and times of the documents there are; a walk for them is spared where the last one would find the same."""
+    snapshot = _read(directory)
+    if snapshot is not None and snapshot.documents is not None and _is_walk_spared(root, snapshot):
+        return _statuses(root, snapshot.documents)
+    return {file.path: (file.size, file.mtime_ns) for file in discover(root).documents}
 
 
 def changes_since(root: Path, store: Store) -> Changes | None:
@@ -243,6 +253,7 @@ def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: in
         files,
         {path: _time(base + path, since_ns) for path in found.directories},
         {path: _time(base + path, since_ns) for path in found.ignores},
+        documents=tuple(file.path for file in found.documents),
     )
 
 

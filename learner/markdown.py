@@ -37,6 +37,7 @@ _SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
 _RULE: Final = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _FENCE: Final = re.compile(r"(`{3,})[ \t]*([^`]*)$|(~{3,})[ \t]*(.*)$")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
+_EMPTY_ITEM: Final = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]*)+(?:$|#{1,6}(?:[ \t]|$))")
 _FRONT: Final = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.+?)[ \t]*$")
 _FRONT_LINES: Final = 200
 _PLAIN_BREAK: Final = frozenset("#`~<>=-*_+0123456789 \t")
@@ -99,6 +100,8 @@ class _Scan:
         self._offset = 0
         """Columns before the content of the open list item; 0 outside of lists."""
         self._is_after_blank = True
+        self._is_bare = False
+        """Whether the last line was an item without content, which ends with a blank line."""
 
     def end(self) -> tuple[Block, ...]:
         self._close()
@@ -128,10 +131,15 @@ class _Scan:
             self._open.append(line)
         else:
             self._close()
+        if self._is_bare:
+            self._offset, self._is_bare = 0, False
         self._is_after_blank = True
 
     def _take_content(self, number: int, line: str, content: str, indent: int) -> None:
-        if self._offset and indent < self._offset and self._is_after_blank and not _ITEM.match(content):
+        self._is_bare = False
+        # Only a paragraph goes on where the indentation ends.
+        is_over = self._is_after_blank or self._kind != "prose" or content[0] in "<>"
+        if is_over and indent < self._offset and not _ITEM.match(content):
             self._offset = 0
         inner = indent - self._offset if indent >= self._offset else indent
         if inner >= 4 and self._kind != "prose":
@@ -143,10 +151,13 @@ class _Scan:
             return
         is_list_item = self._takes_item(content, indent) if inner < 4 else False
         is_quote = content.startswith(">")
-        if self._kind != "prose" or is_list_item:
+        if self._kind != "prose" or is_list_item or (is_quote and self._is_top):
             self._close()
             self._is_top = not (self._offset or is_list_item or is_quote)
         self._add("prose", number, content if is_quote or is_list_item else line)
+        self._is_bare = is_list_item and content.rstrip()[-1] in "-*+.)" and _EMPTY_ITEM.match(content) is not None
+        if is_list_item and _EMPTY_ITEM.match(content):
+            self._close()
 
     def _begins_other(self, number: int, content: str, indent: int) -> bool:
         """Whether the line is no prose: a heading, a rule, or the begin of a fence or of HTML."""

@@ -1,8 +1,8 @@
 """A document → its sections, with the pieces of each that may name code.
 
-Markdown, HTML and plain text come out alike: a section is a heading and its own text, up to the next heading. A decision
-record is known by the directory it is in or by its headings, and has a status where it states one. What the pieces name
-is `doclinks`' affair.
+Markdown, HTML and plain text come out alike: a section is a heading and its own text, up to the next heading. A
+decision record is known by the directory it is in or by its headings, and has a status where it states one. What the
+pieces name is `doclinks`' affair.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _inline(block: Block) -> Iterator[Piece]:
     rest = _CODE.sub(_blanked, text) if spans else text
     for found in _TARGET.finditer(rest):
         target = next(filter(None, found.groups()))
-        yield Piece("link", target, first + rest.count("\n", 0, found.start()))
+        yield Piece("link", target.rstrip(".,;:!?") if found[4] else target, first + rest.count("\n", 0, found.start()))
     rest = _TARGET.sub(_blanked, rest)
     if "/" in rest:
         for at, line in enumerate(rest.split("\n")):

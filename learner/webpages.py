@@ -14,8 +14,8 @@ from golore.learner.markdown import Block
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LEFT_OUT: Final = frozenset(("script", "style", "head", "template", "svg"))
 _BREAKS: Final = frozenset(
-    "address article aside blockquote body br dd details div dl dt fieldset figure footer form header hr li main nav ol p "
-    "section summary table tbody td tfoot th thead tr ul".split()
+    "address article aside blockquote body br dd details div dl dt fieldset figure footer form header hr li main nav "
+    "ol p section summary table tbody td tfoot th thead tr ul".split()
 )
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SPACES: Final = re.compile(r"\s+")
