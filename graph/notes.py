@@ -22,7 +22,7 @@ KINDS: Final = ("invariant", "decision", "convention", "correction", "incident",
 DRIFTED: Final = "written before the last change"
 LONGEST_TEXT: Final = 4_000
 _ID_BYTES: Final = 5
-_ALIKE: Final = 0.75
+_ALIKE: Final = 0.6
 """From this share of equal words, in their order, two notes say much the same."""
 
 

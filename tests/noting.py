@@ -1,0 +1,127 @@
+"""What tests of notes have in common: a small repository, commands run in this process, and what a card says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golore.graph.deck import open_deck
+from golore.graph.knowledge import Knowledge
+from golore.graph.notes import Draft, Pinned, all_notes, write_notes
+from golore.graph.store import Store
+from golore.learner.anchoring import pinned_at
+from golore.learner.looking import Looking
+from golore.mcp_server.cli import main
+
+FILES = {
+    "go.mod": "module example.com/bank\n\ngo 1.24\n",
+    "main.go": 'package main\n\nimport "example.com/bank/ledger"\n\nfunc main() { ledger.Post(ledger.Open(), 1) }\n',
+    "ledger/ledger.go": """\
+package ledger
+
+// Ledger keeps sums.
+type Ledger struct {
+	sum int
+}
+
+// Open begins a ledger.
+func Open() *Ledger {
+	return &Ledger{sum: 0}
+}
+
+// Post adds an amount.
+func Post(l *Ledger, amount int) int {
+	if amount < 0 {
+		panic("negative")
+	}
+	l.sum += amount
+	return l.sum
+}
+""",
+    "ledger/report.go": "package ledger\n\n// Report tells the sum.\nfunc Report(l *Ledger) int { return l.sum }\n",
+}
+
+
+def make_bank(root: Path) -> Path:
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+class Bank:
+    """A repository that a test may change, and golore's commands in it."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self.store = root / ".golore"
+        self.said = ""
+        self._capsys = capsys
+
+    def run(self, *words: str) -> Any:
+        """What a command prints as JSON; what it says besides is kept in `said`."""
+        self._capsys.readouterr()
+        path = [str(self.root)] if words[0] == "learn" else ["--repo", str(self.root)]
+        code = main([words[0], *path, "--json", *words[1:]])
+        out, self.said = self._capsys.readouterr()
+        assert code == 0, self.said
+        return json.loads(out)
+
+    def refused(self, *words: str) -> str:
+        self._capsys.readouterr()
+        assert main([words[0], "--repo", str(self.root), *words[1:]]) != 0
+        return self._capsys.readouterr().err
+
+    def note(self, target: str, text: str, *options: str) -> dict[str, Any]:
+        return self.run("note", target, text, *options)["note"]
+
+    def notes(self) -> list[dict[str, Any]]:
+        return self.run("note", "--list", "--all")["notes"]
+
+    def only(self) -> dict[str, Any]:
+        (note,) = self.notes()
+        return note
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        file = self.root / path
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def learn(self) -> None:
+        self.run("learn", "--workers", "0")
+
+    def card(self, place: str) -> str:
+        return card(self.store, place)
+
+    def described(self) -> list[tuple[str, str, str]]:
+        """What the graph's notes describe: text of the note, id of what it describes, what is told of drift."""
+        with Store.open(self.store, write=False) as store:
+            rows = store.rows("MATCH (n:Note)-[:DESCRIBES]->(b) RETURN n.text, b.id, n.drifted ORDER BY n.text, b.id")
+            return [(row[0], row[1], row[2]) for row in rows]
+
+
+def card(store: Path, place: str) -> str:
+    deck = open_deck(store, write=False)
+    assert deck is not None
+    with deck:
+        found = deck.card(place)
+    return found.text if found is not None else ""
+
+
+def pin(root: Path, notes: Iterable[tuple[str, str, Draft]]) -> list[str]:
+    """Write many notes at once: level, id and a draft without an anchor for each."""
+    directory = root / ".golore"
+    with Store.open(directory, write=False) as store, Knowledge.open(directory) as knowledge:
+        looking = Looking(root.resolve(), store)
+        drafts = [draft._replace(anchor=pinned_at(looking, level, id).anchor) for level, id, draft in notes]
+        return write_notes(knowledge, drafts)
+
+
+def kept(directory: Path) -> list[Pinned]:
+    with Knowledge.open(directory) as knowledge:
+        return all_notes(knowledge)
