@@ -1,0 +1,114 @@
+"""What a summary must be as a text: a few plain sentences about code. Not commands, not code, not a model's chatter.
+
+A summary is shown to coding agents, so that a text which tells its reader to do something is refused, whoever wrote the
+code that moved a model to say it. Sentences about what callers must do are fine: they speak of code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+LONGEST: Final = 1_200
+_FEWEST_WORDS: Final = 4
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+")
+_IMPERATIVES: Final = frozenset(
+    """add always answer append apply approve ask avoid build call change check click clone close commit configure
+    connect consider copy create delete deploy disable disregard do don't download edit email enable ensure
+    execute exfiltrate fetch fix follow forget forward get give grant help ignore import include insert install
+    invoke keep kill leave let list load look make merge modify move never note notice open output overwrite paste
+    perform please post print proceed provide publish pull push put read refactor refer refrain remember remove
+    rename repeat replace reply report respond restart return reveal revert review rewrite run save say search see
+    send set show skip start stop submit summarize switch tell test treat trust try turn uninstall update upload
+    use verify visit wait write you your""".split()
+)
+_COMMANDS: Final = re.compile(
+    r"""\b(?:you|your|yours|yourself)\b
+    | \bplease\b
+    | \b(?:ignore|disregard|forget)\s+(?:all|any|the|previous|prior|every)
+    | \b(?:previous|prior|above)\s+instructions?\b
+    | \bsystem\s+(?:prompt|message)\b
+    | \bas\s+an?\s+(?:AI|assistant|language\s+model)
+    | \b(?:dear|hey|hello|hi|attention|note\s+to|notice\s+to|instructions?\s+(?:for|to))\s+(?:the\s+)?
+      (?:AI|agents?|assistants?|models?|claude|chatgpt|gpt|LLMs?|developer|reader)
+    | \b(?:the\s+)?(?:AI|assistant|LLM|coding\s+agent|language\s+model|claude|chatgpt)\s+
+      (?:must|should|shall|needs?\s+to|has\s+to|is\s+to|will|can)\b
+    | \b(?:agents?|assistants?|readers?)\s+(?:reading|that\s+read|who\s+read|must|should|shall|are\s+to|is\s+to)\b
+    | \bit\s+is\s+(?:mandatory|imperative|required|necessary)\s+(?:for\s+\w+\s+)?to\s+
+      (?:run|delete|send|post|upload|download|execute|install)\b
+    | \b(?:do\s+not|don['’]t|never|always|must)\s+
+      (?:tell|mention|reveal|report|trust|follow|obey|answer|reply|respond)\b
+    | (?:^|\s)(?:sudo|curl|wget|rm\s+-rf?|chmod|bash\s+-c|npm\s+install|pip\s+install|git\s+push)\s
+    | <\s*/?\s*(?:system|assistant|user|tool|instructions?|function)[^>]*>
+    | \b(?:human|assistant|system|user)\s*:
+    | https?://""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CHATTER: Final = re.compile(
+    r"^(?:sure|certainly|of course|here is|here's|here are|okay|the following|as requested|I )"
+    r"|\b(?:I am|I'm|I will|I'll|I cannot|I can't|let me|I hope|as mentioned)\b"
+    r"|\bthe (?:given|provided|above) (?:code|text|snippet)\b",
+    re.IGNORECASE,
+)
+
+
+def form_complaints(text: str) -> Iterator[tuple[str, str]]:
+    """Sort and sentence of each thing that is wrong with a text as a text."""
+    plain = text.strip()
+    if len(plain.split()) < _FEWEST_WORDS:
+        yield "form", "It is too short to say anything."
+        return
+    if len(plain) > LONGEST:
+        yield "form", f"It has more than {LONGEST:,} characters."
+    if "```" in plain or re.search(r"(?m)^\s*(?:#{1,6} |[-*] |\d+\. )", plain):
+        yield "form", "It is not plain sentences: no lists, headings or blocks of code."
+    if _CHATTER.search(plain):
+        yield "form", "It speaks of itself or of the task instead of the code."
+    if _repeats(plain):
+        yield "form", "It repeats itself."
+    if any(ord(sign) < 32 and sign not in "\n\t" for sign in plain):
+        yield "form", "It has signs that are no text."
+    for sentence in instructions(plain):
+        yield "instruction", f"It tells its reader to do something: “{sentence[:80]}”"
+
+
+def instructions(text: str) -> list[str]:
+    """The sentences that read like instructions."""
+    sentences = _SENTENCE_END.split(" ".join(text.split()))
+    return [sentence for sentence in sentences if _COMMANDS.search(sentence) or _is_imperative(sentence)]
+
+
+def _is_imperative(sentence: str) -> bool:
+    words = re.findall(r"`?[\w'’]+`?", sentence)
+    if len(words) < 2 or words[0].startswith("`"):
+        return False
+    first, second = words[0].lower().replace("’", "'"), words[1].lower()
+    if first not in _IMPERATIVES:
+        return False
+    # `Save keeps a key` speaks of a function; so does `Run is called`, and `Open and Close`.
+    is_verb = second.endswith("s") and not second.endswith(("ss", "us", "this", "its", "always", "files", "tests"))
+    return not (is_verb or second in _AFTER_NAMES)
+
+
+_AFTER_NAMES: Final = frozenset(
+    "is and or has was are were can may must also never always only then itself calls".split()
+)
+
+
+def _repeats(text: str) -> bool:
+    sentences = [sentence.strip().lower() for sentence in _SENTENCE_END.split(text) if len(sentence) > 20]
+    if len(sentences) != len(set(sentences)):
+        return True
+    words = text.lower().split()
+    runs = [" ".join(words[at : at + 6]) for at in range(len(words) - 5)]
+    return len(runs) >= 12 and len(set(runs)) < len(runs) * 0.75
+
+
+def whole_sentences(text: str) -> str:
+    """A text without what was cut off behind its last full stop."""
+    plain = " ".join(text.split())
+    if plain.endswith((".", "!", "?", "”", "`.", ")")):
+        return plain
+    end = max(plain.rfind(mark) for mark in (". ", "! ", "? "))
+    return plain[: end + 1] if end > 0 else plain
