@@ -1,37 +1,74 @@
-"""Search by words: names of symbols, packages and files first, then the words of doc comments.
+"""Search: what a text may be looking for, best first. A name leads to what bears it, other words to files.
 
-A name that is exactly the text goes before one that begins with it, that before one that has it somewhere, and all of
-them before texts that mention it. Words are compared as they are written, in any capitals: no stems, no synonyms, no
-meaning.
+A file takes one place, with its best declarations inside, unless declarations are asked for. What speaks for a file is
+in `signals`, how much that counts in `fusing`, names and slips in `naming`. Packages, notes, documents and summaries
+come in where they say most of what was asked. The index must be that of the graph (see `textindex`); nothing is
+looked up in the graph here, except who calls what, if the store is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Final
 
 from golore.graph.errors import UsageError
+from golore.graph.fusing import TOTAL, WEIGHTS, fused
+from golore.graph.indexed import about
 from golore.graph.model import SYMBOL_KINDS
-from golore.graph.names import Names, plain_name
+from golore.graph.naming import NAMED, NameHit, is_name, name_hits
+from golore.graph.signals import Question, View, question_of, rarity, signals_of
 from golore.graph.store import Store
+from golore.graph.textindex import FILES, GENERATED, TEST, TEXTS, Declared, FileRow, TextIndex
+from golore.graph.words import terms
 
-KINDS: Final = (*SYMBOL_KINDS, "package", "file")
+TEXT_KINDS: Final = ("package", "note", "doc", "summary")
+KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)
 LIMIT: Final = 20
-_MOST: Final = 5_000
-"""Symbols that are looked at more closely; a text that is in more names than this should be longer."""
-_READ: Final = 400
-"""Of these, so many are read from the graph, the closest by name, where the kind does not matter."""
+_INSIDE: Final = 5
+"""Declarations that are named inside a file's place."""
+_LOOKED_INTO: Final = 60
+"""Files whose declarations are looked at, where declarations are asked for."""
+_MOST_TEXTS: Final = 3
+_SAYS_MOST: Final = {"package": 0.75, "note": 0.5, "doc": 0.7, "summary": 0.7}
+"""The share of a question, by rarity, that a text of a kind must have to be shown beside files."""
+_RAISED: Final = {"package": 0.0, "note": 0.35, "doc": 0.1, "summary": 0.1}
+"""How far a text of a kind stands before a file that says as much: notes are there because somebody meant it."""
+_BY_WORDS: Final = 0.59
+"""What is found by words alone stands after names that have the text in them."""
+_TIED: Final = 12
 _SNIPPET: Final = 160
-_EXACT, _SAME, _ENDING, _BEGINNING, _HOLDING, _WORDS, _DOC = 1.0, 0.95, 0.9, 0.8, 0.6, 0.5, 0.3
-_NAMED: Final = 0.85
-"""From here on something bears the very name, and texts that mention it are not looked for."""
-_COLUMNS: Final = "s.id, s.kind, s.name, s.qualified_name, s.file, s.line, s.signature, s.doc"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is searched for. `path` is a glob on paths or import paths, or a beginning of one; `tests` None: as well."""
+
+    text: str
+    kind: str = ""
+    limit: int = LIMIT
+    path: str = ""
+    module: str = ""
+    tests: bool | None = None
+    generated: bool = False
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    kind: str
+    name: str
+    line: int
+    snippet: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`name` is the qualified name of a symbol, the import path of a package, or the path of a file."""
+    """`name` is the qualified name of a symbol, the import path of a package, the path of a file or the id of a text.
+
+    `symbols` are declarations of the same file that fit as well. `signals` says what the score is made of, if asked.
+    """
 
     kind: str
     name: str
@@ -39,139 +76,318 @@ class Hit:
     line: int
     score: float
     snippet: str
+    symbols: tuple[Inside, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The best, and how many more were found; that number is a lower bound where a search stopped early."""
+    """The best, how many more were found (at least), and names that may have been meant."""
 
     hits: tuple[Hit, ...]
     left_out: int
+    suggestions: tuple[str, ...] = ()
 
 
-def search(store: Store, names: Names, text: str, *, kind: str = "", limit: int = LIMIT) -> Hits:
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where answers come from. `read` gives a file's text, `favour` what was rated, by file or name (see `rating`);
+    without a store nobody is asked who calls what."""
+
+    index: TextIndex
+    view: View
+    store: Store | None = None
+    read: Callable[[str], str] | None = None
+    favour: Mapping[str, float] = field(default_factory=dict[str, float])
+    meaning: Callable[[str], Mapping[int, float]] | None = None
+
+
+def search(sources: Sources, wish: Wish) -> Hits:
     """What a text may be looking for, best first."""
-    if kind and kind not in KINDS:
-        raise UsageError(f"There is no kind {kind!r}. Use one of {', '.join(KINDS)}.")
-    spoken = plain_name(text) if len(text.split()) == 1 else " ".join(text.split())
-    if not spoken:
+    if wish.kind and wish.kind not in KINDS:
+        raise UsageError(f"There is no kind {wish.kind!r}. Use one of {', '.join(KINDS)}.")
+    if not wish.text.strip():
         raise UsageError("There is nothing to search for. Give a name, a part of one, or words.")
-    found: dict[tuple[str, str, str], Hit] = {}
-    ids = [] if kind in ("package", "file") else _candidates(names, spoken)
-    read = ids if kind else _closest(ids, spoken)
-    for hit in _all_hits(store, read, spoken, kind):
-        key = (hit.kind, hit.name, hit.file)
-        if key not in found or found[key].score < hit.score:
-            found[key] = hit
-    is_named = any(hit.score >= _NAMED for hit in found.values())
-    if len(found) < limit and not is_named and kind not in ("package", "file"):
-        for hit in _mentioning(store, _words(spoken)):
-            if not kind or hit.kind == kind:
-                found.setdefault((hit.kind, hit.name, hit.file), hit)
-    ordered = sorted(found.values(), key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file))
-    return Hits(tuple(ordered[:limit]), max(0, len(ordered) - limit) + len(ids) - len(read))
+    named = _named(sources, wish)
+    found = [*named, *_texts(sources, wish), *_by_words(sources, wish)]
+    if not (wish.kind == "symbol" or wish.kind in SYMBOL_KINDS):
+        found = _one_place_each(found)
+    else:
+        found = _each_once(found)
+    found = [_favoured(hit, sources.favour) for hit in found]
+    found.sort(key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file, hit.line))
+    slips = [hit.name for hit in named if hit.score < NAMED] if named and named[0].score < NAMED else []
+    return Hits(tuple(found[: wish.limit]), max(0, len(found) - wish.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
 
 
-def _candidates(names: Names, spoken: str) -> list[str]:
-    """Ids of symbols that have the text in their names, or all of its words."""
-    listed, words = names.load(), _words(spoken)
-    if len(words) > 1 or {".", "/"} & set(spoken):
-        return listed.holding_all(words, _MOST)
-    return list(dict.fromkeys([*listed.ids(spoken, fold=False), *listed.holding(spoken, _MOST)]))
+def _named(sources: Sources, wish: Wish) -> list[Hit]:
+    """What bears the text as its name, or nearly so."""
+    if not is_name(wish.text) or wish.kind in ("note", "doc", "summary"):
+        return []
+    found = [*_named_places(sources, wish)]
+    if wish.kind not in ("file", "package"):
+        is_wanted = _is_wanted(wish)
+        hits = name_hits(sources.index, sources.view.files, wish.text, lambda row: _is_allowed(wish, row))
+        hits = _by_use([hit for hit in hits if is_wanted(hit.symbol.kind)], sources.store)
+        found += [_symbol_hit(hit.file, hit.symbol, hit.score, {"name": hit.score}, wish) for hit in hits]
+    return found
 
 
-def _closest(ids: list[str], spoken: str) -> list[str]:
-    """Those whose last names come closest, as far as that can be told from an id."""
-    wanted = spoken.lower()
-
-    def distance(id: str) -> tuple[bool, bool, bool, int, str]:
-        name = id.rpartition(".")[2].lower()
-        return (name != wanted, not id.lower().endswith(wanted), not name.startswith(wanted), len(name), id)
-
-    return sorted(ids, key=distance)[:_READ]
-
-
-def _all_hits(store: Store, ids: list[str], spoken: str, kind: str) -> Iterator[Hit]:
-    words = _words(spoken)
-    if kind in ("", "package"):
-        yield from _packages(store, spoken, words)
-    if kind in ("", "file"):
-        yield from _files(store, spoken, words)
-    for row in _rows(store, ids):
-        if not kind or row[1] == kind:
-            yield _symbol_hit(row, spoken)
+def _by_use(hits: list[NameHit], store: Store | None) -> list[NameHit]:
+    """Of the best that are called alike, those first that are used most."""
+    tied = [hit for hit in hits if hit.score == hits[0].score]
+    if store is None or not 1 < len(tied) <= _TIED:
+        return hits
+    statement = "MATCH (b:Symbol {id: $id})<-[e:CALLS|REFERENCES]-(a:Symbol) RETURN count(*)"
+    uses = {hit.id: next(iter(store.rows(statement, {"id": hit.id})))[0] for hit in tied}
+    most = max(uses.values()) or 1
+    raised = [hit._replace(score=round(hit.score + 0.004 * uses[hit.id] / most, 4)) for hit in tied]
+    return [*sorted(raised, key=lambda hit: -hit.score), *hits[len(tied) :]]
 
 
-def _rows(store: Store, ids: list[str]) -> Iterator[list[Any]]:
-    if ids:
-        yield from store.rows(f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}", {"ids": ids})
+def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
+    """Packages and files that are called so. They stand after declarations of the name: those say more."""
+    wanted = wish.text.strip().strip("/").lower()
+    if wish.kind in ("", "package"):
+        for id, kind, name, file, flags, _ in sources.index.text_rows():
+            whole = name.lower()
+            if kind != "package" or not (whole == wanted or whole.endswith(f"/{wanted}")):
+                continue
+            text = sources.index.text(id)
+            score = (0.97 if whole == wanted else 0.9) - 0.05 * bool(flags & TEST)
+            if text is not None and _is_allowed_text(wish, name, file, flags):
+                yield Hit("package", name, file, 0, round(score, 3), about(text.title, text.text))
+    if wish.kind in ("", "file"):
+        for row in sources.view.files.values():
+            path = row.path.lower()
+            stem = path.rpartition("/")[2].removesuffix(".go")
+            if wanted not in path or not _is_allowed(wish, row):
+                continue
+            if path == wanted or path.endswith(f"/{wanted}"):
+                score = 0.96
+            elif stem == wanted:
+                score = 0.87
+            elif wish.kind == "file":
+                score = (0.7 if stem.startswith(wanted) else 0.6) + 0.05 * len(wanted) / len(path)
+            else:
+                continue
+            yield Hit("file", row.path, row.path, 1, round(score - 0.05 * bool(row.flags & TEST), 3), _of_file(row))
 
 
-def _symbol_hit(row: list[Any], spoken: str, base: float = 0.0) -> Hit:
-    _, kind, name, qualified, file, line, signature, doc = row
-    score = base or _closeness(spoken, name, qualified)
-    # Of names that fit alike, fields and tests are the ones that are least often meant.
-    score -= 0.05 * (kind == "field") + 0.05 * file.endswith("_test.go")
-    return Hit(kind, qualified, file, line, round(score, 3), _snippet(signature, doc))
-
-
-def _closeness(spoken: str, name: str, qualified: str) -> float:
-    wanted, folded, whole = spoken.lower(), name.lower(), qualified.lower()
-    if name == spoken or qualified == spoken:
-        return _EXACT
-    if folded == wanted or whole == wanted:
-        return _SAME
-    if whole.endswith((f".{wanted}", f"/{wanted}")):
-        return _ENDING
-    if folded.startswith(wanted):
-        return _BEGINNING + 0.05 * len(wanted) / len(folded)
-    if wanted in folded:
-        return _HOLDING + 0.05 * len(wanted) / len(folded)
-    in_name = sum(word.lower() in folded for word in _words(spoken))
-    return _WORDS + 0.05 * in_name / max(1, len(_words(spoken)))
-
-
-def _packages(store: Store, spoken: str, words: list[str]) -> Iterator[Hit]:
-    condition = " AND ".join(f"lower(p.path) CONTAINS $w{at}" for at in range(len(words)))
-    statement = f"MATCH (p:Package) WHERE {condition} RETURN p.path, p.name, p.dir, p.doc, p.test ORDER BY p.id"
-    for path, name, directory, doc, test in store.rows(statement, _numbered(words)):
-        score = _closeness(spoken, name, path) - 0.05 * test
-        yield Hit("package", path, f"{directory or '.'}/", 0, round(score, 3), _snippet(f"package {name}", doc))
-
-
-def _files(store: Store, spoken: str, words: list[str]) -> Iterator[Hit]:
-    condition = " AND ".join(f"lower(f.path) CONTAINS $w{at}" for at in range(len(words)))
-    statement = (
-        f"MATCH (f:File) WHERE {condition} RETURN f.path, f.package, f.lines, f.test ORDER BY f.path LIMIT {_MOST}"
+def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
+    """Files, or declarations in them, by what they say and what was said of them."""
+    if wish.kind in TEXT_KINDS:
+        return []
+    view, question = sources.view, question_of(wish.text)
+    signals = signals_of(sources.index, view, question)
+    if sources.meaning is not None:
+        signals["meaning"] = dict(sources.meaning(wish.text))
+    totals = fused(signals)
+    ranked = sorted(
+        (file for file in totals if _is_allowed(wish, view.files[file])),
+        key=lambda file: (-totals[file], view.files[file].path),
     )
-    for path, package, lines, test in store.rows(statement, _numbered(words)):
-        name = path.rpartition("/")[2].removesuffix(".go")
-        # A file stands after the symbols that are named alike: those say more.
-        score = _closeness(spoken, name, path) - 0.03 - 0.05 * test
-        yield Hit("file", path, path, 1, round(score, 3), f"{lines:,} lines, package {package}")
+    is_symbol = wish.kind == "symbol" or wish.kind in SYMBOL_KINDS
+    weights = _rarities(sources, question)
+    found: list[Hit] = []
+    for file in ranked[: _LOOKED_INTO if is_symbol else wish.limit]:
+        row, score = view.files[file], round(_BY_WORDS * totals[file], 4)
+        parts = _parts(signals, file) if wish.explain else {}
+        fitting = _fitting(sources.index.symbols(file), weights, _is_wanted(wish))
+        if is_symbol:
+            for symbol, share in fitting:
+                signals_of_it = {**parts, "fits": round(share, 3)}
+                found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, wish))
+        else:
+            found.append(_file_hit(sources, row, score, fitting, weights, parts))
+    found += [
+        Hit("file", view.files[file].path, view.files[file].path, 1, round(_BY_WORDS * totals[file], 4), "")
+        for file in (() if is_symbol else ranked[wish.limit :])
+    ]
+    return found
 
 
-def _mentioning(store: Store, words: list[str]) -> Iterator[Hit]:
-    """Symbols whose documentation has all the words; looks at every one."""
-    condition = " AND ".join(f"lower(s.doc) CONTAINS $w{at}" for at in range(len(words)))
-    statement = (
-        f"MATCH (s:Symbol) WHERE {condition} RETURN {_COLUMNS} ORDER BY s.exported DESC, size(s.doc), s.id LIMIT 200"
+def _file_hit(
+    sources: Sources,
+    row: FileRow,
+    score: float,
+    fitting: list[tuple[Declared, float]],
+    weights: Mapping[str, float],
+    parts: Mapping[str, float],
+) -> Hit:
+    inside = tuple(_inside(row, symbol) for symbol, _ in fitting[:_INSIDE])
+    snippet, line = _of_file(row), inside[0].line if inside else 1
+    shown = fitting[0][1] if fitting else 0.0
+    if inside:
+        snippet = inside[0].snippet or snippet
+    if shown < 0.5 and sources.read is not None:
+        line_of_text = _best_line(sources.read(row.path), weights)
+        if line_of_text is not None and line_of_text[2] > shown:
+            line, snippet = line_of_text[0], line_of_text[1]
+    return Hit("file", row.path, row.path, line, score, snippet, inside, parts)
+
+
+def _fitting(
+    symbols: Iterable[Declared], weights: Mapping[str, float], is_wanted: Callable[[str], bool]
+) -> list[tuple[Declared, float]]:
+    """Declarations that have words of the question in their names or comments, with the share they have of it."""
+    total = sum(weights.values())
+    found: list[tuple[Declared, float]] = []
+    for symbol in symbols:
+        if not total or not is_wanted(symbol.kind):
+            continue
+        in_name = set(terms(symbol.local))
+        in_about = set(terms(symbol.about))
+        share = sum(weight for term, weight in weights.items() if term in in_name)
+        share += 0.6 * sum(weight for term, weight in weights.items() if term in in_about and term not in in_name)
+        if share:
+            found.append((symbol, share / total * (0.8 if symbol.kind == "field" else 1.0)))
+    found.sort(key=lambda item: (-item[1], item[0].line, item[0].local))
+    best = found[0][1] if found else 0.0
+    return [item for item in found if item[1] >= best / 2]
+
+
+def _best_line(text: str, weights: Mapping[str, float]) -> tuple[int, str, float] | None:
+    """The line of a file that has most of the question, by rarity: its number, its text and the share."""
+    total = sum(weights.values()) or 1.0
+    rarest = sorted(weights, key=lambda term: (-weights[term], term))[:4]
+    best: tuple[float, int, str] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        lowered = line.lower()
+        if any(term in lowered for term in rarest):
+            held = set(terms(line[:400]))
+            share = sum(weight for term, weight in weights.items() if term in held)
+            if share and (best is None or share > best[0]):
+                best = (share, number, line.strip())
+    return (best[1], best[2][:_SNIPPET], best[0] / total) if best else None
+
+
+def _texts(sources: Sources, wish: Wish) -> list[Hit]:
+    """Packages, notes, documents and summaries that say most of what was asked."""
+    if wish.kind and wish.kind not in TEXT_KINDS:
+        return []
+    question = question_of(wish.text)
+    rows = {row[0]: row for row in sources.index.text_rows()}
+    total, share = 0.0, dict[int, float]()
+    for term in question.terms:
+        documents, _ = sources.index.postings(TEXTS, term)
+        weight = rarity(len(documents), max(len(rows), 1))
+        total += weight
+        for id in documents:
+            share[id] = share.get(id, 0.0) + weight
+    found: list[Hit] = []
+    for id, value in share.items():
+        _, kind, name, file, flags, length = rows[id]
+        part = value / total if total else 0.0
+        least = 0.3 if wish.kind else _SAYS_MOST[kind]
+        if part < least or (wish.kind and kind != wish.kind) or not _is_allowed_text(wish, name, file, flags):
+            continue
+        score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + length)) + _RAISED[kind] - 0.1)
+        signals = {"cover": round(part, 3)} if wish.explain else {}
+        found.append(Hit(kind, name, file, 0, round(score, 4), "", (), signals))
+    found.sort(key=lambda hit: (-hit.score, hit.kind, hit.name))
+    ids = {(row[1], row[2], row[3]): row[0] for row in rows.values()}
+    kept = found if wish.kind else found[:_MOST_TEXTS]
+    return [_with_text(hit, sources.index, ids[hit.kind, hit.name, hit.file]) for hit in kept]
+
+
+def _with_text(hit: Hit, index: TextIndex, id: int) -> Hit:
+    text = index.text(id)
+    return hit if text is None else replace(hit, line=text.line, snippet=about(text.title, text.text))
+
+
+def _one_place_each(found: Iterable[Hit]) -> list[Hit]:
+    """One hit for each file, the best; what else was found in it stands inside. Other kinds stay as they are."""
+    places: dict[str, Hit] = {}
+    others: dict[tuple[str, str], Hit] = {}
+    for hit in sorted(found, key=lambda hit: -hit.score):
+        if hit.kind in TEXT_KINDS:
+            others.setdefault((hit.kind, hit.name), hit)
+            continue
+        first = places.get(hit.file)
+        if first is None:
+            places[hit.file] = hit
+            continue
+        added = hit.symbols if hit.kind == "file" else (Inside(hit.kind, hit.name, hit.line, hit.snippet), *hit.symbols)
+        known = {(one.name, one.line) for one in first.symbols} | {(first.name, first.line)}
+        more = tuple(one for one in added if (one.name, one.line) not in known)
+        signals = {**hit.signals, **first.signals} if first.signals else first.signals
+        places[hit.file] = replace(first, symbols=(*first.symbols, *more)[:_INSIDE], signals=signals)
+    return [*places.values(), *others.values()]
+
+
+def _each_once(found: Iterable[Hit]) -> list[Hit]:
+    kept: dict[tuple[str, str, int], Hit] = {}
+    for hit in sorted(found, key=lambda hit: -hit.score):
+        kept.setdefault((hit.name, hit.file, hit.line), hit)
+    return list(kept.values())
+
+
+def _favoured(hit: Hit, favour: Mapping[str, float]) -> Hit:
+    """What was rated useful or not stands a little higher or lower."""
+    worth = favour.get(hit.name, 0.0) or favour.get(hit.file, 0.0)
+    if not worth:
+        return hit
+    signals = {**hit.signals, "rated": round(worth, 3)} if hit.signals else hit.signals
+    return replace(hit, score=round(hit.score * (1 + worth), 4), signals=signals)
+
+
+def _rarities(sources: Sources, question: Question) -> dict[str, float]:
+    """How much each term of a question says, those that occur nowhere left out."""
+    total = len(sources.view.files)
+    numbers = {term: len(sources.index.postings(FILES, term).documents) for term in question.terms}
+    return {term: rarity(number, total) for term, number in numbers.items() if number}
+
+
+def _parts(signals: Mapping[str, Mapping[int, float]], file: int) -> dict[str, float]:
+    """What a file's score is made of, in the order of the weights."""
+    return {
+        name: round(_BY_WORDS * weight / TOTAL * signals[name][file], 4)
+        for name, weight in WEIGHTS.items()
+        if signals.get(name, {}).get(file)
+    }
+
+
+def _is_wanted(wish: Wish) -> Callable[[str], bool]:
+    return lambda kind: wish.kind not in SYMBOL_KINDS or kind == wish.kind
+
+
+def _is_allowed(wish: Wish, row: FileRow) -> bool:
+    if row.flags & GENERATED and not wish.generated:
+        return False
+    if wish.tests is not None and bool(row.flags & TEST) != wish.tests:
+        return False
+    if wish.module and row.module != wish.module:
+        return False
+    return not wish.path or _matches(wish.path, row.path, row.package)
+
+
+def _is_allowed_text(wish: Wish, name: str, file: str, flags: int) -> bool:
+    if wish.tests is not None and bool(flags & TEST) != wish.tests:
+        return False
+    if wish.module and not f"{name}/".startswith(f"{wish.module}/"):
+        return False
+    return not wish.path or _matches(wish.path, file, name)
+
+
+def _matches(glob: str, path: str, package: str) -> bool:
+    """Whether a path or an import path is below what was given, or fits it as a glob."""
+    place = glob.strip("/")
+    return any(
+        f"{text}/".startswith(f"{place}/") or fnmatchcase(text, glob) or fnmatchcase(text, f"{place}/*")
+        for text in (path, package)
     )
-    for row in store.rows(statement, _numbered(words)):
-        yield _symbol_hit(row, "", _DOC)
 
 
-def _words(spoken: str) -> list[str]:
-    """The words that count: short ones only where there are no others."""
-    words = spoken.split()
-    return [word for word in words if len(word) > 2] or words
+def _symbol_hit(row: FileRow, symbol: Declared, score: float, signals: Mapping[str, float], wish: Wish) -> Hit:
+    name = symbol.qualified_name(row.package)
+    hit = Hit(symbol.kind, name, row.path, symbol.line, round(score, 4), symbol.about)
+    return replace(hit, signals=signals) if wish.explain else hit
 
 
-def _numbered(words: list[str]) -> dict[str, str]:
-    return {f"w{at}": word.lower() for at, word in enumerate(words)}
+def _inside(row: FileRow, symbol: Declared) -> Inside:
+    return Inside(symbol.kind, symbol.qualified_name(row.package), symbol.line, symbol.about)
 
 
-def _snippet(first: str, doc: str) -> str:
-    told = " ".join(doc.split())
-    text = f"{first} — {told}" if told and first else first or told
-    return text if len(text) <= _SNIPPET else f"{text[: _SNIPPET - 1]}…"
+def _of_file(row: FileRow) -> str:
+    return f"package {row.package}"

@@ -29,6 +29,10 @@ INDEX_VERSION: Final = 1
 FILES: Final = 0
 COMMITS: Final = 1
 TEXTS: Final = 2
+GRAPH: Final = "graph"
+"""The note that names the graph which the index was made from."""
+HISTORY: Final = "history"
+"""The note that holds the commits."""
 TEST: Final = 1
 GENERATED: Final = 2
 _WAIT: Final = 5.0
@@ -45,21 +49,26 @@ CREATE TABLE search_names(name TEXT PRIMARY KEY, backwards TEXT NOT NULL, files 
 CREATE INDEX search_names_backwards ON search_names(backwards);
 CREATE TABLE search_texts(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
                           line INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL,
-                          length INTEGER NOT NULL)
+                          length INTEGER NOT NULL);
+CREATE INDEX search_texts_by_name ON search_texts(name)
 """
+_TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
 _NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts")
 
 
 class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A declaration of a file. `qualified_name` is what follows the package's path; `id` is empty where it is the same
-    as the qualified name."""
+    """A declaration of a file. `local` is its name within the package, as in `Memory.Save`; `id` is empty where it is
+    the package's path and that."""
 
     kind: str
     name: str
-    qualified_name: str
+    local: str
     line: int
     about: str
     id: str = ""
+
+    def qualified_name(self, package: str) -> str:
+        return f"{package}.{self.local}"
 
 
 class FileText(NamedTuple):
@@ -159,11 +168,20 @@ class TextIndex:
     def digests(self) -> dict[str, str]:
         return dict(self._run.execute("SELECT path, digest FROM search_files"))
 
-    def texts(self) -> Iterator[tuple[int, ShortText, int]]:
-        """Number, text and length of each, in order."""
-        columns = "id, kind, name, file, line, title, text, flags, length"
-        for id, *row, length in self._run.execute(f"SELECT {columns} FROM search_texts ORDER BY id"):
+    def texts(self, name: str | None = None) -> Iterator[tuple[int, ShortText, int]]:
+        """Number, text and length of each, or of those of a name, in order."""
+        chosen = ("WHERE name = ?", (name,)) if name is not None else ("", ())
+        statement = f"SELECT {_TEXT_COLUMNS} FROM search_texts {chosen[0]} ORDER BY id"
+        for id, *row, length in self._run.execute(statement, chosen[1]).fetchall():
             yield id, ShortText(*row), length
+
+    def text(self, id: int) -> ShortText | None:
+        row = self._run.execute(f"SELECT {_TEXT_COLUMNS} FROM search_texts WHERE id = ?", (id,)).fetchone()
+        return ShortText(*row[1:-1]) if row else None
+
+    def text_rows(self) -> list[tuple[int, str, str, str, int, int]]:
+        """Number, kind, name, file, flags and length of each."""
+        return self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts").fetchall()
 
     def postings(self, room: int, term: str) -> Postings:
         statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
@@ -179,18 +197,20 @@ class TextIndex:
         row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
         return tuple(postings.from_bytes(row[0]).documents) if row else ()
 
-    def names_from(self, beginning: str, most: int) -> list[str]:
-        """Names that begin so, in order."""
-        statement = "SELECT name FROM search_names WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
-        return [name for (name,) in self._run.execute(statement, (beginning, _after(beginning), most))]
+    def names_from(self, beginning: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
+        """Names that begin so, the shortest first."""
+        return self._names("name", beginning, most, lengths)
 
-    def names_to(self, ending: str, most: int) -> list[str]:
-        """Names that end so."""
+    def names_to(self, ending: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
+        """Names that end so, the shortest first."""
+        return self._names("backwards", ending[::-1], most, lengths)
+
+    def _names(self, column: str, start: str, most: int, lengths: tuple[int, int]) -> list[str]:
         statement = (
-            "SELECT name FROM search_names WHERE backwards >= ? AND backwards < ? ORDER BY backwards, name LIMIT ?"
+            f"SELECT name FROM search_names WHERE {column} >= ? AND {column} < ? AND length(name) BETWEEN ? AND ? "
+            "ORDER BY length(name), name LIMIT ?"
         )
-        start = ending[::-1]
-        return [name for (name,) in self._run.execute(statement, (start, _after(start), most))]
+        return [name for (name,) in self._run.execute(statement, (start, _after(start), *lengths, most))]
 
     def names_with(self, part: str, most: int) -> list[str]:
         """Names that have a part somewhere, the shortest first; looks at all of them."""
@@ -256,10 +276,8 @@ class TextIndex:
         self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
     ) -> None:
         """Make these the texts of their kinds, or with `only`, of those names; what stays as it is costs nothing."""
-        held: dict[tuple[str, ...], tuple[int, ShortText]] = {}
-        for id, text, _ in self.texts():
-            if text.kind in kinds and (only is None or text.name in only):
-                held[_key(text)] = (id, text)
+        found = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
+        held = {_key(text): (id, text) for id, text, _ in found if text.kind in kinds}
         changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
         for text in texts:
@@ -352,7 +370,14 @@ def _entry(file: FileText) -> _Entry:
 
 
 def _names_of(symbols: Iterable[Declared]) -> frozenset[str]:
-    return frozenset(folded(symbol.name) for symbol in symbols if symbol.name != "_")
+    """What each is looked up by: its name, and for what belongs to a type, that with the type's before it."""
+    found: set[str] = set()
+    for symbol in symbols:
+        if symbol.name != "_":
+            found.add(folded(symbol.name))
+            if symbol.local != symbol.name:
+                found.add(folded(symbol.local))
+    return frozenset(found)
 
 
 def _key(text: ShortText) -> tuple[str, ...]:

@@ -109,31 +109,3 @@ def test_a_mistake_is_answered_with_what_the_graph_has(shop: Path) -> None:
     assert "[CALLS {sites, evidence}] Symbol->Symbol, Symbol->External" in label
     assert "The query contains SET. Only reading queries are allowed here." in writing
     assert "The query was stopped after 0.05 s." in long
-
-
-def test_search_prints_results_best_first(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["search", "--json", "save", "--repo", str(shop)]) == 0
-    results = json.loads(capsys.readouterr().out)["results"]
-    assert [result["name"].rpartition("/")[2] for result in results] == [
-        "store.Saver.Save",
-        "store.Memory.Save",
-        "store.Saver",
-    ]
-    assert set(results[0]) == {"kind", "name", "file", "line", "score", "snippet"}
-    assert [result["score"] for result in results] == sorted((result["score"] for result in results), reverse=True)
-
-
-def test_search_finds_packages_files_and_words_of_comments(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def found(*arguments: str) -> list[tuple[str, str]]:
-        assert main(["search", *arguments, "--json", "--repo", str(shop)]) == 0
-        return [(result["kind"], result["name"]) for result in json.loads(capsys.readouterr().out)["results"]]
-
-    assert found("example.com/shop/store")[0] == ("package", "example.com/shop/store")
-    assert found("sync", "--kind", "file") == [("file", "store/sync_linux.go"), ("file", "store/sync_windows.go")]
-    assert found("keeps", "things") == [("struct", "example.com/shop/store.Memory")]
-    assert found("store.Put")[0] == ("func", "example.com/shop/store.Put")
-    assert found("(*Memory).Save")[0] == ("method", "example.com/shop/store.Memory.Save")
-    assert len(found("s", "--limit", "2")) == 2
-    assert found("nothing of the kind") == []
-    assert main(["search", "s", "--kind", "class", "--repo", str(shop)]) == 2
-    assert "There is no kind 'class'. Use one of func," in capsys.readouterr().err

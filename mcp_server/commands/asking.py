@@ -47,10 +47,17 @@ def _add_impact(make: Make) -> None:
 
 
 def _add_search(make: Make) -> None:
-    search = add(make, "search", "find symbols, packages and files by name or by words of their comments", _search)
-    search.add_argument("words", nargs="+", metavar="QUERY", help="a name, a part of one, or a few words")
-    search.add_argument("--kind", default="", metavar="KIND", help="only these: func, method, struct, …, package, file")
-    search.add_argument("--limit", type=positive, default=20, metavar="N", help="at most N results (default: 20)")
+    search = add(make, "search", "find files, declarations, packages and notes by a name or by words", _search)
+    search.add_argument("words", nargs="+", metavar="QUERY", help="a name, a part of one, words, or a sentence")
+    search.add_argument("--kind", default="", metavar="KIND", help="func, struct, symbol, file, package, note, doc, …")
+    search.add_argument("--limit", type=positive, default=20, metavar="N", help="results (default: 20)")
+    search.add_argument(
+        "--path", "--package", default="", metavar="GLOB", help="only below this directory or import path, or a glob"
+    )
+    search.add_argument("--module", default="", metavar="PATH", help="only in this module")
+    search.add_argument("--tests", action=argparse.BooleanOptionalAction, help="only tests, or none (default: both)")
+    search.add_argument("--generated", action="store_true", help="generated files as well")
+    search.add_argument("--explain", action="store_true", help="say what each score is made of")
 
 
 def _context(options: argparse.Namespace) -> int:
@@ -84,9 +91,20 @@ def _path(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
+    from golore.graph.search import Wish
     from golore.mcp_server.searching import run_search
 
-    return run_search(options.words, options.repo, kind=options.kind, limit=options.limit, as_json=options.as_json)
+    wish = Wish(
+        " ".join(options.words),
+        options.kind,
+        options.limit,
+        options.path,
+        options.module,
+        options.tests,
+        options.generated,
+        options.explain,
+    )
+    return run_search(wish, options.repo, as_json=options.as_json)
 
 
 def _query(options: argparse.Namespace) -> int:

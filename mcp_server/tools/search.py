@@ -1,28 +1,48 @@
-"""`memory_search`: find symbols, packages and files by their names and by words of their documentation."""
+"""`memory_search`: find files, declarations, packages, notes and documents by a name or by words."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from golore.graph.search import KINDS, LIMIT, Hit, search
-from golore.mcp_server.output import counted, plain
+from golore.graph.search import KINDS, LIMIT, Hit, Hits, Wish, search
+from golore.mcp_server.finding import sources_of
+from golore.mcp_server.output import counted
 from golore.mcp_server.replies import BUDGET, Reply, Section, fitted, standing
 from golore.mcp_server.repositories import Repositories
+from golore.mcp_server.searching import explained, place_of, result_of
 from golore.mcp_server.tools.parameters import READS, Budget, RepositoryName, failures_told
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 _DESCRIPTION: Final = """\
-Find Go symbols, packages and files by name: exact names first, then beginnings, then parts, then doc comments that \
-have all the words. Words are compared as written, in any capitals; synonyms and meaning are not looked for. Prefer \
-this over grep to find where something is declared."""
+Find where something is in this Go repository. A name (`Save`, `Memory.Save`, `store.Put`) gives what bears it, also \
+with a slip; words or a whole sentence give the files they are about, by their text, names, paths and the commits that \
+changed them, with the declarations that fit. Prefer this over grep to find where something is declared or done."""
 
-Query = Annotated[str, Field(min_length=1, description="A name, a part of one, or a few words.")]
+Query = Annotated[str, Field(min_length=1, description="A name, a part of one, words, or a sentence.")]
 Kind = Annotated[
-    str, Field(description=f"Only this kind: {', '.join(KINDS)}.", json_schema_extra={"enum": ["", *KINDS]})
+    str,
+    Field(
+        description=f"Only this kind: {', '.join(KINDS)}. With a kind of declaration, a file may have several places.",
+        json_schema_extra={"enum": ["", *KINDS]},
+    ),
 ]
 Limit = Annotated[int, Field(ge=1, le=200, description="At most so many results.")]
+Path = Annotated[str, Field(description="Only below this directory or import path, or where this glob fits.")]
+Module = Annotated[str, Field(description="Only in the module of this path.")]
+Tests = Annotated[bool | None, Field(description="true: only test files; false: none of them.")]
+Generated = Annotated[bool, Field(description="Generated files as well.")]
+Explain = Annotated[bool, Field(description="Say what each score is made of.")]
+
+
+class Part(BaseModel):
+    """A declaration in a file that was found."""
+
+    kind: str
+    name: str
+    line: int
+    snippet: str
 
 
 class Result(BaseModel):
@@ -32,6 +52,8 @@ class Result(BaseModel):
     line: int
     score: float
     snippet: str
+    symbols: list[Part] = []
+    signals: dict[str, float] = {}
 
 
 class Results(BaseModel):
@@ -39,27 +61,37 @@ class Results(BaseModel):
 
     results: list[Result]
     left_out: int
+    suggestions: list[str]
     behind: list[str] | None
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
-    @server.tool(
-        name="memory_search",
-        title="Search names and documentation",
-        description=_DESCRIPTION,
-        annotations=READS,
-    )
+    @server.tool(name="memory_search", title="Search files and names", description=_DESCRIPTION, annotations=READS)
     def memory_search(
-        query: Query, kind: Kind = "", limit: Limit = LIMIT, budget: Budget = BUDGET, repository: RepositoryName = ""
+        query: Query,
+        kind: Kind = "",
+        limit: Limit = LIMIT,
+        path: Path = "",
+        module: Module = "",
+        tests: Tests = None,
+        generated: Generated = False,
+        explain: Explain = False,
+        budget: Budget = BUDGET,
+        repository: RepositoryName = "",
     ) -> Annotated[CallToolResult, Results]:
-        with failures_told(), repositories.opened(repository) as asked:
-            found = search(asked.store, asked.names, query, kind=kind, limit=limit)
+        wish = Wish(query, kind, limit, path, module, tests, generated, explain)
+        with failures_told(), repositories.opened(repository) as asked, sources_of(asked.place, asked.store) as sources:
+            found = search(sources, wish)
             behind = standing(asked)
             changed = None if asked.changes is None else list(asked.changes.paths)
         hits = _within(found.hits, budget)
-        left_out = found.left_out + len(found.hits) - len(hits)
-        document: dict[str, Any] = {"results": plain(hits), "left_out": left_out, "behind": changed}
-        text = fitted(_reply(query, found.hits, found.left_out, behind), budget)
+        document: dict[str, Any] = {
+            "results": [result_of(hit) for hit in hits],
+            "left_out": found.left_out + len(found.hits) - len(hits),
+            "suggestions": list(found.suggestions),
+            "behind": changed,
+        }
+        text = fitted(_reply(query, found, behind), budget)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
@@ -67,20 +99,26 @@ def _within(hits: tuple[Hit, ...], budget: int) -> tuple[Hit, ...]:
     """Those that fit as objects, which take more room than the lines of the text."""
     room = budget * 3
     for at, hit in enumerate(hits):
-        room -= len(str(plain(hit)))
+        room -= len(str(result_of(hit)))
         if room < 0:
             return hits[:at]
     return hits
 
 
-def _reply(query: str, hits: tuple[Hit, ...], left_out: int, behind: tuple[str, ...]) -> Reply:
-    if not hits:
-        nothing = f"Nothing is named or documented with {query!r}. Try a part of the name, or fewer words."
+def _reply(query: str, found: Hits, behind: tuple[str, ...]) -> Reply:
+    if not found.hits:
+        nothing = f"Nothing is named or described with {query!r}. Try a part of the name, or other words."
         return Reply((nothing,), (), behind)
-    rows = tuple(f"{hit.kind} {hit.name}  {_place(hit)}  {hit.snippet}" for hit in hits)
-    more = (f"{counted(left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.",) if left_out else ()
-    return Reply((), (Section(f"{counted(len(hits), 'result')} for {query!r}:", rows),), (*more, *behind))
+    rows = tuple(_row(hit) for hit in found.hits)
+    more = [f"Perhaps meant: {', '.join(found.suggestions)}."] if found.suggestions else []
+    if found.left_out:
+        more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.")
+    return Reply((), (Section(f"{counted(len(found.hits), 'result')} for {query!r}:", rows),), (*more, *behind))
 
 
-def _place(hit: Hit) -> str:
-    return f"{hit.file}:{hit.line}" if hit.line else hit.file
+def _row(hit: Hit) -> str:
+    name = "" if hit.name == hit.file else f" {hit.name}"
+    inside = [f"{one.name.rpartition('/')[2]}:{one.line}" for one in hit.symbols]
+    listed = f"  [{', '.join(inside)}]" if inside else ""
+    why = f"  ({explained(hit.signals)})" if hit.signals else ""
+    return f"{hit.kind}{name}  {place_of(hit)}  {hit.snippet}{listed}{why}"

@@ -1,0 +1,52 @@
+"""How much each signal counts: the only place with weights, and the measurement that chose them.
+
+Measured by `benchmarks/usefulness.py --locate` (commit subject → files it changed). Weights were raised and lowered in
+turn on six repositories (prometheus, hugo, tailscale, syft, etcd, tools) and then checked on eight others (terraform,
+docker/cli, moby, gin, loki, cilium, cobra, lo), which had no part in the choice; recall@10 and MRR@10, averaged:
+
+                          the six         the eight
+    BM25, whole files   .580  .514      .624  .520
+    all of these        .738  .696      .747  .664
+    without history     .687  .638      .696  .614
+
+Taking out any single signal cost 0.00 to 0.02 on both sides. A linear sum of signals that are each brought to 0 … 1
+did better than ranks fused by their reciprocals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+WEIGHTS: Final[Mapping[str, float]] = {
+    "words": 1.0,
+    "cover": 0.4,
+    "path": 0.4,
+    "place": 1.1,
+    "area": 0.6,
+    "names": 0.3,
+    "commits": 0.3,
+    "subjects": 0.5,
+    "busy": 0.4,
+}
+"""`words`: BM25 of text and path · `cover`: share of the question, by rarity, that is in the file · `path`: BM25 of the
+path · `place`: share of the question in the path · `area`: what stands before a colon is in the path · `names`: BM25 of
+declared names · `commits`: files of the closest past commits · `subjects`: BM25 of all subjects of a file's commits ·
+`busy`: how often it changed of late."""
+TOTAL: Final = sum(WEIGHTS.values())
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "words": ("words", "cover", "path", "place", "area", "names"),
+    "history": ("commits", "subjects", "busy"),
+}
+
+
+def fused(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | None = None) -> dict[int, float]:
+    """The sum for each file, between 0 and 1; with `only`, of these signals."""
+    total: dict[int, float] = {}
+    for name, weight in WEIGHTS.items():
+        if only is not None and name not in only:
+            continue
+        share = weight / TOTAL
+        for file, value in signals.get(name, {}).items():
+            total[file] = total.get(file, 0.0) + share * value
+    return total
