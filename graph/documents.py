@@ -167,8 +167,9 @@ class Shelf:
         return {key for (key,) in self._connection.execute("SELECT DISTINCT key FROM document_keys")}
 
     @property
-    def has_keys(self) -> bool:
-        return self._connection.execute("SELECT 1 FROM document_keys LIMIT 1").fetchone() is not None
+    def is_linked(self) -> bool:
+        """Whether no document has been read without being linked since."""
+        return self._connection.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
 
     @property
     def link_count(self) -> int:

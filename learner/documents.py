@@ -20,6 +20,7 @@ from golore.graph.cache import Cache
 from golore.graph.documents import DocumentLink, Example, Shelf, Shelved, make_shelf
 from golore.graph.errors import StoreBusy, StoreError
 from golore.graph.home import CACHE_NAME
+from golore.graph.manifest import read_manifest
 from golore.graph.model import EDGE_KINDS, Doc, Edge, EdgeKind
 from golore.graph.projecting import Projection, is_projected, project_since
 from golore.graph.slices import read_mark
@@ -74,29 +75,23 @@ _encode: Final = msgspec.msgpack.encode
 
 
 def learn_documents(
-    root: Path, store_directory: Path, *, changed: Collection[str] | None = None, whole: bool = False
+    root: Path,
+    store_directory: Path,
+    *,
+    changed: Collection[str] | None = None,
+    is_about_code: bool = False,
+    whole: bool = False,
 ) -> Learned:
     """Bring documents up to date with their files and with the graph. `changed`: the Go files that have, where that is
-    known; then no document is looked at. `whole`: read all of them."""
+    known. `is_about_code`: no document has changed. `whole`: read all of them."""
     try:
         with make_shelf(store_directory) as shelf:
-            looks = dict[str, str]()
-            if changed is not None:
-                looks = _other_looks(store_directory, shelf, changed)
-                changed = looks.keys()
-                if not changed:
-                    return Learned()
-            if changed is None and (whole or shelf.note("edition") != _EDITION):
+            if whole or shelf.note("edition") != _EDITION:
+                changed, is_about_code = None, False
                 with shelf.transaction():
                     shelf.clear()
                     shelf.set_note("edition", _EDITION)
-            change = _Change(set(), set())
-            read = _renew_pages(root, store_directory, shelf, change) if changed is None else 0
-            linked_again = _renew_links(store_directory, shelf, changed, change)
-            with shelf.transaction():
-                shelf.set_appearances(None if changed is None else looks.items())
-            _project(store_directory, shelf, change, is_sure=changed is not None)
-            return Learned(read, linked_again, frozenset(change.places))
+            return _renew(root, store_directory, shelf, changed, is_about_code)
     except sqlite3.Error as failure:
         raise StoreError(
             f"What documents say could not be written to {store_directory}: {failure}. "
@@ -104,11 +99,23 @@ def learn_documents(
         ) from failure
 
 
+def _renew(root: Path, directory: Path, shelf: Shelf, changed: Collection[str] | None, is_about_code: bool) -> Learned:
+    change = _Change(set(), set())
+    read = 0 if is_about_code else _renew_pages(root, directory, shelf, change)
+    looks = None if changed is None else _other_looks(directory, shelf, changed)
+    if looks or looks is None or not shelf.is_linked:
+        linked_again = _renew_links(directory, shelf, looks if shelf.is_linked else None, change)
+    else:
+        linked_again = 0
+    # A graph that was loaded anew has no documents, whatever has changed in the code.
+    is_same_graph = shelf.note("database") == _database(directory)
+    _project(directory, shelf, change, is_sure=changed is not None and is_same_graph)
+    return Learned(read, linked_again, frozenset(change.places))
+
+
 def _other_looks(directory: Path, shelf: Shelf, changed: Collection[str]) -> dict[str, str]:
     """Those of the changed files that declare other names or import other packages than when they were last looked at,
     and how they look now. An edit of a body ends here."""
-    if not shelf.note("edition"):
-        return {}
     with Cache.open(directory / CACHE_NAME) as cache:
         looks = {path: _appearance(cache, path) for path in changed}
     return {path: look for path, look in looks.items() if not look or look != shelf.appearance(path)}
@@ -186,10 +193,11 @@ def _content(path: str, page: Page) -> _Content:
     return _Content(tuple(sections), page.record, page.status)
 
 
-def _renew_links(directory: Path, shelf: Shelf, changed: Collection[str] | None, change: _Change) -> int:
-    """Link again what may mean other things than before; how many documents."""
+def _renew_links(directory: Path, shelf: Shelf, looks: Mapping[str, str] | None, change: _Change) -> int:
+    """Link again what may mean other things than before; how many documents. `looks`: files that declare other things,
+    where that is known, and how they look."""
     with Store.open(directory, write=False) as store:
-        renewed = _renewed_targets(store, shelf, changed)
+        renewed = _renewed_targets(store, shelf, looks)
     before, after, examples = renewed.before, renewed.after, renewed.examples
     with shelf.transaction():
         shelf.change_targets(before - after, after - before)
@@ -202,8 +210,9 @@ def _renew_links(directory: Path, shelf: Shelf, changed: Collection[str] | None,
         shelf.set_note("outside", renewed.outside)
         for path, content in shelf.contents(affected):
             _link_page(shelf, path, _decode(content), pages[path], change)
-        if changed is None:
-            # An update after an edit sees but a part; then all is looked at again by the next learn.
+        shelf.set_appearances(None if looks is None else looks.items())
+        if looks is None:
+            # An update after an edit sees but a part; all is looked at again when nothing is known of what has changed.
             shelf.set_note("graph", renewed.graph)
     return len(affected)
 
@@ -220,7 +229,7 @@ class _Renewed(NamedTuple):
     graph: str
 
 
-def _renewed_targets(store: Store, shelf: Shelf, changed: Collection[str] | None) -> _Renewed:
+def _renewed_targets(store: Store, shelf: Shelf, changed: Mapping[str, str] | None) -> _Renewed:
     outside = "\n".join(outside_packages(store))
     graph = read_mark(store, STATE)
     wanted = shelf.keys()
@@ -228,8 +237,7 @@ def _renewed_targets(store: Store, shelf: Shelf, changed: Collection[str] | None
         before, after, examples = _around(store, shelf, changed, wanted)
         directories = {posixpath.dirname(path) for path in changed}
         return _Renewed(before, after, directories, examples, outside, graph)
-    is_linked = all(page.links for page in shelf.pages().values())
-    if is_linked and shelf.note("graph") == graph:
+    if shelf.is_linked and shelf.note("graph") == graph:
         return _Renewed(set(), set(), None, None, outside, graph)
     found = all_targets(store, wanted)
     return _Renewed(shelf.all_targets(), found.rows, None, found.examples, outside, graph)
@@ -307,8 +315,10 @@ def _project(directory: Path, shelf: Shelf, change: _Change, *, is_sure: bool) -
     is_partly = mark != last
     if not is_partly:
         with Store.open(directory, write=False) as store:
-            if is_projected(store, "Doc", mark) and _has_all_edges(store, shelf):
-                return
+            is_there = is_projected(store, "Doc", mark) and _has_all_edges(store, shelf)
+        if is_there:
+            _note_projected(directory, shelf, mark)
+            return
         with shelf.transaction():
             shelf.set_note("round", str(int(shelf.note("round") or "0") + 1))
         mark = _mark(shelf)
@@ -318,8 +328,18 @@ def _project(directory: Path, shelf: Shelf, change: _Change, *, is_sure: bool) -
         )
     except StoreBusy:
         return  # another learn goes on, which will do the same
+    _note_projected(directory, shelf, mark)
+
+
+def _note_projected(directory: Path, shelf: Shelf, mark: str) -> None:
     with shelf.transaction():
         shelf.set_note("projected", mark)
+        shelf.set_note("database", _database(directory))
+
+
+def _database(directory: Path) -> str:
+    manifest = read_manifest(directory)
+    return manifest.graph if manifest is not None else ""
 
 
 def _mark(shelf: Shelf) -> str:

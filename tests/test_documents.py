@@ -275,7 +275,7 @@ def test_after_every_change_documents_are_those_of_a_fresh_learn(tmp_path: Path)
         change(root, files)
         go = [path for path in files if path.endswith(".go")]
         update = warm.update(go) if len(go) == len(files) else warm.learn()
-        learn_documents(root, store, changed=update.paths if len(go) == len(files) else None)
+        learn_documents(root, store, changed=update.paths, is_about_code=len(go) == len(files))
         assert described(root) == fresh(root, tmp_path / f"fresh{number}"), STEPS[number][0]
 
 
@@ -290,6 +290,8 @@ def test_an_edit_of_a_body_reads_and_links_no_document(tmp_path: Path):
     update = warm.update(["a/a.go"])
     assert update.paths == ("a/a.go",)
     assert learn_documents(root, store, changed=update.paths) == Learned()
+    change(root, {"docs/x.md": "# X\n\n`OpenIt`\n"})
+    assert learn_documents(root, store, changed=()) == Learned(1, 1, frozenset({"a/a.go", "b/b.go", "b/"}))
 
 
 def test_edges_that_went_with_a_declaration_return_with_it_although_no_step_ran_between(tmp_path: Path):
