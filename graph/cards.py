@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from golore.graph.coupling import Coupled, directory_of
-from golore.graph.gathering import FileFacts, Named, Use
+from golore.graph.gathering import Doubtful, FileFacts, Named, Use
 from golore.graph.lore import NOTHING, Lore
 
 LONGEST: Final = 2_000
@@ -24,6 +24,8 @@ _FEW: Final = 5
 _OFTEN: Final = 2
 """Commits from which a shared history is worth a word, and their share of all."""
 _SHARE: Final = 0.1
+_OWN_SHARE: Final = 3
+"""What a file's own bodies hold takes no more of a card than one part in so many."""
 _COMMON: Final = 30
 """Unresolved uses beyond which a name is so common, like `String`, that they say nothing of one of its methods."""
 
@@ -54,24 +56,32 @@ class Users:
         return self._texts[symbol]
 
 
-def file_text(
+def file_texts(
     facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, lore: Lore = NOTHING
-) -> str:
-    """The card of a file; empty where there is nothing to say."""
+) -> tuple[str, str]:
+    """The card of a file, in two parts: what others have to do with it, and what its own bodies hold. Both are empty
+    where there is nothing to say."""
     sections = [
         *_pinned(lore),
         *_used(facts, users),
         *_interfaces(facts),
         *_reached(facts),
         *_tested(facts),
-        *_exercises(facts),
         *_changes(coupled),
         *_told_elsewhere(lore),
     ]
+    sections += _doubted(facts) if sections else ()
+    own = [*_exercises(facts)]
     # Only beside something that is known: alone they are no reason to speak.
-    if sections:
-        sections += _unsettled(facts)
-    return fitted(sections, longest)
+    if sections or own:
+        own += _unsettled(facts.test, facts.unresolved)
+    held = fitted(own, longest // _OWN_SHARE if sections else longest)
+    return fitted(sections, longest - len(held) - 1), held
+
+
+def own_text(unresolved: Sequence[Doubtful]) -> str:
+    """The second part for a file that is no test, where the first has something to say."""
+    return fitted([*_unsettled(False, unresolved)], LONGEST // _OWN_SHARE)
 
 
 def with_lore(text: str, lore: Lore, longest: int = LONGEST) -> str:
@@ -312,15 +322,18 @@ def _changes(coupled: Coupled | None) -> Iterable[Section]:
         yield Section(f"Changes along with (commits out of {coupled.commits:,}): {names}")
 
 
-def _unsettled(facts: FileFacts) -> Iterable[Section]:
+def _doubted(facts: FileFacts) -> Iterable[Section]:
     doubts = [doubt for doubt in facts.doubts if doubt[1] <= _COMMON]
     if doubts:
         names = [f"{name} ({number:,})" for name, number in sorted(doubts, key=_most)]
         yield Section(f"Unresolved uses elsewhere bear names of its methods: {_listed(names, _PLACES)}")
-    sites = sum(one.sites for one in facts.unresolved)
-    if sites and not facts.test:
+
+
+def _unsettled(is_test: bool, unresolved: Sequence[Doubtful]) -> Iterable[Section]:
+    sites = sum(one.sites for one in unresolved)
+    if sites and not is_test:
         reasons: Counter[str] = Counter()
-        for one in facts.unresolved:
+        for one in unresolved:
             reasons[one.reason] += one.sites
         reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"

@@ -7,20 +7,21 @@ that name lines of them or are used by them; ranks and history stay as they were
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol
 
-from golore.graph.cards import Users, file_text, symbol_texts, with_lore
+from golore.graph.cards import LONGEST, Users, file_texts, own_text, symbol_texts, with_lore
 from golore.graph.collection import no_collection
 from golore.graph.coupling import Coupled, History, Partner, couplings, directory_of
 from golore.graph.deck import Card, Deck, SymbolLine
-from golore.graph.gathering import FileFacts, Single, Whole
+from golore.graph.gathering import Doubtful, FileFacts, Single, Whole
 from golore.graph.lore import NOTHING, Lore, Lorebook
 from golore.graph.overview import OutsideUse, overview_text, package_texts
 from golore.graph.ranking import importance
 from golore.graph.reasons import related_files
 from golore.graph.relating import Surroundings, by_directory, stem_of, surroundings
+from golore.graph.rippling import Ripple, shifted
 from golore.graph.schema import META_TABLE
 from golore.graph.store import Store
 
@@ -47,6 +48,16 @@ class Progress(Protocol):
     def tick(self, units: int) -> None: ...
 
 
+class Changed(NamedTuple):
+    """The Go files that have changed from one state of the graph to another, and what that means for the cards of other
+    files, where it is known."""
+
+    paths: Collection[str]
+    since: str = ""
+    state: str = ""
+    ripple: Ripple | None = None
+
+
 class Dealt(NamedTuple):
     """How many cards were made, and whether all were."""
 
@@ -60,7 +71,7 @@ def render_cards(
     history: Callable[[], History | None],
     head: str = "",
     *,
-    changed: Collection[str] | None = None,
+    changed: Changed | None = None,
     whole: bool = False,
     progress: Progress | None = None,
 ) -> Dealt:
@@ -71,8 +82,8 @@ def render_cards(
     is_new_history = deck.note(_HISTORY) != head.encode()
     edition = _edition_of(store)
     whole = whole or deck.note("edition") != edition
-    if changed is not None and not whole and not is_new_history and len(changed) <= _MOST_SINGLE:
-        return _deal_some(store, deck, changed, _MOST_AT_ONCE) if changed else Dealt(0, False)
+    if changed is not None and not whole and not is_new_history and len(changed.paths) <= _MOST_SINGLE:
+        return _deal_some(store, deck, changed.paths, changed.ripple) if changed.paths else Dealt(0, False)
     known = deck.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
@@ -85,7 +96,7 @@ def render_cards(
             dealt = _deal_all(store, deck, history, head, progress)
         deck.set_note("edition", edition)
         return dealt
-    return _deal_some(store, deck, other, _MOST_TOUCHED) if other or _waiting(deck) else Dealt(0, False)
+    return _deal_some(store, deck, other, None) if other or _waiting(deck) else Dealt(0, False)
 
 
 def _edition_of(store: Store) -> bytes:
@@ -153,22 +164,54 @@ def _commits(deck: Deck, path: str) -> int:
     return int(found[1].split(",", 2)[1]) if found and found[1] else 0
 
 
-def _deal_some(store: Store, deck: Deck, changed: Collection[str], most: int) -> Dealt:
+def _deal_some(store: Store, deck: Deck, changed: Collection[str], ripple: Ripple | None) -> Dealt:
     """Those of changed files first, since one of them is what will be looked at; then those they have an effect on.
 
-    Of the latter no more than `most`; the others wait for the next time.
+    Of the latter only so many at once; the others wait for the next time.
     """
     graph, standing = Single(store), _Standing(deck)
-    named = {other for path in changed for other in deck.mentioning(path) if other.endswith(".go")}
+    most = _MOST_TOUCHED if ripple is None else _MOST_AT_ONCE
     with Lorebook(store.directory) as book:
         called = _deal_these(graph, deck, standing, book, sorted(changed))
+        named = _shift_lines(deck, changed, {} if ripple is None else ripple.lines)
         waiting = _waiting(deck)
+        used = called if ripple is None else ripple.files
         # Lines that have moved are worse than a count that is off by one.
-        touched = [*sorted(named - set(changed)), *sorted((waiting | called) - named - set(changed))]
+        touched = [*sorted(named.difference(changed)), *sorted((waiting | used) - named - set(changed))]
         _deal_these(graph, deck, standing, book, touched[:most])
     if waiting or touched[most:]:
         deck.set_note(_WAITING, json.dumps(touched[most:]).encode())
     return Dealt(len(changed) + len(touched[:most]), False)
+
+
+def _shift_lines(deck: Deck, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]) -> set[str]:
+    """Give other cards the new numbers of the lines they name; returns the files whose cards must be made again."""
+    failed: set[str] = set()
+    for path in sorted(changed):
+        known = lines.get(path, {})
+        cards: list[tuple[str, str]] = []
+        symbols: list[tuple[int, str]] = []
+        for place, text in deck.mentioning(path):
+            moved = shifted(text, path, known)
+            # A longer number may leave less room for the rest.
+            if moved is None or (len(moved) != len(text) and ("left out" in text or len(moved) > LONGEST)):
+                failed.add(place)
+            elif moved != text:
+                cards.append((place, moved))
+        for row, place, text in deck.symbols_mentioning(path):
+            moved = shifted(text, path, known)
+            if moved is None:
+                failed.add(place)
+            elif moved != text:
+                symbols.append((row, moved))
+        deck.reword(cards, symbols)
+    return {place for place in failed if place.endswith(".go")}
+
+
+def renew_early(deck: Deck, path: str, before: str, digest: str, unresolved: Sequence[Doubtful]) -> bool:
+    """Bring the card of an edited file up to date before the graph is, where nothing that it tells of others can have
+    changed: the edit is inside of bodies, and the file is no test. False where there is no such card."""
+    return deck.renew(path, before, digest, own_text(unresolved))
 
 
 def _waiting(deck: Deck) -> set[str]:
@@ -217,8 +260,8 @@ def _told(deck: Deck, place: str, text: str, lore: Lore) -> str:
 
 
 def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users, lore: Lore) -> Card:
-    text = file_text(facts, coupled, users, lore=lore)
-    return Card(facts.path, facts.digest, text, related_files(facts, coupled, around))
+    told, own = file_texts(facts, coupled, users, lore=lore)
+    return Card(facts.path, facts.digest, told, related_files(facts, coupled, around), own)
 
 
 def _beyond(history: History | None, files: Mapping[str, object]) -> set[str]:
@@ -297,7 +340,8 @@ def card_text(store: Store, deck: Deck, path: str, longest: int) -> str:
         return ""
     standing = _Standing(deck)
     with Lorebook(store.directory) as book:
-        return file_text(facts, standing.coupled(path), Users(facts, standing), longest, book.of(path))
+        told, own = file_texts(facts, standing.coupled(path), Users(facts, standing), longest, book.of(path))
+        return Card(path, facts.digest, told, own=own).text
 
 
 def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -> str:

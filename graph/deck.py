@@ -25,13 +25,14 @@ else:
     except ImportError:
         import sqlite3
 
-DECK_VERSION = 2
+DECK_VERSION = 3
 KEPT_SECONDS = 14 * 24 * 3600
 """How long is remembered what a session was shown."""
 _WAIT = 5.0
 _TABLES = """
 CREATE TABLE deck_notes(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE deck_cards(path TEXT PRIMARY KEY, digest TEXT NOT NULL, text TEXT NOT NULL, related TEXT NOT NULL);
+CREATE TABLE deck_cards(path TEXT PRIMARY KEY, digest TEXT NOT NULL, text TEXT NOT NULL, related TEXT NOT NULL,
+                        own TEXT NOT NULL);
 CREATE TABLE deck_symbols(path TEXT NOT NULL, line INTEGER NOT NULL, name TEXT NOT NULL, qualified_name TEXT NOT NULL,
                           kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX deck_symbols_by_name ON deck_symbols(name);
@@ -51,16 +52,23 @@ class Card:
     """What an agent is told of a file ("dir/file.go"), a package ("dir/", "./" at the root) or the repository ("").
 
     `digest` is of the file's bytes as they were learned, empty for the others. `related` are files to know, best first,
-    each with the reason.
+    each with the reason. The text has two parts: what others have to do with it, and `own`, what its own bodies hold.
     """
 
-    __slots__ = ("_related", "digest", "path", "text")
+    __slots__ = ("_related", "digest", "own", "path", "told")
 
-    def __init__(self, path: str, digest: str, text: str, related: tuple[tuple[str, str], ...] | str = ()) -> None:
+    def __init__(
+        self, path: str, digest: str, told: str, related: tuple[tuple[str, str], ...] | str = (), own: str = ""
+    ) -> None:
         self.path = path
         self.digest = digest
-        self.text = text
+        self.told = told
+        self.own = own
         self._related = related
+
+    @property
+    def text(self) -> str:
+        return f"{self.told}\n{self.own}" if self.told and self.own else self.told or self.own
 
     @property
     def related(self) -> tuple[tuple[str, str], ...]:
@@ -89,7 +97,7 @@ class Card:
         return f"Card({self.path!r}, {self.digest!r}, {self.text!r}, {self.related!r})"
 
     def _all(self) -> tuple[object, ...]:
-        return self.path, self.digest, self.text, self.related
+        return self.path, self.digest, self.told, self.related, self.own
 
 
 class SymbolLine:
@@ -131,9 +139,9 @@ class Deck:
 
         With `silent`, also one without a text, which has related files all the same.
         """
-        statement = "SELECT path, digest, text, related FROM deck_cards WHERE path = ?"
+        statement = "SELECT path, digest, text, related, own FROM deck_cards WHERE path = ?"
         for row in self._connection.execute(statement, (path,)):
-            if row[2] or silent:
+            if row[2] or row[4] or silent:
                 return Card(*row)
         return None
 
@@ -141,10 +149,34 @@ class Deck:
         """Of all files that have cards, silent ones too."""
         return dict(self._connection.execute("SELECT path, digest FROM deck_cards WHERE digest <> ''"))
 
-    def mentioning(self, path: str) -> list[str]:
-        """The cards that name a line of a file."""
-        statement = "SELECT path FROM deck_cards WHERE instr(text, ?) ORDER BY path"
-        return [found for (found,) in self._connection.execute(statement, (f"({path}:",))]
+    def mentioning(self, path: str) -> list[tuple[str, str]]:
+        """The cards that name a line of a file, with what they tell."""
+        statement = "SELECT path, text FROM deck_cards WHERE instr(text, ?) ORDER BY path"
+        return self._connection.execute(statement, (f"({path}:",)).fetchall()
+
+    def symbols_mentioning(self, path: str) -> list[tuple[int, str, str]]:
+        """The same of declarations: which row each is, the path it is of, and its text."""
+        statement = "SELECT rowid, path, text FROM deck_symbols WHERE instr(text, ?) ORDER BY rowid"
+        return self._connection.execute(statement, (f"({path}:",)).fetchall()
+
+    def reword(self, cards: Iterable[tuple[str, str]], symbols: Iterable[tuple[int, str]]) -> None:
+        """Put other words in the place of what cards, by path, and declarations, by row, tell."""
+        run = self._connection
+        run.execute("BEGIN IMMEDIATE")
+        try:
+            rows = ((text, path) for path, text in cards)
+            run.executemany("UPDATE deck_cards SET text = ? WHERE path = ?", rows)
+            run.executemany("UPDATE deck_symbols SET text = ? WHERE rowid = ?", ((text, row) for row, text in symbols))
+        except BaseException:
+            self._undo()
+            raise
+        run.execute("COMMIT")
+
+    def renew(self, path: str, before: str, digest: str, own: str) -> bool:
+        """Let the card of a file count for other contents, of which only its own part tells; False where it was not of
+        the contents before."""
+        statement = "UPDATE deck_cards SET digest = ?, own = ? WHERE path = ? AND digest = ? AND text <> ''"
+        return self._connection.execute(statement, (digest, own, path, before)).rowcount == 1
 
     def standing(self, path: str) -> tuple[float, str] | None:
         """A file's rank and what the history says of it, as they were stored; for a directory ("dir/"), the latter."""
@@ -247,8 +279,8 @@ class Deck:
         self._connection.execute("DELETE FROM deck_shown WHERE session = ?", (session,))
 
     def _insert(self, cards: Iterable[Card], symbols: Iterable[SymbolLine]) -> None:
-        rows = ((card.path, card.digest, card.text, card.related_text) for card in cards)
-        self._connection.executemany("INSERT OR REPLACE INTO deck_cards VALUES (?, ?, ?, ?)", rows)
+        rows = ((card.path, card.digest, card.told, card.related_text, card.own) for card in cards)
+        self._connection.executemany("INSERT OR REPLACE INTO deck_cards VALUES (?, ?, ?, ?, ?)", rows)
         lines = ((line.path, line.line, line.name, line.qualified_name, line.kind, line.text) for line in symbols)
         self._connection.executemany("INSERT INTO deck_symbols VALUES (?, ?, ?, ?, ?, ?)", lines)
 

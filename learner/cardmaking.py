@@ -7,24 +7,33 @@ the cards is `golore.graph`'s affair.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from os.path import exists
 from pathlib import Path
 
 from golore.graph.coupling import History
-from golore.graph.dealing import Dealt, Progress, render_cards
+from golore.graph.dealing import Changed, Dealt, Progress, render_cards, renew_early
 from golore.graph.deck import make_deck
 from golore.graph.errors import StoreError
+from golore.graph.gathering import Doubtful
 from golore.graph.store import Store
 from golore.learner.history import head_commit, read_history
+from golore.learner.warm import Edit
+
+
+def renew_card(store_directory: Path, edit: Edit) -> None:
+    """Let the card of a file that was edited in bodies alone count for what it holds now, before the graph does."""
+    if not edit.path.endswith("_test.go"):
+        doubtful = [Doubtful(row.name, row.reason, len(row.sites)) for row in edit.unresolved]
+        with suppress(sqlite3.Error), closing(make_deck(store_directory)) as deck:
+            renew_early(deck, edit.path, edit.before, edit.digest, doubtful)
 
 
 def make_cards(
     root: Path,
     store_directory: Path,
     *,
-    changed: Collection[str] | None = None,
+    changed: Changed | None = None,
     whole: bool = False,
     progress: Progress | None = None,
 ) -> Dealt:

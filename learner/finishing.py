@@ -5,25 +5,50 @@ A step follows what has changed, reads the graph and may be left out or done lat
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
+from typing import Final
 
-from golore.graph.dealing import Progress
+from golore.graph.dealing import Changed, Progress
+from golore.graph.deck import make_deck
+from golore.graph.slices import read_mark
 from golore.graph.staleness import renew_summaries, tell_again
+from golore.graph.store import Store
 from golore.learner.anchoring import follow_notes
 from golore.learner.cardmaking import make_cards
+from golore.learner.documents import learn_documents
+from golore.learner.indexing import index_words
+from golore.learner.marks import STATE
+
+_FINISHED: Final = "finished"
+"""The note of the state that the graph was in when the steps were last done to the end."""
 
 
 def finish(
     root: Path,
     store_directory: Path,
     *,
-    changed: Collection[str] | None = None,
+    changed: Changed | None = None,
     whole: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
-    noted = follow_notes(root, store_directory, changed=changed)
-    summaries = renew_summaries(root, store_directory, changed=changed)
-    make_cards(root, store_directory, changed=changed, whole=whole, progress=progress)
-    tell_again(store_directory, (noted | summaries.places).difference(changed or ()))
+    """`changed`: what has, where that is known. `whole`: make everything anew."""
+    with closing(make_deck(store_directory)) as deck:
+        # Somebody may have learned and been killed before this: then more has changed than is told here.
+        if changed is not None and deck.note(_FINISHED) != changed.since.encode():
+            changed = None
+    paths = None if changed is None else changed.paths
+    noted = follow_notes(root, store_directory, changed=paths)
+    summaries = renew_summaries(root, store_directory, changed=paths)
+    documents = learn_documents(root, store_directory, changed=paths, whole=whole)
+    dealt = make_cards(root, store_directory, changed=changed, whole=whole, progress=progress)
+    if not dealt.whole:
+        tell_again(store_directory, (noted | summaries.places | documents.places).difference(paths or ()))
+    index_words(root, store_directory, changed=paths, whole=whole, progress=progress)
+    with closing(make_deck(store_directory)) as deck:
+        deck.set_note(_FINISHED, (_state_of(store_directory) if changed is None else changed.state).encode())
+
+
+def _state_of(store_directory: Path) -> str:
+    with Store.open(store_directory, write=False) as store:
+        return read_mark(store, STATE)

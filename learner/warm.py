@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +20,10 @@ from typing import NamedTuple
 import msgspec
 from golore.graph.cache import Cache, CachedFile
 from golore.graph.collection import no_collection
+from golore.graph.dealing import Changed
 from golore.graph.home import CACHE_NAME, STORE_NAME
 from golore.graph.identity import graph_identity
+from golore.graph.model import Unresolved
 from golore.graph.store import Store
 from golore.learner.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.crew import Crew
@@ -56,12 +58,26 @@ PRUNE_EVERY = 50
 
 
 class Update(NamedTuple):
-    """What was done. `paths` are the files that are not as they were before; None where all may have changed.
+    """What was done. `changed` tells what it means for what is made from the graph; None where all may have changed.
     `is_warm` tells whether it took no ordinary learn."""
 
     report: Report
-    paths: tuple[str, ...] | None
+    changed: Changed | None
     is_warm: bool
+
+    @property
+    def paths(self) -> tuple[str, ...] | None:
+        """The files that are not as they were before; None where all may have changed."""
+        return None if self.changed is None else tuple(self.changed.paths)
+
+
+class Edit(NamedTuple):
+    """A file that was edited in bodies alone, known before the graph is: its digests, and what is unresolved in it."""
+
+    path: str
+    before: str
+    digest: str
+    unresolved: Sequence[Unresolved]
 
 
 class WarmLearner:
@@ -89,7 +105,11 @@ class WarmLearner:
             self._root, store_directory=self._directory, workers=self._workers, progress=progress
         )
         self._survey, self._linked = survey, _linked_files(survey)
-        return Update(report, None if before is None else _differing(before.files, survey.files), False)
+        if before is None:
+            return Update(report, None, False)
+        return Update(
+            report, Changed(_differing(before.files, survey.files), before.marks.state, survey.marks.state), False
+        )
 
     def resume(self, progress: Progress | None = None) -> Update:
         """Go on from where the last learn left off, by whatever process: looks at all files, and does no more than what
@@ -107,13 +127,21 @@ class WarmLearner:
                 keep_survey(directory, self._survey)
         return update
 
-    def update(self, paths: Collection[str], progress: Progress | None = None) -> Update:
-        """Learn again after these files, by their paths below the root, were edited; whether they were is looked at."""
+    def update(
+        self,
+        paths: Collection[str],
+        progress: Progress | None = None,
+        early: Callable[[Edit], None] | None = None,
+    ) -> Update:
+        """Learn again after these files, by their paths below the root, were edited; whether they were is looked at.
+
+        `early` is told of edits that stay inside of bodies, as soon as they are understood.
+        """
         survey, self._survey = self._survey, None  # should this fail halfway, nothing of it is to be believed
         if survey is not None:
             wanted = self._wanted(survey, paths)
             try:
-                made = None if wanted is None else self._updated(survey, wanted)
+                made = None if wanted is None else self._updated(survey, wanted, early)
             except LookupError:
                 made = None  # the cache was lost meanwhile
             if made is not None:
@@ -150,7 +178,9 @@ class WarmLearner:
             wanted.append(Wanted(path, place, status.st_size, status.st_mtime_ns))
         return wanted
 
-    def _updated(self, survey: Survey, wanted: list[Wanted]) -> tuple[Update, Survey] | None:
+    def _updated(
+        self, survey: Survey, wanted: list[Wanted], early: Callable[[Edit], None] | None
+    ) -> tuple[Update, Survey] | None:
         """Read the files and write what differs; None if that takes an ordinary learn."""
         started = time.monotonic()
         root = survey.discovery.root
@@ -166,7 +196,8 @@ class WarmLearner:
             edited = _differing(before, reading.files)
             written: Written | None = Written()
             if edited:
-                written = self._write(store, cache, survey.marks, after, edited)
+                told = None if early is None else _Early(early, before, reading.files)
+                written = self._write(store, cache, survey.marks, after, edited, told)
                 if written is None:
                     return None
                 remember_edits(directory, survey.graph, reading.files.values())
@@ -175,10 +206,17 @@ class WarmLearner:
                 cache.prune(keys_in_use(after.files, after.outside))
             messages = tuple(message for message in (store.message, cache.message) if message)
         work = (reading.read, reading.parsed, 0)
-        return Update(report_of(after, work, written, time.monotonic() - started, messages), edited, True), after
+        report = report_of(after, work, written, time.monotonic() - started, messages)
+        return Update(report, Changed(edited, survey.marks.state, after.marks.state, written.ripple), True), after
 
     def _write(
-        self, store: Store, cache: Cache, before: Marks, survey: Survey, edited: tuple[str, ...]
+        self,
+        store: Store,
+        cache: Cache,
+        before: Marks,
+        survey: Survey,
+        edited: tuple[str, ...],
+        early: Callable[[str, Sequence[Unresolved]], None] | None,
     ) -> Written | None:
         keys = survey.marks.keys
         plan = Plan(
@@ -190,9 +228,24 @@ class WarmLearner:
         workshop.take(plan, cache)
         self._workshop = workshop
         change = Change(plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.marks))
-        ready = Ready(workshop, frozenset(edited), before.state)
+        ready = Ready(workshop, frozenset(edited), before.state, early)
         with Crew(self._workers if self._workers is not None else os.cpu_count() or 1) as crew:
             return update_graph_at_once(store, cache, crew, change, ready, Silent())
+
+
+class _Early:
+    """Adds the digests to what is told of a file."""
+
+    def __init__(
+        self, tell: Callable[[Edit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
+    ) -> None:
+        self._tell = tell
+        self._before = before
+        self._after = after
+
+    def __call__(self, path: str, unresolved: Sequence[Unresolved]) -> None:
+        if path in self._before and path in self._after:
+            self._tell(Edit(path, self._before[path].digest, self._after[path].digest, unresolved))
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:

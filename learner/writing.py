@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from golore.graph.cache import Cache
 from golore.graph.delta import GraphDelta
-from golore.graph.model import REPOSITORY_ID, External, Node, Repository
+from golore.graph.model import REPOSITORY_ID, External, Node, Repository, Unresolved
+from golore.graph.rippling import Ripple, ripple_of
 from golore.graph.slices import (
     Slice,
     difference,
@@ -62,6 +63,8 @@ from golore.learner.tables import (
 
 SMALL_FILES = 2 * BATCH_FILES
 """Up to so many files are resolved by this process: another one would first have to be started and told everything."""
+RIPPLING_ROWS = 20_000
+"""Past so many changed rows, most cards are made anew anyway."""
 FEW_TABLES = 2_000
 """Up to so many types and interfaces, their edges are looked up one by one instead of reading all there are."""
 
@@ -76,6 +79,10 @@ class Change(NamedTuple):
     notes: Mapping[str, str]
 
 
+Early = Callable[[str, Sequence[Unresolved]], None]
+"""Told, before anything is written, of a file edited in bodies alone, and of what could not be resolved in it."""
+
+
 class Ready(NamedTuple):
     """What a learner that stays has at hand: a workshop for the plan, the edited files, and what the store must say of
     itself if all that is still to hold."""
@@ -83,6 +90,7 @@ class Ready(NamedTuple):
     workshop: Workshop
     edited: frozenset[str]
     state: str
+    early: Early | None = None
 
 
 class Written(NamedTuple):
@@ -92,6 +100,8 @@ class Written(NamedTuple):
     files: int = 0
     rows: int = 0
     edges: int = 0
+    ripple: Ripple | None = None
+    """What it means for the cards of other files; None where all may say something else."""
 
 
 class Progress(Protocol):
@@ -194,6 +204,8 @@ def _update(
     with _handed_out(plan, store.directory, workshop) as handed:
         results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
         if ready is not None:
+            if ready.early is not None:
+                _tell_early(ready.early, results)
             store.open_for_change()
             if read_mark(store, STATE) != ready.state:
                 return None
@@ -211,10 +223,19 @@ def _update(
     new.nodes["Repository"] = [change.repository]
     _settle_externals(store, old, new, externals)
     delta = difference(old, new, change.notes)
+    ripple = ripple_of(store, old, new, delta) if len(delta) <= RIPPLING_ROWS else None
     store.apply(delta)
     if found.tables or work.gone:
         keep_tables(cache, keys.packages, found.tables)
-    return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta))
+    return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta), ripple)
+
+
+def _tell_early(early: Early, results: Iterable[PackageResult]) -> None:
+    for result in results:
+        if not result.is_whole:
+            unresolved = [row for row in result.rows.nodes["Unresolved"] if isinstance(row, Unresolved)]
+            for file in result.rows.nodes["File"]:
+                early(file[0], [row for row in unresolved if row.file == file[0]])
 
 
 def _work(change: Change, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:

@@ -10,6 +10,8 @@ from golore.graph.questions import census
 from golore.graph.store import Store
 from golore.learner.finishing import finish
 from golore.learner.pipeline import Report, learn
+from golore.learner.warm import WarmLearner
+from golore.learner.writing import Progress
 from golore.mcp_server.output import counted, plain, print_json, print_lines, styled
 from golore.mcp_server.place import Place, store_of
 from golore.mcp_server.progress import shown_progress
@@ -31,9 +33,20 @@ def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> 
 
 def learn_with_progress(place: Place, *, full: bool = False, workers: int | None = None) -> Report:
     with shown_progress() as progress:
-        report = learn(place.root, store_directory=place.store, full=full, workers=workers, progress=progress)
-        finish(place.root, place.store, whole=full, progress=progress)
+        return learn_and_finish(place.root, place.store, full=full, workers=workers, progress=progress)
+
+
+def learn_and_finish(
+    root: Path, directory: Path, *, full: bool = False, workers: int | None = None, progress: Progress | None = None
+) -> Report:
+    """From where the last learn left off, if it can be."""
+    if full:
+        report = learn(root, store_directory=directory, full=True, workers=workers, progress=progress)
+        finish(root, directory, whole=True, progress=progress)
         return report
+    update = WarmLearner(root, directory, workers).resume(progress)
+    finish(root, directory, changed=update.changed, progress=progress)
+    return update.report
 
 
 def _document(place: Place, report: Report, counts: Census) -> dict[str, object]:

@@ -17,9 +17,7 @@ from typing import Final
 from golore.graph.errors import GoloreError
 from golore.graph.questions import census
 from golore.graph.store import Store
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.learning import summary_lines
+from golore.mcp_server.learning import learn_and_finish, summary_lines
 from golore.mcp_server.output import as_utf8
 
 _BETWEEN: Final = 0.2
@@ -54,8 +52,7 @@ def main(arguments: list[str]) -> int:
     os.environ["NO_COLOR"] = "1"
     root, directory = (Path(argument) for argument in arguments[:2])
     try:
-        report = learn(root, store_directory=directory, full="--full" in arguments, progress=Reported())
-        finish(root, directory, whole="--full" in arguments, progress=Reported())
+        report = learn_and_finish(root, directory, full="--full" in arguments, progress=Reported())
         with Store.open(directory, write=False) as store:
             counts = census(store)
     except (GoloreError, OSError) as failure:

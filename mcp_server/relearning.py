@@ -43,15 +43,13 @@ def relearn(root: str, store: str, lock: int) -> int:
     import fcntl
     from pathlib import Path
 
-    from golore.learner.finishing import finish
-    from golore.learner.pipeline import learn
+    from golore.mcp_server.learning import learn_and_finish
 
     mark = os.path.join(store, MARK_NAME)
     rounds = 0
     while rounds < _ROUNDS and _taken_away(mark):
         rounds += 1
-        learn(Path(root), store_directory=Path(store), workers=0)
-        finish(Path(root), Path(store))
+        learn_and_finish(Path(root), Path(store), workers=0)
         if not os.path.exists(mark):
             # A hook may have left its mark after the look and before the lock is free; then somebody must go on.
             fcntl.flock(lock, fcntl.LOCK_UN)

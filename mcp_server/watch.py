@@ -27,11 +27,12 @@ from golore.graph import lock
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.manifest import MANIFEST_NAME
 from golore.graph.store import Store
+from golore.learner.cardmaking import renew_card
 from golore.learner.discover import discover
 from golore.learner.finishing import finish
 from golore.learner.freshness import changes_since
 from golore.learner.pipeline import Report
-from golore.learner.warm import WarmLearner
+from golore.learner.warm import Edit, WarmLearner
 from golore.mcp_server.observing import Bursts, Observing
 from golore.mcp_server.output import counted, plain
 from golore.mcp_server.place import Place, store_of
@@ -235,8 +236,8 @@ class _Learning:
     def try_once(self, paths: frozenset[str] | None = None) -> None:
         """Learn: after an edit of these files, or without such knowledge."""
         try:
-            update = self._learner.learn() if paths is None else self._learner.update(paths)
-            finish(self._place.root, self._place.store, changed=update.paths)
+            update = self._learner.learn() if paths is None else self._learner.update(paths, early=self._renew)
+            finish(self._place.root, self._place.store, changed=update.changed)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches
@@ -253,6 +254,9 @@ class _Learning:
                 gc.unfreeze()
                 gc.collect()  # a learn leaves cycles behind, and now nobody waits
                 gc.freeze()  # what stays is not to be looked through again with every edit
+
+    def _renew(self, edit: Edit) -> None:
+        renew_card(self._place.store, edit)
 
     def _failed(self, reason: str) -> None:
         if reason != self._told and self._place.root.exists():

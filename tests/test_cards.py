@@ -8,11 +8,12 @@ from shutil import copytree
 import pytest
 from golore.graph.cards import LONGEST, Section, fitted
 from golore.graph.coupling import Commit, History
-from golore.graph.dealing import Dealt, card_text, render_cards
+from golore.graph.dealing import Changed, Dealt, card_text, render_cards
 from golore.graph.deck import Card, Deck, SymbolLine, make_deck, open_deck
 from golore.graph.gathering import Single, Whole
 from golore.graph.ranking import importance
 from golore.graph.relating import stem_of
+from golore.graph.rippling import Ripple
 from golore.graph.store import Store
 from golore.learner.cardmaking import make_cards
 from golore.learner.pipeline import learn
@@ -137,6 +138,10 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     assert {path: kept[path] for path in files} == {path: cards(root)[path] for path in files}
 
 
+MOVED = Changed(("main.go",), ripple=Ripple())
+"""Nothing is known of where its lines went."""
+
+
 def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_made_up_for(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +151,7 @@ def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_
     learn(root, workers=0)
     monkeypatch.setattr("golore.graph.dealing._MOST_AT_ONCE", 0)
     with Store.open(root / ".golore", write=False) as store, make_deck(root / ".golore") as deck:
-        assert render_cards(store, deck, lambda: HISTORY, "h", changed=["main.go"]) == Dealt(1, False)
+        assert render_cards(store, deck, lambda: HISTORY, "h", changed=MOVED) == Dealt(1, False)
         assert "(main.go:13)" in card(root, "store/store.go").text
         assert render_cards(store, deck, lambda: HISTORY, "h") == Dealt(1, False)
         assert "(main.go:15)" in card(root, "store/store.go").text
