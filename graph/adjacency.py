@@ -36,6 +36,11 @@ COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner
 `NOWHERE` where it is the id itself."""
 
 
+OWNED: Final = ("owned starts", "owners", "owned")
+"""The members of types by the texts of their names: where those of each text begin, their types, and they."""
+SEVERAL: Final = -1
+
+
 class Parts(NamedTuple):
     """What a file is made of. `texts` are sorted; `links` are by relation and direction ("CALLS>", "CALLS<")."""
 
@@ -45,6 +50,7 @@ class Parts(NamedTuple):
     columns: Mapping[str, array[int]]
     links: Mapping[str, tuple[array[int], array[int]]]
     """where each node's neighbours begin, and the neighbours"""
+    owned: tuple[array[int], array[int], array[int]]
 
 
 class Adjacency:
@@ -63,7 +69,7 @@ class Adjacency:
         self._text_starts = self._numbers("text starts")
         self._columns = {name: self._numbers(name) for name in COLUMNS}
         self._links: dict[str, tuple[memoryview, memoryview]] = {}
-        self._found: dict[str, int] = {}
+        self._owned: dict[str, dict[int, int]] = {}
         self._kinds: dict[int, str] = {}
         self.places = self._columns["place"]
         """The order by file, line and id, as a number for each node."""
@@ -92,14 +98,17 @@ class Adjacency:
             known = self._kinds[text] = _text(self._texts, self._text_starts, text)
         return known
 
-    def named(self, numbers: Sequence[int], name: str) -> list[int]:
-        """Those that bear a name, compared without reading the texts."""
-        wanted = self._found.get(name)
-        if wanted is None:
-            wanted = _find(self._texts, self._text_starts, name.encode(), 0, len(self._text_starts) - 1)
-            self._found[name] = wanted
-        names = self._columns["name"]
-        return [number for number in numbers if names[number] == wanted]
+    def owned(self, name: str) -> dict[int, int]:
+        """The types that have a member of this name, each with that member; `SEVERAL` where it has twins."""
+        known = self._owned.get(name)
+        if known is None:
+            known = self._owned[name] = {}
+            at = _find(self._texts, self._text_starts, name.encode(), 0, len(self._text_starts) - 1)
+            starts, owners, members = (self._numbers(section) for section in OWNED)
+            for place in range(starts[at], starts[at + 1]) if at >= 0 else ():
+                owner = owners[place]
+                known[owner] = SEVERAL if owner in known else members[place]
+        return known
 
     def ref(self, number: int) -> Ref:
         id = self.id(number)
@@ -168,6 +177,7 @@ def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
     texts, text_starts = _joined(parts.texts)
     named: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
     named |= {name: column.tobytes() for name, column in parts.columns.items()}
+    named |= {name: column.tobytes() for name, column in zip(OWNED, parts.owned, strict=True)}
     for link, (starts, ends) in parts.links.items():
         named[f"{link} starts"], named[link] = starts.tobytes(), ends.tobytes()
     named |= {"ids": ids, "texts": texts}  # last, for numbers have to begin at a multiple of four

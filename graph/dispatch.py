@@ -50,9 +50,9 @@ class Types:
         level, seen = [type], {type}
         for _ in range(_DEEPEST):
             for holder in level:
-                own = self._steps.members(holder, name)
-                if own:
-                    return own[-1]
+                own = self._steps.member(holder, name)
+                if own is not None:
+                    return own
             embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS")]
             level = [one for one in embedded if one not in seen and not self._steps.is_outside(one)]
             seen.update(level)
@@ -88,7 +88,7 @@ class Types:
             for type in level:
                 interfaces.update(dict.fromkeys(steps.outbound(type, "IMPLEMENTS")))
             outer = [one for type in level for one in steps.inbound(type, "EMBEDS")]
-            level = [type for type in outer if type not in seen and not steps.members(type, name)]
+            level = [type for type in outer if type not in seen and steps.member(type, name) is None]
             seen.update(outer)
             if not level:
                 break
@@ -97,8 +97,7 @@ class Types:
     def _interface_method(self, interface: int, name: str) -> int | None:
         if self._steps.is_outside(interface):
             return self._steps.outside(f"{self._steps.ref(interface).id}.{name}")
-        own = self._steps.members(interface, name)
-        return own[-1] if own else None
+        return self._steps.member(interface, name)
 
     def _owner(self, method: int) -> int | None:
         symbol = self._steps.ref(method)

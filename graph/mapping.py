@@ -115,7 +115,7 @@ def _parts(symbols: list[tuple[Any, ...]], outside: list[tuple[Any, ...]], total
             links[f"{label}>"] = _by_source(sources, targets, total)
         if "<" in LINKS[label]:
             links[f"{label}<"] = _by_source(targets, sources, total)
-    return Parts(ids, len(symbols), texts, numbers, links)
+    return Parts(ids, len(symbols), texts, numbers, links, _owned(*ends["CONTAINS"], numbers["name"], len(texts)))
 
 
 def _places(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
@@ -125,6 +125,21 @@ def _places(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> a
     for place, number in enumerate(ordered):
         places[number] = place
     return places
+
+
+def _owned(
+    owners: Sequence[int], members: Sequence[int], names: Sequence[int], total: int
+) -> tuple[array[int], array[int], array[int]]:
+    """The members of types by their names."""
+    ordered = sorted([(names[member], owner, member) for owner, member in zip(owners, members, strict=True)])
+    counts = [0] * (total + 1)
+    for name, _, _ in ordered:
+        counts[name + 1] += 1
+    return (
+        array("I", accumulate(counts)),
+        array("I", [row[1] for row in ordered]),
+        array("I", [row[2] for row in ordered]),
+    )
 
 
 def _by_source(sources: Iterable[int], targets: Iterable[int], total: int) -> tuple[array[int], array[int]]:

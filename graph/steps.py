@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.adjacency import Adjacency, open_adjacency
+from golore.graph.adjacency import SEVERAL, Adjacency, open_adjacency
 from golore.graph.answers import Ref
-from golore.graph.lookup import by_place, external, inbound, members, outbound, symbols
+from golore.graph.lookup import by_place, inbound, members, outbound, symbols
+from golore.graph.lookup import external as outside_of
 from golore.graph.store import Store
 from golore.graph.touched import touched_since
 
@@ -24,10 +25,12 @@ _MANY: Final = 100
 
 
 class _Drift(NamedTuple):
-    """Numbers of the file that are not to be trusted: of nodes that have changed, and of those once removed."""
+    """Numbers of the file that are not to be trusted: of nodes that have changed, and of those once removed. And the
+    ids of nodes that it does not have."""
 
     changed: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()
+    new: frozenset[str] = frozenset()
 
 
 class Steps:
@@ -42,7 +45,7 @@ class Steps:
         self._numbers: dict[tuple[bool, str], int] = {}
         self.asked: dict[tuple[int, str], list[int]] = {}
         """What had to be asked of the engine: the neighbours of a symbol over a relation."""
-        self._changed, self._gone = drift
+        self._changed, self._gone, self._new = drift
 
     @property
     def is_mapping_worth_it(self) -> bool:
@@ -65,19 +68,24 @@ class Steps:
 
     def symbol(self, id: str) -> int | None:
         """The symbol of the repository that has this id."""
-        known = self._numbers.get((False, id))
-        if known is None and self._mapped is not None:
-            number = self._mapped.number(id)
-            known = number if number is not None and self._is_mapped(number) else None
-        return next(map(self.number, symbols(self._store, [id])), None) if known is None else known
+        return self._with_id(id, external=False)
 
     def outside(self, id: str) -> int | None:
         """The same for what lies outside."""
-        number = self._mapped.number(id, external=True) if self._mapped is not None else None
-        if number is not None and self._is_mapped(number):
-            return number
-        found = external(self._store, id)
-        return None if found is None else self.number(found)
+        return self._with_id(id, external=True)
+
+    def _with_id(self, id: str, *, external: bool) -> int | None:
+        known = self._numbers.get((external, id))
+        if known is None and self._mapped is not None:
+            known = self._mapped.number(id, external=external)
+            if known is None and id not in self._new:
+                return None
+            if known is not None and not self._is_mapped(known):
+                known = None
+        if known is None:
+            found = self._look_up(id, external=external)
+            known = None if found is None else self.number(found)
+        return known
 
     def ref(self, number: int) -> Ref:
         known = self._refs.get(number)
@@ -85,13 +93,12 @@ class Steps:
             assert self._mapped is not None, "every other number was given to a symbol"
             known = self._mapped.ref(number)
             if number in self._changed:
-                again = external(self._store, known.id) if known.external else self._again(known.id)
-                known = again or known
+                known = self._look_up(known.id, external=known.external) or known
             self._refs[number] = known
         return known
 
-    def _again(self, id: str) -> Ref | None:
-        return next(iter(symbols(self._store, [id])), None)
+    def _look_up(self, id: str, *, external: bool) -> Ref | None:
+        return outside_of(self._store, id) if external else next(iter(symbols(self._store, [id])), None)
 
     def refs(self, numbers: Iterable[int]) -> list[Ref]:
         return [self.ref(number) for number in numbers]
@@ -112,16 +119,14 @@ class Steps:
     def outbound(self, number: int, label: str) -> Sequence[int]:
         return self._neighbours(number, label, ">")
 
-    def members(self, number: int, name: str) -> list[int]:
-        """Methods and fields of a type that bear a name, in the order of their places: several where they are twins."""
-        own = self._neighbours(number, "CONTAINS", ">")
-        if self._mapped is None or not self._is_mapped(number):
-            return [one for one in own if self.ref(one).name == name]
-        if self._changed.isdisjoint(own):
-            named = self._mapped.named(own, name)
-        else:
-            named = [one for one in own if self.ref(one).name == name]
-        return named if len(named) < 2 else self.in_place(named)
+    def member(self, type: int, name: str) -> int | None:
+        """A type's own method or field of a name; of twins, the last by its place."""
+        if self._mapped is not None and self._is_mapped(type):
+            found = self._mapped.owned(name).get(type)
+            if found is None or (found != SEVERAL and found not in self._changed):
+                return found
+        named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
+        return self.in_place(named)[-1] if named else None
 
     def in_place(self, numbers: Collection[int]) -> list[int]:
         """In the order of their places."""
@@ -136,9 +141,8 @@ class Steps:
         for type in types:
             if not self._is_mapped(type):
                 asked[self.ref(type).id] = type
-            elif named := self.members(type, name):
-                expected = f"{self.ref(type).id}.{name}" if len(named) > 1 else ""
-                found[type] = next((one for one in named if expected and self.ref(one).id == expected), named[-1])
+            elif (own := self.member(type, name)) is not None:
+                found[type] = own
         # Most have it under the id that follows from theirs: one look-up for all.
         for symbol in symbols(self._store, [f"{id}.{name}" for id in asked]) if asked else ():
             if symbol.owner in asked:
@@ -195,12 +199,20 @@ def _current(store: Store) -> tuple[Adjacency | None, _Drift]:
         touched = touched_since(store.directory, mapped.generation, now)
         if touched is None:
             return None, _Drift()
-        gone = _numbers(mapped, touched.gone)
-        drift = _Drift(_numbers(mapped, touched.changed) | gone, gone)
+        gone, _ = _numbers(mapped, touched.gone)
+        changed, new = _numbers(mapped, touched.changed)
+        drift = _Drift(changed | gone, gone, new)
         _drifts[store.directory] = (mapped.generation, now, drift)
     return mapped, drift
 
 
-def _numbers(mapped: Adjacency, ids: Iterable[str]) -> frozenset[int]:
-    either = (mapped.number(id, external=outside) for id in ids for outside in (False, True))
-    return frozenset(number for number in either if number is not None)
+def _numbers(mapped: Adjacency, ids: Iterable[str]) -> tuple[frozenset[int], frozenset[str]]:
+    """The numbers of some ids, and those that have none."""
+    found: set[int] = set()
+    unknown: set[str] = set()
+    for id in ids:
+        either = (mapped.number(id), mapped.number(id, external=True))
+        found.update(number for number in either if number is not None)
+        if None in either:
+            unknown.add(id)  # it may also be new as the other sort
+    return frozenset(found), frozenset(unknown)
