@@ -5,7 +5,9 @@
 The repository is copied to a scratch directory and learned there. Then a statement is put into a function of a file
 chosen at random, N times, which moves all that follows it by a line. *Warm* is the time from then on until the learner
 that stays has committed the graph; *watch* is the time from the write until `golore watch` tells of the update, with
-its wait for the end of a burst; *command* is a whole `golore learn`. With a second, smaller repository the same is
+its wait for the end of a burst and all that follows the graph; *card* is the time from the same write until the card of
+the edited file is of its new contents (for tests, whose cards wait for the graph, apart); *command* is a whole `golore
+learn`. With a second, smaller repository the same is
 measured there, and how much the times grow with the size. CPU seconds are told besides, as other work on the machine
 does not change them. With --room, copies and stores that are already there are used again.
 """
@@ -28,10 +30,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from golore.learner.discover import discover
+from golore.graph.deck import make_deck
+from golore.learner.discover import digest, discover
 from golore.learner.warm import WarmLearner
 
 SEED = 4
+KINDS = ("warm", "watch", "card", "card of test", "command")
 GOLORE = Path(sys.executable).with_name("golore")
 _FUNCTION = re.compile(rb"^func [^\n]*\{\n", re.MULTILINE)
 
@@ -74,21 +78,35 @@ def warm_times(root: Path, count: int) -> tuple[list[Timing], dict[str, int]]:
     return times, done
 
 
-def watch_times(root: Path, count: int) -> list[Timing]:
+class Watched(NamedTuple):
+    updated: list[Timing]
+    cards: list[Timing]
+    cards_of_tests: list[Timing]
+
+
+def watch_times(root: Path, count: int) -> Watched:
     """CPU is not told here: it is the other process's."""
     process = subprocess.Popen([GOLORE, "watch", root, "--json"], stdout=subprocess.PIPE, text=True)
-    times: list[Timing] = []
+    watched = Watched([], [], [])
     try:
         _await(process, "watching")
         _await_quiet(root, process)
-        for _ in edits(root, count, SEED + 1):
-            began = time.perf_counter()
-            _await(process, "updated")
-            times.append(Timing(time.perf_counter() - began, 0.0))
+        with make_deck(root / ".golore") as deck:
+            for path in edits(root, count, SEED + 1):
+                began = time.perf_counter()
+                name, wanted = str(path.relative_to(root)), digest(path.read_bytes())
+                had = deck.card(name) is not None
+                while had and (card := deck.card(name)) is not None and card.digest != wanted:
+                    time.sleep(0.001)
+                fresh = Timing(time.perf_counter() - began, 0.0)
+                if had:
+                    (watched.cards_of_tests if name.endswith("_test.go") else watched.cards).append(fresh)
+                _await(process, "updated")
+                watched.updated.append(Timing(time.perf_counter() - began, 0.0))
     finally:
         process.terminate()
         process.wait()
-    return times
+    return watched
 
 
 def _await(process: subprocess.Popen[str], event: str) -> dict[str, Any]:
@@ -131,13 +149,16 @@ def measure(source: Path, room: Path, edited: int, commands: int) -> dict[str, A
     found = discover(root)
     lines = sum((root / file.path).read_bytes().count(b"\n") for file in found.files)
     warm, done = warm_times(root, edited)
+    watched = watch_times(root, edited)
     return {
         "path": str(source),
         "files": len(found.files),
         "lines": lines,
         "warm": told(warm),
         "work": done,
-        "watch": told(watch_times(root, edited)),
+        "watch": told(watched.updated),
+        "card": told(watched.cards),
+        "card of test": told(watched.cards_of_tests),
         "command": told(command_times(root, commands)),
     }
 
@@ -158,10 +179,10 @@ def told(times: list[Timing]) -> dict[str, float]:
 def show(results: list[dict[str, Any]]) -> None:
     for found in results:
         print(f"{found['path']}: {found['files']:,} files, {found['lines']:,} lines; work of all edits {found['work']}")
-        for name in ("warm", "watch", "command"):
-            print(f"  {name:8}", "  ".join(f"{key} {value:,.0f} ms" for key, value in found[name].items()))
+        for name in KINDS:
+            print(f"  {name:12}", "  ".join(f"{key} {value:,.0f} ms" for key, value in found[name].items()))
     if len(results) == 2:
-        for name in ("warm", "watch", "command"):
+        for name in KINDS:
             for key in ("wall_median", "cpu_median"):
                 large, small = (found[name].get(key, 0.0) for found in results)
                 if small:

@@ -30,7 +30,7 @@ from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
 _QUIET: Final = 0.2
-_SHORT_QUIET: Final = 0.05
+_SHORT_QUIET: Final = 0.02
 """Seconds without a report that end a burst; the short ones while all were of one file, as when an editor saves it."""
 _LONGEST: Final = 2.0
 _STOPPING: Final = 2.0
