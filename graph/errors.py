@@ -4,6 +4,9 @@ GoloreError
 ├── UsageError            the command was asked for something that cannot be (exit code 2)
 ├── RepositoryError       the tree to learn cannot be read as one
 ├── ToolchainError        the Go toolchain is missing or failed
+├── ModelError            a language model gives no text that can be used
+│   ├── ModelUnavailable  its server is not there, or does not have it: nothing more can be asked
+│   └── AnswerBroken      one answer failed: the next may come
 └── StoreError            the store cannot be used
     ├── StoreMissing      there is no store here yet
     ├── StoreBusy         another process holds it
@@ -34,6 +37,22 @@ class RepositoryError(GoloreError):
 
 class ToolchainError(GoloreError):
     pass
+
+
+class ModelError(GoloreError):
+    pass
+
+
+class ModelUnavailable(ModelError):
+    pass
+
+
+class AnswerBroken(ModelError):
+    """`is_passing`: asked again after a while, it may work."""
+
+    def __init__(self, sentence: str, *, is_passing: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_passing = is_passing
 
 
 class StoreError(GoloreError):
