@@ -1,6 +1,6 @@
 """Whether cards point at the files that are changed together: recall over a repository's own newest commits.
 
-    python benchmarks/usefulness.py REPO_GIT [--commits N] [--json]
+    python benchmarks/usefulness.py REPO_GIT [--commits N] [--locate] [--json]
 
 The repository (any git directory with its history) is learned as it was before its newest N commits, merges left out.
 Then, for each of those commits that changed at least two Go files that existed then: each of them is opened in turn,
@@ -9,6 +9,9 @@ over the files of a commit, then over commits. Files below vendor directories do
 
 In the same run, on the same commits: the other files of the directory in the order of their names, and plain coupling,
 which ranks files by how many of all earlier commits changed both. Contents that a partial clone lacks are left out.
+
+With `--locate` it is search that is judged instead: from the subject of each commit to the Go files it changed, recall
+and reciprocal rank within the first ten, against BM25 over whole files (see `locating`).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from golore.graph.deck import make_deck
 from golore.graph.store import Store
 from golore.learner.history import read_history
 from golore.learner.pipeline import learn
+from locating import clone_at, locate, tasks_of
 
 FIRST = 10
 Suggest = Callable[[str], Sequence[str]]
@@ -37,11 +41,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How useful the related files of cards are, on a real history.")
     parser.add_argument("repository", type=Path, help="a git repository with its history")
     parser.add_argument("--commits", type=int, default=400, help="newest commits to predict (default: 400)")
+    parser.add_argument("--locate", action="store_true", help="judge search by the subjects of commits")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     git = options.repository
     newest = _git(git, "rev-list", "--no-merges", "--date-order", "-n", str(options.commits), "HEAD").split()
     base = _git(git, "rev-parse", f"{newest[-1]}^").strip()
+    if options.locate:
+        return _locate(git, base, options.commits, as_json=options.json)
     with tempfile.TemporaryDirectory() as folder:
         tree, store = Path(folder, "tree"), Path(folder, "store")
         existing = _check_out(git, base, tree)
@@ -68,6 +75,26 @@ def main() -> int:
     for name, value in results.items():
         print(f"  {name:15} recall@{FIRST} {value:.3f}")
     print(f"  the card is ahead by {margin:+.3f} (learned in {learned:.0f} s, cards in {dealt:.1f} s)")
+    return 0
+
+
+def _locate(git: Path, base: str, commits: int, *, as_json: bool) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        tree, store = Path(folder, "tree"), Path(folder, "store")
+        clone_at(git, base, tree)
+        existing = _check_out(git, base, tree)
+        tasks = tasks_of(git, commits, existing, _git)
+        scores, seconds = locate(tree, store, tasks)
+    gained = {name: scores["all"][at] - scores["BM25"][at] for at, name in enumerate(("recall", "mrr"))}
+    if as_json:
+        about = {"repository": str(git), "base": base, "files": len(existing), "commits": len(tasks)}
+        print(json.dumps({**about, "scores": scores, "gained": gained, "seconds": seconds}))
+        return 0
+    print(f"{git}: {len(tasks)} of {commits} commits, {len(existing):,} files at {base[:12]}")
+    for name, (recall, mrr) in scores.items():
+        print(f"  {name:18} recall@{FIRST} {recall:.3f}  MRR@{FIRST} {mrr:.3f}")
+    print(f"  search is ahead of BM25 by {gained['recall']:+.3f} and {gained['mrr']:+.3f}")
+    print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
     return 0
 
 

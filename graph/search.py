@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from golore.graph.answering import LASTING, answers
 from golore.graph.errors import UsageError
 from golore.graph.fusing import TOTAL, WEIGHTS, fused
 from golore.graph.indexed import about
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.naming import NAMED, NameHit, is_name, name_hits
+from golore.graph.proximity import with_neighbours
 from golore.graph.signals import Question, View, question_of, rarity, signals_of
 from golore.graph.store import Store
 from golore.graph.textindex import FILES, GENERATED, TEST, TEXTS, Declared, FileRow, TextIndex
@@ -182,7 +184,7 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
     signals = signals_of(sources.index, view, question)
     if sources.meaning is not None:
         signals["meaning"] = dict(sources.meaning(wish.text))
-    totals = fused(signals)
+    totals = with_neighbours(fused(signals), signals, view, sources.store)
     ranked = sorted(
         (file for file in totals if _is_allowed(wish, view.files[file])),
         key=lambda file: (-totals[file], view.files[file].path),
@@ -275,14 +277,17 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
         total += weight
         for id in documents:
             share[id] = share.get(id, 0.0) + weight
+    answering = answers(sources.index, wish.text, question, {id for id, row in rows.items() if row[4] & LASTING})
     found: list[Hit] = []
     for id, value in share.items():
         _, kind, name, file, flags, length = rows[id]
         part = value / total if total else 0.0
-        least = 0.3 if wish.kind else _SAYS_MOST[kind]
+        least = 0.0 if id in answering else 0.3 if wish.kind else _SAYS_MOST[kind]
         if part < least or (wish.kind and kind != wish.kind) or not _is_allowed_text(wish, name, file, flags):
             continue
         score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + length)) + _RAISED[kind] - 0.1)
+        if id in answering:  # somebody has thought about the very question, whatever the code's words are
+            score = _BY_WORDS + 0.005 * (1 + answering[id])
         signals = {"cover": round(part, 3)} if wish.explain else {}
         found.append(Hit(kind, name, file, 0, round(score, 4), "", (), signals))
     found.sort(key=lambda hit: (-hit.score, hit.kind, hit.name))

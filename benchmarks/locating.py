@@ -1,0 +1,141 @@
+"""Whether search leads from what a commit says to the files it changes; the part of `usefulness.py` for `--locate`.
+
+The repository is learned as it was before its newest commits, by the steps that `golore learn` takes, in a clone whose
+HEAD is that commit: nothing of what is asked about can be known. Then each subject is a question, and the `.go` files
+that the commit changed, as far as they existed, are the answer. Beside the whole search stand some of its signals by
+themselves, and BM25 over whole files in plain Python: the same terms, those of the path counted three times.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from math import log
+from pathlib import Path
+from typing import NamedTuple
+
+from golore.graph.fusing import GROUPS, fused
+from golore.graph.search import Sources, Wish, search
+from golore.graph.signals import question_of, signals_of
+from golore.graph.store import Store
+from golore.graph.words import terms
+from golore.learner.finishing import finish
+from golore.learner.pipeline import learn
+from golore.mcp_server.finding import sources_of
+from golore.mcp_server.place import Place
+
+FIRST = 10
+Ranking = Callable[[str], Sequence[str]]
+
+
+class Task(NamedTuple):
+    subject: str
+    files: frozenset[str]
+
+
+class Score(NamedTuple):
+    recall: float
+    mrr: float
+
+
+def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Score], dict[str, float]]:
+    """Scores by ranking, and seconds by what took them. `tree` is checked out and a git repository."""
+    started = time.perf_counter()
+    learn(tree, store_directory=store)
+    learned = time.perf_counter()
+    finish(tree, store)
+    finished = time.perf_counter()
+    paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.go"))]
+    scores = {"BM25": judged(tasks, bm25(tree, paths))}
+    place = Place(tree, store)
+    took: list[float] = []
+    with ExitStack() as opened:
+        graph = opened.enter_context(Store.open(store, write=False))
+        sources = opened.enter_context(sources_of(place, graph))
+
+        def whole(subject: str) -> Sequence[str]:
+            begun = time.perf_counter()
+            hits = search(sources, Wish(subject, kind="file", limit=FIRST)).hits
+            took.append(time.perf_counter() - begun)
+            return [hit.file for hit in hits]
+
+        for name, signals in GROUPS.items():
+            if name != "graph":
+                scores[name] = judged(tasks, _some(sources, signals))
+        scores["words and history"] = judged(tasks, _some(sources, [*GROUPS["words"], *GROUPS["history"]]))
+        scores["all"] = judged(tasks, whole)
+    took.sort()
+    seconds = {"learn": learned - started, "finish": finished - learned}
+    return scores, {**seconds, "p50": took[len(took) // 2], "p95": took[len(took) * 95 // 100]}
+
+
+def _some(sources: Sources, only: Iterable[str]) -> Ranking:
+    chosen = tuple(only)
+
+    def ranked(subject: str) -> Sequence[str]:
+        totals = fused(signals_of(sources.index, sources.view, question_of(subject)), chosen)
+        files = sources.view.files
+        return [files[id].path for id in sorted(totals, key=lambda id: (-totals[id], files[id].path))[:FIRST]]
+
+    return ranked
+
+
+def bm25(tree: Path, paths: Sequence[str]) -> Ranking:
+    """Okapi BM25, k1 1.2 and b 0.75."""
+    postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    lengths: list[int] = []
+    for number, path in enumerate(paths):
+        counts = Counter(terms((tree / path).read_text(encoding="utf-8", errors="replace")))
+        for term in terms(path.removesuffix(".go")):
+            counts[term] += 3
+        lengths.append(sum(counts.values()))
+        for term, times in counts.items():
+            postings[term].append((number, times))
+    average = sum(lengths) / max(1, len(lengths))
+
+    def ranked(subject: str) -> Sequence[str]:
+        scores: defaultdict[int, float] = defaultdict(float)
+        for term in question_of(subject).terms:
+            found = postings.get(term, ())
+            weight = log(1 + (len(paths) - len(found) + 0.5) / (len(found) + 0.5))
+            for number, times in found:
+                scores[number] += weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * lengths[number] / average))
+        best = sorted(scores, key=lambda number: (-scores[number], paths[number]))[:FIRST]
+        return [paths[number] for number in best]
+
+    return ranked
+
+
+def judged(tasks: Sequence[Task], ranking: Ranking) -> Score:
+    recall = mrr = 0.0
+    for task in tasks:
+        found = ranking(task.subject)[:FIRST]
+        recall += len(task.files.intersection(found)) / len(task.files)
+        mrr += next((1 / place for place, path in enumerate(found, 1) if path in task.files), 0.0)
+    return Score(recall / len(tasks), mrr / len(tasks)) if tasks else Score(0.0, 0.0)
+
+
+def clone_at(git: Path, commit: str, tree: Path) -> None:
+    """An empty clone that shares the history and has the commit as its HEAD."""
+    subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", str(git), str(tree)], check=True)
+    subprocess.run(["git", "-C", str(tree), "update-ref", "--no-deref", "HEAD", commit], check=True)
+
+
+def tasks_of(git: Path, commits: int, existing: set[str], said: Callable[..., str]) -> list[Task]:
+    """The newest commits that changed Go files which existed before them."""
+    log_of = said(
+        git,
+        "log",
+        *("--no-merges", "--date-order", "--name-only", "--no-renames", "-z", "--format=%x01%s", "-n", str(commits)),
+        "HEAD",
+    )
+    found: list[Task] = []
+    for part in log_of.split("\x01")[1:]:
+        subject, *fields = part.split("\0")
+        files = frozenset(path for field in fields if (path := field.lstrip("\n")) in existing)
+        if files:
+            found.append(Task(subject.partition("\n")[0], files))
+    return found
