@@ -22,7 +22,7 @@ _CALLING: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)<-[:CALLS]-(a
 def with_neighbours(
     totals: Mapping[int, float], signals: dict[str, Signal], view: View, store: Store | None
 ) -> dict[int, float]:
-    """The totals with this signal added, which is put among the others."""
+    """The totals with this signal added, which is put among the others. It raises what was found, and finds nothing."""
     after = dict(totals)
     if store is None or not totals:
         return after
@@ -32,13 +32,13 @@ def with_neighbours(
         near = _near(store, view.files[file].path)
         whole = sum(near.values())
         for path in sorted(near):
-            if path in numbers:
+            if numbers.get(path) in totals:
                 votes[numbers[path]] += totals[file] * near[path] / whole
     most = max(votes.values(), default=0.0)
     signals["neighbours"] = {file: vote / most for file, vote in votes.items()} if most else {}
     share = WEIGHTS["neighbours"] / TOTAL
     for file, value in signals["neighbours"].items():
-        after[file] = after.get(file, 0.0) + share * value
+        after[file] += share * value
     return after
 
 
