@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from golore.graph.answering import LASTING
 from golore.graph.slices import read_mark
 from golore.graph.store import Store
 from golore.graph.textindex import TEST, Declared, ShortText
 
+_PASSING: Final = ("note", "task")
 KNOWLEDGE: Final = ("note", "doc", "summary")
 _PROJECTED: Final = ("Note", "Doc", "Summary")
 _ABOUT: Final = 160
@@ -91,9 +93,13 @@ def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[
 
 def knowledge_texts(store: Store) -> Iterator[ShortText]:
     """Notes and documents, and summaries of files and packages; those of symbols would drown the rest."""
-    statement = "MATCH (n:Note) WHERE n.status <> 'superseded' RETURN n.id, n.kind, n.text, n.subject ORDER BY n.id"
-    for id, kind, text, subject in store.rows(statement):
-        yield ShortText("note", id, _file_of(subject), 0, f"{kind}: {subject}" if subject else kind, _cut(text))
+    columns = "n.id, n.kind, n.text, n.subject, n.drifted"
+    statement = f"MATCH (n:Note) WHERE n.status = 'active' RETURN {columns} ORDER BY n.id"
+    described = _described(store)
+    for id, kind, text, subject, drifted in store.rows(statement):
+        name, file, line = described.get(id, (subject, "", 0))
+        title = f"{kind}{f', {drifted}' if drifted else ''}: {name}"
+        yield ShortText("note", id, file, line, title, _cut(text), 0 if kind in _PASSING else LASTING)
     statement = "MATCH (d:Doc) RETURN d.id, d.path, d.title, d.line, d.text ORDER BY d.id"
     for id, path, title, line, text in store.rows(statement):
         yield ShortText("doc", id, path, line, title, _cut(text))
@@ -103,6 +109,21 @@ def knowledge_texts(store: Store) -> Iterator[ShortText]:
     )
     for id, subject, level, text in store.rows(statement):
         yield ShortText("summary", id, _file_of(subject), 0, f"{level} {subject}", _cut(text))
+
+
+def _described(store: Store) -> dict[str, tuple[str, str, int]]:
+    """By note, the name, file and line of what it is about."""
+    columns = {
+        "Symbol": "b.qualified_name, b.file, b.line",
+        "File": "b.path, b.path, 0",
+        "Package": "b.path, b.dir, -1",
+        "Repository": "b.name, '', 0",
+    }
+    found: dict[str, tuple[str, str, int]] = {}
+    for label, told in columns.items():
+        for id, name, file, line in store.rows(f"MATCH (n:Note)-[:DESCRIBES]->(b:{label}) RETURN n.id, {told}"):
+            found[id] = (name, file, line) if line >= 0 else (name, f"{file or '.'}/", 0)
+    return found
 
 
 def _declared(row: Iterable[Any], package: str) -> Declared:

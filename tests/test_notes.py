@@ -50,6 +50,13 @@ def from_agent(bank: Bank, target: str) -> str:
     return inside(talk, bank.root)
 
 
+def found(bank: Bank) -> list[tuple[str, str, str]]:
+    """Name, file and snippet of the notes that a search finds."""
+    hits = bank.run("search", "Why are amounts never negative?")["results"]
+    assert hits[0]["kind"] == "note"
+    return [(hit["name"], hit["file"], hit["snippet"]) for hit in hits if hit["kind"] == "note"]
+
+
 def test_the_story_of_a_note(bank: Bank) -> None:
     """Card, search and context show it; it survives rename, move and a new graph; an edit marks it, a word clears."""
     id = bank.note("Post", TEXT, "--kind", "decision", "--author", "Anna")["id"]
@@ -60,6 +67,8 @@ def test_the_story_of_a_note(bank: Bank) -> None:
     assert TEXT in from_agent(bank, "ledger/ledger.go")
     assert TEXT in bank.run("context", "Post")["text"]
     assert bank.described() == [(TEXT, "example.com/bank/ledger.Post", "")]
+
+    assert found(bank) == [(id, "ledger/ledger.go", f"decision: example.com/bank/ledger.Post — {TEXT}")]
 
     bank.edit("ledger/ledger.go", "Post(", "Book(")
     bank.edit("main.go", "Post(", "Book(")
@@ -86,6 +95,7 @@ def test_the_story_of_a_note(bank: Bank) -> None:
     bank.learn()
     assert f"decision on ledger.Book, {DRIFTED} (Anna" in bank.card("ledger/booking.go")
     assert DRIFTED in from_agent(bank, "Book")
+    assert found(bank) == [(id, "ledger/booking.go", f"decision, {DRIFTED}: example.com/bank/ledger.Book — {TEXT}")]
     assert bank.described() == [(TEXT, "example.com/bank/ledger.Book", DRIFTED)]
 
     bank.run("note", "--confirm", id)
@@ -93,6 +103,7 @@ def test_the_story_of_a_note(bank: Bank) -> None:
     assert TEXT in bank.card("ledger/booking.go")
     assert bank.only()["drifted"] == ""
     assert bank.described() == [(TEXT, "example.com/bank/ledger.Book", "")]
+    assert found(bank) == [(id, "ledger/booking.go", f"decision: example.com/bank/ledger.Book — {TEXT}")]
 
 
 def test_only_what_changes_the_code_marks_a_note(bank: Bank) -> None:
