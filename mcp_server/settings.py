@@ -1,0 +1,125 @@
+"""Settings: what stands in files, what the environment says, and what goes before what.
+
+An option of a command goes before the environment, that before the store's `settings.toml`, that before the user's own
+(`$XDG_CONFIG_HOME/golore/settings.toml`). Hooks read their table by themselves (see `hooksettings`), in the same file.
+A store lies in the repository, which may be a stranger's: what it says of a server counts only for this machine, and
+nothing in it says where a key is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import urlsplit
+
+from golore.graph.errors import UsageError
+
+SETTINGS_NAME: Final = "settings.toml"
+SERVERS: Final = ("ollama", "openai")
+PROVIDERS: Final = ("anthropic", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """The table `[models]`: who drafts. `context` is in tokens; `watch` lets `golore watch` draft in the background."""
+
+    server: str = "ollama"
+    host: str = ""
+    model: str = ""
+    context: int = 4096
+    parallel: int = 2
+    seconds: int = 120
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeSettings:
+    """The table `[upgrade]`: who improves drafts for money. Prices are in dollars for a million tokens; 0: unknown."""
+
+    provider: str = "anthropic"
+    host: str = ""
+    model: str = ""
+    context: int = 32_000
+    price_in: float = 0.0
+    price_out: float = 0.0
+
+
+_Made = TypeVar("_Made", ModelSettings, UpgradeSettings)
+
+
+def model_settings(store: Path, environ: Mapping[str, str] = os.environ, **options: object) -> ModelSettings:
+    """What counts for the store; options that are None say nothing."""
+    values = _table(_user_file(environ), "models")
+    own = _table(store / SETTINGS_NAME, "models")
+    if "host" in own and not is_loopback(str(own["host"])):
+        raise UsageError(
+            f"{store / SETTINGS_NAME} names the server {own['host']}, which is not on this machine. "
+            f"If that is meant, say so with --host, in GOLORE_MODEL_HOST or in {_user_file(environ)}."
+        )
+    values |= own
+    for name, variable in (("host", "GOLORE_MODEL_HOST"), ("model", "GOLORE_MODEL"), ("server", "GOLORE_MODEL_SERVER")):
+        if environ.get(variable):
+            values[name] = environ[variable]
+    if "host" not in values and values.get("server", "ollama") == "ollama" and environ.get("OLLAMA_HOST"):
+        values["host"] = environ["OLLAMA_HOST"]
+    found = _made(ModelSettings, values | _said(options), "models")
+    if found.server not in SERVERS:
+        raise UsageError(f"models.server is {found.server!r}; it can be {' or '.join(SERVERS)}.")
+    return found
+
+
+def upgrade_settings(environ: Mapping[str, str] = os.environ, **options: object) -> UpgradeSettings:
+    """From the user's own file and the command: never from a store."""
+    values = _table(_user_file(environ), "upgrade")
+    found = _made(UpgradeSettings, values | _said(options), "upgrade")
+    if found.provider not in PROVIDERS:
+        raise UsageError(f"upgrade.provider is {found.provider!r}; it can be {' or '.join(PROVIDERS)}.")
+    return found
+
+
+def is_loopback(host: str) -> bool:
+    name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def _user_file(environ: Mapping[str, str]) -> Path:
+    home = environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
+    return Path(home) / "golore" / SETTINGS_NAME
+
+
+def _table(path: Path, name: str) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as failure:
+        raise UsageError(f"{path} cannot be read: {failure}. Correct it.") from failure
+    if not isinstance(found, dict):
+        raise UsageError(f"{path}: {name} is not a table. Write [{name}] above its values.")
+    return dict(cast("dict[str, Any]", found))
+
+
+def _said(options: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _made(kind: type[_Made], values: dict[str, Any], table: str) -> _Made:
+    defaults = kind()
+    for name, value in values.items():
+        if not hasattr(defaults, name):
+            known = ", ".join(sorted(kind.__dataclass_fields__))
+            raise UsageError(f"There is no setting {table}.{name}. There are: {known}.")
+        wanted: type[object] = type(getattr(defaults, name))
+        if wanted is float and type(value) is int:
+            values[name] = float(value)
+        elif type(value) is not wanted:
+            raise UsageError(f"{table}.{name} is not of the right type: a {wanted.__name__} is wanted.")
+    return kind(**values)
