@@ -18,6 +18,7 @@ from golore.graph.model import Problem
 from golore.learner.catalog import CatalogPackage
 from golore.learner.discover import Discovery
 from golore.learner.edition import edition
+from golore.learner.marks import Marks
 from golore.learner.outside import Outside
 from golore.learner.project import Project
 
@@ -32,6 +33,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
     files: dict[str, CachedFile]
     catalog: dict[str, tuple[CatalogPackage, ...]]
     outside: Outside
+    marks: Marks
     problems: tuple[Problem, ...]
 
 

@@ -6,7 +6,7 @@ that an edit writes one of these again and not all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -26,10 +26,10 @@ class Marks(NamedTuple):
 
     state: str
     keys: Keys
-    texts: Mapping[str, str]
+    texts: dict[str, str]
 
 
-def read_marks(texts: Mapping[str, str]) -> Marks:
+def read_marks(texts: dict[str, str]) -> Marks:
     """Unreadable or missing notes say nothing, and then nothing of the store is believed."""
     packages: dict[str, PackageKeys] = {}
     decoder = msgspec.json.Decoder(_Share)

@@ -145,7 +145,9 @@ def keep_survey(directory: Path, survey: Survey) -> None:
     ground = ground_of(survey.discovery, survey.project)
     keep(
         directory,
-        Kept(edition(), survey.graph, ground, survey.files, survey.catalog, survey.outside, survey.problems),
+        Kept(
+            edition(), survey.graph, ground, survey.files, survey.catalog, survey.outside, survey.marks, survey.problems
+        ),
     )
 
 
@@ -163,9 +165,7 @@ def resumed_survey(root: Path, directory: Path) -> Survey | None:
     with open_cache(directory, discovery.root) as cache:
         if not is_as_it_was(project, kept.outside, cache):
             return None
-    with Store.open(directory, write=False) as store:
-        marks = read_marks(store.marks())
-    return Survey(discovery, project, kept.files, kept.catalog, kept.outside, marks, kept.problems, kept.graph)
+    return Survey(discovery, project, kept.files, kept.catalog, kept.outside, kept.marks, kept.problems, kept.graph)
 
 
 def report_of(
