@@ -269,6 +269,14 @@ class Deck:
         run.execute("DELETE FROM deck_shown WHERE at < ?", (now - KEPT_SECONDS,))
         return added == 1
 
+    def times_shown(self) -> dict[str, int]:
+        """How often each thing was shown of late, by what it was about."""
+        found: dict[str, int] = {}
+        for (key,) in self._connection.execute("SELECT key FROM deck_shown"):
+            what = key.rpartition(" ")[0]
+            found[what] = found.get(what, 0) + 1
+        return found
+
     def spent(self, session: str) -> int:
         """Characters shown in a session so far, to all its agents."""
         statement = "SELECT coalesce(sum(characters), 0) FROM deck_shown WHERE session = ?"
