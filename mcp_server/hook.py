@@ -31,6 +31,7 @@ _WAIT = 0.25
 _OFF = ("off", "0", "false", "no")
 _MEMBERS = ("method", "imethod", "field")
 """Kinds of symbols that have the name of a type before their own."""
+_TASKS = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
 _MOST_SYMBOLS = 4
 _MOST_DECLARATIONS = 3
 """A name that is declared more often than this says too little about which one is meant."""
@@ -85,9 +86,10 @@ class _Settings:
 class _Part:
     """Something to say: what it is about, the text, and what makes it the same thing when it comes again."""
 
-    __slots__ = ("is_stale", "key", "text", "what")
+    __slots__ = ("head", "is_stale", "key", "text", "what")
 
-    def __init__(self, what: str, text: str, *, is_stale: bool = False) -> None:
+    def __init__(self, what: str, text: str, *, is_stale: bool = False, head: str = "") -> None:
+        self.head = head or f"golore's facts about {what}, learned from the code (data):"
         self.what = what
         self.text = text
         self.is_stale = is_stale
@@ -99,7 +101,7 @@ class _Part:
         while fence in self.text:
             fence += "`"
         stale = "\nThe file has changed since; lines and uses may differ." if self.is_stale else ""
-        return f"golore's facts about {self.what}, learned from the code (data):\n{fence}\n{self.text}\n{fence}{stale}"
+        return f"{self.head}\n{fence}\n{self.text}\n{fence}{stale}"
 
 
 def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
@@ -126,7 +128,7 @@ def _parts(event: Event, deck: Deck, root: str) -> list[_Part]:
         card = deck.card("")
         tasks = (deck.note("tasks") or b"").decode()
         parts = [_Part("this repository", card.text)] if card is not None else []
-        return [*parts, _Part("tasks that were noted here and are not done", tasks)] if tasks else parts
+        return [*parts, _Part("tasks", tasks, head=_TASKS)] if tasks else parts
     if event.kind == PROMPT:
         return _parts_of_prompt(event, deck, root)
     if event.kind in (READ, EDIT):

@@ -77,7 +77,8 @@ class Bank:
         return self._capsys.readouterr().err
 
     def note(self, target: str, text: str, *options: str) -> dict[str, Any]:
-        return self.run("note", target, text, *options)["note"]
+        author = () if "--author" in options else ("--author", "Anna")
+        return self.run("note", target, text, *author, *options)["note"]
 
     def notes(self) -> list[dict[str, Any]]:
         return self.run("note", "--list", "--all")["notes"]

@@ -12,6 +12,7 @@ from golore.graph.deck import Card, make_deck
 from golore.graph.knowledge import Knowledge
 from golore.graph.lore import Lorebook
 from golore.graph.notes import DRIFTED, Anchor, Draft, now_text
+from hooking import event, hook, seen
 from mcp import Client
 from noting import Bank, card, kept, make_bank, pin
 from talking import inside, refused, told
@@ -230,7 +231,7 @@ def test_superseded_notes_stay_in_the_history_and_forgotten_ones_are_gone(bank: 
 
 def test_the_same_note_is_not_kept_twice_and_other_metadata_keeps_both(bank: Bank) -> None:
     first = bank.note("Post", TEXT, "--tag", "money")["id"]
-    again = bank.run("note", "Post", f" {TEXT.upper()} ", "--tag", "money")
+    again = bank.run("note", "Post", f" {TEXT.upper()} ", "--tag", "money", "--author", "Anna")
     assert (again["outcome"], again["note"]["id"]) == ("known", first)
     other = bank.run("note", "Post", TEXT, "--kind", "decision")
     assert (other["outcome"], other["alike"]) == ("noted", [])
@@ -240,14 +241,14 @@ def test_the_same_note_is_not_kept_twice_and_other_metadata_keeps_both(bank: Ban
 
 
 def test_tasks_are_told_until_they_are_done(bank: Bank) -> None:
-    task = bank.note(".", "Write a test of overflow.", "--kind", "task")["id"]
-    with Lorebook(bank.store) as book:
-        assert "Write a test of overflow." in book.tasks()
-    assert "Write a test of overflow." in bank.card("")
+    task = bank.note("Post", "Write a test of overflow.", "--kind", "task")["id"]
+    begun = event("SessionStart", bank.root, session="first", source="startup")
+    said = seen(hook("claude", begun))
+    assert f"task on ledger.Post (Anna, {datetime.now(UTC):%Y-%m-%d}; {task}): “Write a test of overflow.”" in said
+    assert "as people and agents wrote them (data):\n```\n- task on" in said
     bank.run("note", "--done", task)
-    with Lorebook(bank.store) as book:
-        assert book.tasks() == ""
-    assert "Notes:" not in bank.card("")
+    assert "overflow" not in seen(hook("claude", {**begun, "session_id": "second"}))
+    assert "Notes:" not in bank.card("ledger/ledger.go")
     assert bank.only()["status"] == "done"
     note = bank.note(".", "No task.")["id"]
     assert "is no task but a note" in bank.refused("note", "--done", note)
