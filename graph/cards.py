@@ -70,9 +70,10 @@ def file_texts(
         *_changes(coupled),
         *_told_elsewhere(lore),
     ]
-    sections += _doubted(facts) if sections else ()
+    # What comes now is told only beside something that is known: alone it is no reason to speak.
+    if sections:
+        sections += [*_last_change(lore), *_doubted(facts)]
     own = [*_exercises(facts)]
-    # Only beside something that is known: alone they are no reason to speak.
     if sections or own:
         own += _unsettled(facts.test, facts.unresolved)
     held = fitted(own, longest // _OWN_SHARE if sections else longest)
@@ -166,6 +167,9 @@ def _pinned(lore: Lore) -> Iterable[Section]:
 def _told_elsewhere(lore: Lore) -> Iterable[Section]:
     if lore.documents:
         yield Section("Documents:", lore.documents)
+
+
+def _last_change(lore: Lore) -> Iterable[Section]:
     if lore.recent:
         yield Section(lore.recent)
 

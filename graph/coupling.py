@@ -30,6 +30,14 @@ class Commit(NamedTuple):
     paths: tuple[str, ...]
 
 
+class Origin(NamedTuple):
+    """Which commit it is, who wrote it, and the first line of what was said."""
+
+    commit: str
+    author: str
+    subject: str
+
+
 class History(NamedTuple):
     """The newest commits before `head`, newest first, and all Go files there, also those that no build would take."""
 
@@ -38,6 +46,8 @@ class History(NamedTuple):
     files: frozenset[str] = frozenset()
     subjects: tuple[str, ...] = ()
     """the first lines of the commits' messages, in their order"""
+    origins: tuple[Origin, ...] = ()
+    """the same with their names and authors"""
 
 
 class Partner(NamedTuple):

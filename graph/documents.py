@@ -8,24 +8,21 @@ and the graph; when the format changes, the old tables are dropped. How document
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from golore.graph.cache import Cache
-from golore.graph.home import CACHE_NAME
+from golore.graph.drawers import Drawer, open_drawer, read_note, transaction
 
 _VERSION: Final = "1"
-_WAIT: Final = 5.0
 _BATCH: Final = 500
 _MOST: Final = 5
 """Documents that a card names."""
 _NAMES: Final = 3
 _TITLE: Final = 80
 _TABLES: Final = {
-    "document_notes": "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "document_pages": (
         "(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, "
         "links TEXT NOT NULL, content BLOB NOT NULL)"
@@ -55,6 +52,9 @@ _INDEXES: Final = (
     "CREATE INDEX document_examples_by_place ON document_examples(place)",
     "CREATE INDEX document_examples_by_dir ON document_examples(dir)",
 )
+
+
+_DRAWER: Final = Drawer(_VERSION, "document_notes", _TABLES, _INDEXES)
 
 
 class Shelved(NamedTuple):
@@ -112,22 +112,12 @@ class Shelf:
     def close(self) -> None:
         self._connection.close()
 
-    @contextmanager
-    def transaction(self) -> Generator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of a block's writes, or none of them."""
-        run = self._connection
-        run.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            run.execute("COMMIT")
-        except BaseException:
-            if run.in_transaction:  # a full disk ends it by itself
-                run.execute("ROLLBACK")
-            raise
+        return transaction(self._connection)
 
     def note(self, name: str) -> str:
-        found = self._connection.execute("SELECT value FROM document_notes WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else ""
+        return read_note(self._connection, _DRAWER, name)
 
     def set_note(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
@@ -159,8 +149,8 @@ class Shelf:
     def clear(self) -> None:
         """Forget everything but the format."""
         for table in _TABLES:
-            rest = " WHERE name <> 'version'" if table == "document_notes" else ""
-            self._connection.execute(f"DELETE FROM {table}{rest}")
+            self._connection.execute(f"DELETE FROM {table}")
+        self._connection.execute("DELETE FROM document_notes WHERE name <> 'version'")
 
     def keys(self) -> set[str]:
         """By what nodes are looked for that documents may mean."""
@@ -261,55 +251,16 @@ class Shelf:
             yield from self._connection.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
 
 
-def open_shelf(store_directory: Path, *, write: bool = True, wait: float = _WAIT) -> Shelf | None:
+def open_shelf(store_directory: Path, *, write: bool = True) -> Shelf | None:
     """The documents of a store. A reader gets None where there are none; a writer makes the tables."""
-    path = store_directory / CACHE_NAME
-    if not path.exists():
-        if not write:
-            return None
-        Cache.open(path).close()  # who makes the file marks it as ours
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
-    try:
-        connection.execute("PRAGMA synchronous = OFF")
-        if _version_in(connection) != _VERSION:
-            if not write:
-                connection.close()
-                return None
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            _make_tables(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return Shelf(connection)
+    connection = open_drawer(store_directory, _DRAWER, write=write)
+    return Shelf(connection) if connection is not None else None
 
 
 def make_shelf(store_directory: Path) -> Shelf:
     shelf = open_shelf(store_directory)
     assert shelf is not None
     return shelf
-
-
-def _version_in(connection: sqlite3.Connection) -> str:
-    try:
-        found = connection.execute("SELECT value FROM document_notes WHERE name = 'version'").fetchone()
-    except sqlite3.OperationalError as failure:
-        if "no such table" in str(failure):
-            return ""
-        raise
-    return found[0] if found else ""
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have made them while this one waited.
-    if _version_in(connection) != _VERSION:
-        for name, columns in _TABLES.items():
-            connection.execute(f"DROP TABLE IF EXISTS {name}")
-            connection.execute(f"CREATE TABLE {name}{columns}")
-        for statement in _INDEXES:
-            connection.execute(statement)
-        connection.execute("INSERT INTO document_notes VALUES ('version', ?)", (_VERSION,))
-    connection.execute("COMMIT")
 
 
 def _link(row: Sequence[Any]) -> DocumentLink:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Self
 from golore.graph.documents import Told
 from golore.graph.knowledge import Knowledge
 from golore.graph.notes import KINDS, Pinned, notes_about, notes_at, open_tasks, places
+from golore.graph.recent import Changes
 from golore.graph.roles import Roles
 
 FADES_AFTER: Final = timedelta(days=30)
@@ -53,6 +54,7 @@ class Lorebook:
         self._roles = Roles(self._knowledge) if self._knowledge is not None else None
         self._noted = places(self._knowledge) if self._knowledge is not None else set[str]()
         self._documents = Told(store_directory)
+        self._changes = Changes(store_directory)
 
     def __enter__(self) -> Self:
         return self
@@ -61,13 +63,15 @@ class Lorebook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._documents.close()
+        self._changes.close()
         if self._knowledge is not None:
             self._knowledge.close()
 
     def of(self, place: str) -> Lore:
         notes, more = self._notes(place)
         role = self._roles.role_of(place) if self._roles is not None else ""
-        return Lore(role=role, notes=notes, documents=self._documents.lines_at(place), more_notes=more)
+        documents, recent = self._documents.lines_at(place), self._changes.line_at(place)
+        return Lore(role=role, notes=notes, documents=documents, recent=recent, more_notes=more)
 
     def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
         """All notes about these symbols, packages or files."""

@@ -5,6 +5,7 @@ A step follows what has changed, reads the graph and may be left out or done lat
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -16,12 +17,16 @@ from golore.graph.staleness import renew_summaries, tell_again
 from golore.graph.store import Store
 from golore.learner.anchoring import follow_notes
 from golore.learner.cardmaking import make_cards
+from golore.learner.companions import join_companions, newly_there
 from golore.learner.documents import learn_documents
 from golore.learner.indexing import index_words
 from golore.learner.marks import STATE
+from golore.learner.recent import renew_recent
 
 _FINISHED: Final = "finished"
 """The note of the state that the graph was in when the steps were last done to the end."""
+_MANY_TOLD: Final = 300
+"""Cards with another last commit, as after a switch of branches, from which making all is quicker than each."""
 
 
 def finish(
@@ -29,10 +34,12 @@ def finish(
     store_directory: Path,
     *,
     changed: Changed | None = None,
+    is_about_code: bool = False,
     whole: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """`changed`: what has, where that is known. `whole`: make everything anew."""
+    """`changed`: what has, where that is known; with `is_about_code`, it is also known that no document has. `whole`:
+    make everything anew."""
     with closing(make_deck(store_directory)) as deck:
         # Somebody may have learned and been killed before this: then more has changed than is told here.
         if changed is not None and deck.note(_FINISHED) != changed.since.encode():
@@ -40,10 +47,21 @@ def finish(
     paths = None if changed is None else changed.paths
     noted = follow_notes(root, store_directory, changed=paths)
     summaries = renew_summaries(root, store_directory, changed=paths)
-    documents = learn_documents(root, store_directory, changed=paths, whole=whole)
-    dealt = make_cards(root, store_directory, changed=changed, whole=whole, progress=progress)
+    with ThreadPoolExecutor(1) as beside:
+        # Most of this is git's work.
+        reading = beside.submit(renew_recent, root, store_directory)
+        documents = learn_documents(
+            root, store_directory, changed=paths, is_about_code=is_about_code and changed is not None, whole=whole
+        )
+        recent = reading.result()
+    arrived = newly_there(store_directory, paths or ())
+    dealt = make_cards(
+        root, store_directory, changed=changed, whole=whole or len(recent) > _MANY_TOLD, progress=progress
+    )
+    join_companions(root, store_directory, changed=paths, arrived=arrived)
     if not dealt.whole:
-        tell_again(store_directory, (noted | summaries.places | documents.places).difference(paths or ()))
+        places = noted | summaries.places | documents.places | recent
+        tell_again(store_directory, places.difference(paths or ()))
     index_words(root, store_directory, changed=paths, whole=whole, progress=progress)
     with closing(make_deck(store_directory)) as deck:
         deck.set_note(_FINISHED, (_state_of(store_directory) if changed is None else changed.state).encode())

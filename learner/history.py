@@ -9,6 +9,7 @@ repository or without a single commit there is no history, and that is no failur
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.coupling import Commit, History
+from golore.graph.coupling import Commit, History, Origin
 from golore.learner.gitdir import common_directory, git_directory
 
 COMMITS: Final = 5_000
@@ -27,8 +28,9 @@ _PATIENCE: Final = 60
 _QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
-    "--no-ext-diff --format=%x01%ct%x02%s"
+    "--no-ext-diff --format=%x01%ct%x02%H%x02%aN%x02%s"
 ).split()
+_BEGIN: Final = re.compile(r"\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
 
 
@@ -59,7 +61,7 @@ def head_commit(root: Path) -> str:
         if line.endswith(f" {name}"):
             return line.split(" ")[0]
     # Other kinds of reference storage are git's to read.
-    return _git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
+    return run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
 
 
 def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History | None:
@@ -68,9 +70,11 @@ def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History
 
 
 def _read(root: Path, head: str, most: int) -> History | None:
-    said = _git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
+    said = run_git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
     commits = tuple(present_names(_commits(said)))
-    return History(head, commits, _files(root, head), _subjects(said)) if commits else None
+    origins = _origins(said)
+    subjects = tuple(origin.subject for origin in origins)
+    return History(head, commits, _files(root, head), subjects, origins) if commits else None
 
 
 _remembered = lru_cache(maxsize=1)(_read)
@@ -79,7 +83,7 @@ _remembered = lru_cache(maxsize=1)(_read)
 
 def _files(root: Path, head: str) -> frozenset[str]:
     """The Go files of a commit below a directory; those in testdata change along with the code like any other."""
-    listed = _git(root, "ls-tree", "-r", "-z", "--name-only", head).decode("utf-8", "surrogateescape").split("\0")
+    listed = run_git(root, "ls-tree", "-r", "-z", "--name-only", head).decode("utf-8", "surrogateescape").split("\0")
     return frozenset(path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1])
 
 
@@ -138,8 +142,8 @@ def _directory_and_sort(path: str) -> tuple[str, bool]:
 
 
 def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
-    """Read `git log -z --raw`: a commit begins with \\x01, its time and its subject, then metadata and path in turn."""
-    for part in text.split("\x01")[1:]:
+    """Read `git log -z --raw`: a commit begins with \\x01 and what is said of it, then metadata and path in turn."""
+    for part in _BEGIN.split(text)[1:]:
         about, *fields = part.split("\0")
         touched: list[Touch] = []
         pending: list[str] | None = None
@@ -152,13 +156,17 @@ def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
         yield int(about.partition("\x02")[0]), touched
 
 
-def _subjects(text: str) -> tuple[str, ...]:
-    """The first lines of the messages, without half characters, in the commits' order."""
-    abouts = (part.partition("\0")[0] for part in text.split("\x01")[1:])
-    return tuple(about.partition("\x02")[2].encode("utf-8", "replace").decode("utf-8") for about in abouts)
+def _origins(text: str) -> tuple[Origin, ...]:
+    """Who made the commits and the first lines of their messages, without half characters, in the commits' order."""
+    abouts = (part.partition("\0")[0] for part in _BEGIN.split(text)[1:])
+    return tuple(Origin(*map(_whole, about.split("\x02", 3)[1:])) for about in abouts)
 
 
-def _git(root: Path, *arguments: str) -> bytes:
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def run_git(root: Path, *arguments: str) -> bytes:
     """What git prints, as far as it got; nothing where it cannot run or has no repository here."""
     try:
         done = subprocess.run(

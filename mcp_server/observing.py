@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.learner.docnames import is_document
 from watchdog.events import (
     DirCreatedEvent,
     DirDeletedEvent,
@@ -55,7 +56,7 @@ logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 
 class Burst(NamedTuple):
-    """What was reported: paths below the root, and whether they are all of Go files and not of anything else."""
+    """What was reported: paths below the root, and whether they are all of Go files and documents, and nothing else."""
 
     paths: frozenset[str]
     is_only_files: bool
@@ -79,8 +80,9 @@ class Bursts(FileSystemEventHandler):
             with self._changed:
                 self._last = time.monotonic()
                 self._first = self._first or self._last
-                self._paths.update(path[len(self._base) :] for path in mattering)
-                if event.is_directory or not all(path.endswith(".go") for path in mattering):
+                below = [path[len(self._base) :] for path in mattering]
+                self._paths.update(below)
+                if event.is_directory or not all(map(_is_learned, below)):
                     self._is_only_files = False
                 self._changed.notify()
 
@@ -107,7 +109,12 @@ class Bursts(FileSystemEventHandler):
         if ".git" in parts:
             # A checkout shows itself by the files that it changes.
             return parts[-2:] == ("info", "exclude")
-        return is_directory or parts[-1].endswith(".go") or parts[-1] in _NAMES
+        return is_directory or parts[-1] in _NAMES or _is_learned("/".join(parts))
+
+
+def _is_learned(path: str) -> bool:
+    """Whether it is a file that is read for what it says, and that has no say in which others are."""
+    return path.endswith(".go") or is_document(path)
 
 
 class Observing:

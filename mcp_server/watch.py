@@ -236,8 +236,10 @@ class _Learning:
     def try_once(self, paths: frozenset[str] | None = None) -> None:
         """Learn: after an edit of these files, or without such knowledge."""
         try:
-            update = self._learner.learn() if paths is None else self._learner.update(paths, early=self._renew)
-            finish(self._place.root, self._place.store, changed=update.changed)
+            code = None if paths is None else frozenset(path for path in paths if path.endswith(".go"))
+            update = self._learner.learn() if code is None else self._learner.update(code, early=self._renew)
+            is_about_code = paths is not None and code == paths
+            finish(self._place.root, self._place.store, changed=update.changed, is_about_code=is_about_code)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches
