@@ -100,7 +100,7 @@ _OPENING: Final = _any(
 _ORDER: Final = _any(r"^(please )?(stop|quit|revert|undo|don'?t|do not)\b")
 _REASON: Final = re.compile(r"[,;:—–]\s+|\s-\s|\s(?:because|since|otherwise|as)\s", re.IGNORECASE)
 _OF_THE_USER: Final = _any(r"^i('m|'ll|'ve|'d)?\b(?! (told|said|meant|already told))")
-_WORD: Final = re.compile(r"[A-Za-z_][\w.]{2,}")
+_WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMON: Final = frozenset(
     "the and are was were that this with not you your have has had for but from they them there here its it's isn't "
     "don't doesn't always never should would could will can use used using all any one only now then than into".split()
@@ -187,4 +187,4 @@ def _premise(said: str, text: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {word.lower().strip(".") for word in _WORD.findall(text)} - _COMMON
+    return {word.lower() for word in _WORD.findall(text)} - _COMMON

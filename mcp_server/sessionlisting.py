@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from golore.graph.answers import Found
 from golore.graph.errors import GoloreError, UsageError
 from golore.mcp_server.hooklog import log_failure
 from golore.mcp_server.output import counted, is_terminal, print_json, print_lines, styled
@@ -81,7 +82,7 @@ def _accept(place: Place, proposal: Proposal) -> str:
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"
     with open_renewed(place) as store:
-        asked = noting.Asked(place, store, Names(store), lambda _: "several things have that name")
+        asked = noting.Asked(place, store, Names(store), _unclear)
         outcome = None
         for target in (*proposal.files, "."):
             with suppress(UsageError):
@@ -93,6 +94,10 @@ def _accept(place: Place, proposal: Proposal) -> str:
     noting.shown(place, outcome)
     decide(place.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
+
+
+def _unclear(found: Found) -> str:
+    return f"{found.text} is not the name of one thing."
 
 
 def _own_name() -> str:
