@@ -142,13 +142,8 @@ def learn_and_survey(
 
 def keep_survey(directory: Path, survey: Survey) -> None:
     """For a learn that goes on from there, perhaps in another process."""
-    ground = ground_of(survey.discovery, survey.project)
-    keep(
-        directory,
-        Kept(
-            edition(), survey.graph, ground, survey.files, survey.catalog, survey.outside, survey.marks, survey.problems
-        ),
-    )
+    told = (survey.files, survey.catalog, survey.outside, survey.marks, survey.problems)
+    keep(directory, Kept(edition(), survey.graph, ground_of(survey.discovery, survey.project), *told))
 
 
 def resumed_survey(root: Path, directory: Path) -> Survey | None:
