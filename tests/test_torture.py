@@ -1,4 +1,4 @@
-"""Everything at once on one store, with processes killed at random: no wrong answer, no engine's message, no harm.
+"""Everything at once on one store, with processes killed at random: no wrong answer, no lost note, no harm.
 
 The tree changes one file at a time, by renames, so each answer about a file has to be the truth of one of the states
 that the file was in. Readers ask through the command line's own functions, each in a process of its own; a watch, the
@@ -18,7 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from golore.graph.store import Store
+from golore.learner.finishing import finish
 from golore.learner.pipeline import learn
+from noting import kept
 from watching import GOLORE, exported, until
 
 PACKAGES = 12
@@ -38,6 +41,22 @@ for _ in range(count):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([*words, "--repo", root])
     print(json.dumps([package, words[0], code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+NOTER = """
+import contextlib, io, itertools, json, random, sys
+from golore.mcp_server.cli import main
+root, packages, seed = sys.argv[1], *map(int, sys.argv[2:])
+chance = random.Random(seed)
+for number in itertools.count():
+    package = chance.randrange(packages)
+    target = chance.choice((f"p{package}.Root", f"p{package}.Last", f"p{package}/p.go", f"p{package}/", "."))
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        words = ["note", target, f"Note {seed} {number} on {target}.", "--author", "t", "--json"]
+        code = main([*words, "--repo", root])
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
 """
 
 
@@ -94,6 +113,8 @@ class Torture:
         self.chance = random.Random(seed)
         self.wrong: list[str] = []
         self.seen: Counter[str] = Counter()
+        self.noted: dict[str, str] = {}
+        """the texts of notes that were said to be kept, by id"""
         self.left = Counter[str]()
         self.is_killing = True
         self._room = room
@@ -103,7 +124,7 @@ class Torture:
         self._started = 0
 
     def start(self, name: str) -> None:
-        """Begin what a name stands for: `watch`, `learn 2`, `reader 0` or `hook 7`."""
+        """Begin what a name stands for: `watch`, `learn 2`, `reader 0`, `noter 1` or `hook 7`."""
         kind = name.split()[0]
         self._started += 1
         command: list[str | Path] = [GOLORE, "learn", self.tree.root]
@@ -114,6 +135,8 @@ class Torture:
         elif kind == "reader":
             numbers = (PACKAGES, self.left[name], self._started)
             command = [sys.executable, self._room / "reader.py", self.tree.root, *map(str, numbers)]
+        elif kind == "noter":
+            command = [sys.executable, self._room / "noter.py", self.tree.root, str(PACKAGES), str(self._started)]
         elif self.chance.random() < 0.2:
             command.append("--full")
         out, err = self._room / f"{name}.out", self._room / f"{name}.err"
@@ -165,12 +188,15 @@ class Torture:
         return self.left[name] > 0 if kind == "reader" else kind == "watch" or self.is_killing
 
     def _listen(self, name: str) -> None:
-        if not name.startswith("reader"):
+        if not name.startswith(("reader", "noter")):
             return
         text = (self._room / f"{name}.out").read_text()[self._read[name] :]
         text = text[: text.rfind("\n") + 1]
         self._read[name] += len(text)
         for line in text.splitlines():
+            if name.startswith("noter"):
+                self._hear_note(*json.loads(line))
+                continue
             package, question, code, out, err = json.loads(line)
             self.left[name] -= 1
             self.seen["answers"] += 1
@@ -178,6 +204,14 @@ class Torture:
                 self.wrong.append(f"{question} p{package}: {out}")
             elif code and not self._is_polite(err):
                 self.wrong.append(f"{question} p{package}: exit {code}: {err}")
+
+    def _hear_note(self, code: int, out: str, err: str) -> None:
+        if code == 0:
+            note = json.loads(out)["note"]
+            self.noted[note["id"]] = note["text"]
+            self.seen["notes"] += 1
+        elif not self._is_polite(err):
+            self.wrong.append(f"note: exit {code}: {err}")
 
     def _is_polite(self, said: str) -> bool:
         """A refusal may only be ours, and say who is in the way."""
@@ -206,21 +240,26 @@ class Torture:
             self.wrong.append(f"{name}: exit {code}: {said}")
 
     def end(self) -> None:
-        for process in self._running.values():
+        for name, process in self._running.items():
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            self._listen(name)
 
 
-def run_torture(room: Path, *, readers: int, questions: int, learners: int, hooks: int, seconds: float) -> Torture:
+def run_torture(
+    room: Path, *, readers: int, questions: int, learners: int, noters: int, hooks: int, seconds: float
+) -> Torture:
     tree = Tree(room / "m")
     learn(tree.root, workers=0)
     (room / "reader.py").write_text(READER)
+    (room / "noter.py").write_text(NOTER)
     torture = Torture(tree, room, questions, seed=1)
     names = [
         "watch",
         *(f"learn {number}" for number in range(learners)),
         *(f"hook {number}" for number in range(hooks)),
+        *(f"noter {number}" for number in range(noters)),
     ]
     for number in range(readers):
         torture.left[f"reader {number}"] = questions
@@ -251,10 +290,22 @@ def check(room: Path, torture: Torture) -> None:
     store = torture.tree.root / ".golore"
     report = learn(torture.tree.root, workers=0)
     learn(torture.tree.root, store_directory=room / "fresh", workers=0)
-    assert exported(store) == exported(room / "fresh"), report
+    assert learned_part(exported(store)) == learned_part(exported(room / "fresh")), report
     learn(torture.tree.root, workers=0)
+    finish(torture.tree.root, store)
+    assert torture.noted
+    assert torture.noted.items() <= {note.id: note.text for note in kept(store)}.items(), "a note was lost"
+    with Store.open(store, write=False) as opened:
+        rows = opened.rows("MATCH (n:Note)-[:DESCRIBES]->(b) RETURN n.id, n.text")
+        assert torture.noted.items() <= {row[0]: row[1] for row in rows}.items()
     assert not list(store.glob("*.tmp"))
     assert until(lambda: not left_behind(torture.tree.root))
+
+
+def learned_part(lines: list[str]) -> list[str]:
+    """What of an export comes from the code."""
+    parsed = [json.loads(line) for line in lines]
+    return [json.dumps(one) for one in parsed if one.get("label") not in (None, "Note", "DESCRIBES", "SUPERSEDES")]
 
 
 def left_behind(root: Path) -> list[str]:
@@ -275,13 +326,15 @@ def has_hooks() -> bool:
 
 
 def test_a_few_seconds_of_everything_at_once_with_kills_do_no_harm(tmp_path: Path) -> None:
-    torture = run_torture(tmp_path, readers=2, questions=15, learners=1, hooks=1 if has_hooks() else 0, seconds=4)
+    hooks = 1 if has_hooks() else 0
+    torture = run_torture(tmp_path, readers=2, questions=15, learners=1, noters=1, hooks=hooks, seconds=4)
     check(tmp_path, torture)
 
 
 @pytest.mark.slow
 def test_a_minute_of_everything_at_once_with_kills_does_no_harm(tmp_path: Path) -> None:
-    torture = run_torture(tmp_path, readers=4, questions=1000, learners=3, hooks=2 if has_hooks() else 0, seconds=60)
+    hooks = 2 if has_hooks() else 0
+    torture = run_torture(tmp_path, readers=4, questions=1000, learners=3, noters=2, hooks=hooks, seconds=60)
     check(tmp_path, torture)
     assert torture.seen["answers"] >= 4000
     assert torture.seen["kills"] >= 30
