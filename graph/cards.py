@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from golore.graph.coupled import OFTEN, SHARE
 from golore.graph.coupling import Coupled, directory_of
 from golore.graph.gathering import Doubtful, FileFacts, Named, Use
 from golore.graph.lore import NOTHING, Lore
@@ -21,9 +22,6 @@ _SYMBOLS: Final = 8
 _PLACES: Final = 3
 _NAMES: Final = 4
 _FEW: Final = 5
-_OFTEN: Final = 2
-"""Commits from which a shared history is worth a word, and their share of all."""
-_SHARE: Final = 0.1
 _OWN_SHARE: Final = 3
 """What a file's own bodies hold takes no more of a card than one part in so many."""
 _COMMON: Final = 30
@@ -318,7 +316,7 @@ def _most(item: tuple[str, int]) -> tuple[int, str]:
 def _changes(coupled: Coupled | None) -> Iterable[Section]:
     if coupled is None:
         return
-    least = max(_OFTEN, coupled.commits * _SHARE)
+    least = max(OFTEN, coupled.commits * SHARE)
     often = [partner for partner in coupled.partners if partner.commits >= least][:_FEW]
     if often:
         often.sort(key=lambda partner: (-partner.commits, partner.path))
