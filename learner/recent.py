@@ -20,7 +20,7 @@ from golore.learner.gitdir import common_directory, git_directory
 from golore.learner.history import head_commit, read_history, run_git
 
 _BLAME: Final = ("blame", "--incremental", "--root", "--")
-_STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--", ".")
+_STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--")
 
 
 class Checkout(NamedTuple):
@@ -79,11 +79,11 @@ def checkout_at(root: Path) -> Checkout:
     return Checkout(True, branch, head_commit(root), frozenset(shallow.split()))
 
 
-def uncommitted(root: Path) -> tuple[Uncommitted, ...]:
-    """What is not committed below a directory; git is asked each time, as nothing else can know."""
+def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
+    """What is not committed below a directory, or of one file; git is asked each time, as nothing else can know."""
     top = next((place for place in (root, *root.parents) if (place / ".git").exists()), root)
     prefix = "".join(f"{part}/" for part in root.relative_to(top).parts)
-    fields = iter(run_git(root, *_STATUS).decode("utf-8", "surrogateescape").split("\0"))
+    fields = iter(run_git(root, *_STATUS, path).decode("utf-8", "surrogateescape").split("\0"))
     found: list[Uncommitted] = []
     for field in fields:
         if len(field) > 3:
