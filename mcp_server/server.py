@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from golore.mcp_server import resources
+from golore.mcp_server import prompts, resources
 from golore.mcp_server.memory import keep_memory_together
 from golore.mcp_server.repositories import Repositories
-from golore.mcp_server.tools import context, graph, learn, note, query, search, status
+from golore.mcp_server.tools import context, drafts, graph, learn, note, query, search, status, upgrade
 from mcp.server import MCPServer
 
 _INSTRUCTIONS: Final = """\
@@ -49,9 +49,10 @@ def build_server(repositories: Repositories) -> MCPServer:
         version=version("golore"),
         log_level="WARNING",
     )
-    for tool in (context, graph, search, query, note, status, learn):
+    for tool in (context, graph, search, query, note, drafts, upgrade, status, learn):
         tool.register(server, repositories)
     resources.register(server, repositories)
+    prompts.register(server)
     return server
 
 

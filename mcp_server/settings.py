@@ -52,7 +52,9 @@ class UpgradeSettings:
 _Made = TypeVar("_Made", ModelSettings, UpgradeSettings)
 
 
-def model_settings(store: Path, environ: Mapping[str, str] = os.environ, **options: object) -> ModelSettings:
+def model_settings(
+    store: Path, options: Mapping[str, object], environ: Mapping[str, str] = os.environ
+) -> ModelSettings:
     """What counts for the store; options that are None say nothing."""
     values = _table(_user_file(environ), "models")
     own = _table(store / SETTINGS_NAME, "models")
@@ -73,7 +75,7 @@ def model_settings(store: Path, environ: Mapping[str, str] = os.environ, **optio
     return found
 
 
-def upgrade_settings(environ: Mapping[str, str] = os.environ, **options: object) -> UpgradeSettings:
+def upgrade_settings(options: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> UpgradeSettings:
     """From the user's own file and the command: never from a store."""
     values = _table(_user_file(environ), "upgrade")
     found = _made(UpgradeSettings, values | _said(options), "upgrade")
@@ -117,7 +119,7 @@ def _made(kind: type[_Made], values: dict[str, Any], table: str) -> _Made:
         if not hasattr(defaults, name):
             known = ", ".join(sorted(kind.__dataclass_fields__))
             raise UsageError(f"There is no setting {table}.{name}. There are: {known}.")
-        wanted: type[object] = type(getattr(defaults, name))
+        wanted = cast("type[object]", type(getattr(defaults, name)))
         if wanted is float and type(value) is int:
             values[name] = float(value)
         elif type(value) is not wanted:

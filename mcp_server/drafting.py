@@ -1,0 +1,152 @@
+"""Which summaries are most worth improving, and what is needed to improve them: for `golore drafts` and memory_drafts.
+
+A draft is worth the more the more depends on what it is about, the more often its card was shown, and if it is stale.
+Where nobody has written anything, what is composed from the graph counts as the draft. A person's text is not offered.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from math import log1p
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from golore.graph.deck import Deck, open_deck
+from golore.graph.inputs import Inputs, Matter, gathered
+from golore.graph.knowledge import Knowledge
+from golore.graph.model import REPOSITORY_ID
+from golore.graph.store import Store
+from golore.graph.structural import structural_summary
+from golore.graph.summaries import all_current
+from golore.mcp_server.output import print_json, print_lines, styled
+from golore.mcp_server.place import Place, find_place
+from golore.mcp_server.renewing import open_renewed
+from golore.summarizers.facts import facts_about, name_of
+from golore.summarizers.prompts import prompt_for
+
+_STALE: Final = 3.0
+_UNWRITTEN: Final = 0.7
+_LEVELS: Final = {"symbol": 0.6, "file": 1.0, "package": 1.5, "repository": 2.0}
+_CONTEXT: Final = 3_000
+"""Tokens of code and facts that come with a draft."""
+_UNWRITTEN_MOST: Final = 200
+
+
+class Draft(NamedTuple):
+    """One that could be better. `digest` is of what it would be written from now."""
+
+    level: str
+    subject: str
+    text: str
+    quality: str
+    standing: str
+    value: float
+    digest: str = ""
+    material: str = ""
+
+
+def run_drafts(start: Path, *, limit: int, level: str, as_json: bool) -> int:
+    place = find_place(start)
+    with open_renewed(place) as store:
+        found = drafts(place, store, limit, level, with_material=as_json)
+    if as_json:
+        print_json({"drafts": found})
+        return 0
+    if not found:
+        print("There is nothing to improve: no summary is a draft or stale.")
+        return 0
+    for one in found:
+        print_lines([styled(f"{one.level} {one.subject}", "bold") + f" ({one.standing})", f"  {one.text}"])
+    return 0
+
+
+def drafts(place: Place, store: Store, limit: int, level: str = "", *, with_material: bool) -> list[Draft]:
+    """The most valuable ones, best first."""
+    with ExitStack() as stack:
+        knowledge = stack.enter_context(Knowledge.open(place.store))
+        deck = open_deck(place.store, write=False)
+        if deck is not None:
+            stack.enter_context(closing(deck))
+        worth = _Worth(store, deck, knowledge)
+        ranked = sorted(_candidates(worth, knowledge, level), key=lambda one: (-one.value, one.level, one.subject))
+        found: list[Draft] = []
+        matter = Matter(store, place.root, knowledge)
+        for one in ranked:
+            if len(found) == limit:
+                break
+            inputs = gathered(matter, one.level, one.subject)
+            if inputs is None:  # gone, or changed since it was learned
+                continue
+            text = one.text or structural_summary(store, one.level, one.subject)
+            material = _material(store, deck, inputs) if with_material else ""
+            found.append(one._replace(text=text, digest=inputs.digest, material=material))
+        return found
+
+
+def _candidates(worth: _Worth, knowledge: Knowledge, level: str) -> list[Draft]:
+    found: list[Draft] = []
+    known: set[tuple[str, str]] = set()
+    for record in all_current(knowledge):
+        known.add((record.level, record.subject))
+        is_weak = record.source == "model" or (record.source == "agent" and record.doubt)
+        if is_weak and record.doubt != "gone":
+            value = worth.of(record.level, record.subject) * (_STALE if record.doubt else 1.0)
+            found.append(
+                Draft(record.level, record.subject, record.text, record.quality, record.standing, round(value, 4))
+            )
+    for other, subject in worth.unwritten():
+        if (other, subject) not in known:
+            value = worth.of(other, subject) * _UNWRITTEN
+            found.append(Draft(other, subject, "", "structural", "structural", round(value, 4)))
+    return [one for one in found if not level or one.level == level]
+
+
+class _Worth:
+    """How much hangs on a subject: what depends on it, and how often it is looked at."""
+
+    def __init__(self, store: Store, deck: Deck | None, knowledge: Knowledge) -> None:
+        self._store = store
+        self._deck = deck
+        self._knowledge = knowledge
+        self._shown = deck.times_shown() if deck is not None else {}
+
+    def of(self, level: str, subject: str) -> float:
+        places = self._places(level, subject)
+        ranks = [self._rank(place) for place in places if place.endswith(".go")]
+        rank = max(ranks, default=1.0) if level != "repository" else 2.0
+        shown = sum(self._shown.get(place, 0) for place in places)
+        users = self._users(subject) if level == "symbol" else 0
+        return _LEVELS[level] * (0.2 + rank) * (1.0 + log1p(users) / 4) * (1.0 + log1p(shown))
+
+    def unwritten(self) -> list[tuple[str, str]]:
+        """Files on which most depends; and the repository."""
+        statement = "MATCH (f:File) WHERE NOT f.test AND NOT f.generated RETURN f.id"
+        paths = sorted(row[0] for row in self._store.rows(statement))
+        paths.sort(key=lambda path: -self._rank(path))
+        return [*(("file", path) for path in paths[:_UNWRITTEN_MOST]), ("repository", REPOSITORY_ID)]
+
+    def _places(self, level: str, subject: str) -> list[str]:
+        if level == "file":
+            return [subject]
+        if level == "symbol":
+            rows = self._store.rows("MATCH (s:Symbol {id: $id}) RETURN s.file", {"id": subject})
+            return [row[0] for row in rows]
+        if level == "package":
+            statement = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id"
+            rows = self._store.rows(statement, {"id": subject})
+            return [row[0] for row in rows]
+        return ["this repository"]
+
+    def _rank(self, path: str) -> float:
+        standing = self._deck.standing(path) if self._deck is not None else None
+        return standing[0] if standing is not None else 0.0
+
+    def _users(self, symbol: str) -> int:
+        statement = "MATCH (b:Symbol {id: $id})<-[:CALLS|REFERENCES]-(a:Symbol) RETURN count(*)"
+        return next(iter(self._store.rows(statement, {"id": symbol})))[0]
+
+
+def _material(store: Store, deck: Deck | None, inputs: Inputs) -> str:
+    """Code and facts, as a model would be shown them, without the words that ask."""
+    prompt = prompt_for(inputs, name_of(inputs), facts_about(store, deck, inputs), _CONTEXT)
+    return prompt.text.rpartition("\n\n")[0]
