@@ -135,20 +135,29 @@ def open_pairs(directory: Path) -> Generator[Pairs]:
 def project_pairs(directory: Path, pairs: Pairs) -> int:
     """Bring all `CHANGES_WITH` edges of the graph up to date; how many changed."""
     edges = pairs.all()
-    with Store.open(directory, write=False) as store:
-        mark = _mark_of(store, edges)
-        is_done = read_mark(store, _MARK) == mark
-    changed = 0
-    if not is_done:
-        with Store.open(directory, write=True) as store:
-            mark = _mark_of(store, edges)
-            files = _files(store)
+    if pairs.are_projected or not edges:
+        with Store.open(directory, write=False) as store:
+            is_done = read_mark(store, _MARK) == _mark_of(edges, _files(store))
+        if is_done:
+            pairs.note_projected()
+            return 0
+    with Store.open(directory, write=True) as store:
+        if store.is_empty:
+            return 0
+        identity = graph_identity(directory)
+        # Hardly ever is there nothing to write now, and each open reads the log.
+        store.open_for_change()
+        files = _files(store)
+        mark = _mark_of(edges, files)
+        changed = 0
+        if read_mark(store, _MARK) != mark:
             old, new = Slice(), Slice()
             old.edges[CHANGES_WITH] += read_edges(store, CHANGES_WITH)
             new.edges[CHANGES_WITH] += [edge for edge in edges if edge.source in files and edge.target in files]
             delta = difference(old, new, {_MARK: mark})
             changed = len(delta) - len(delta.marks)
-            _write(store, delta)
+            store.apply(delta)
+            keep_identity(directory, identity)
     pairs.note_projected()
     return changed
 
@@ -168,25 +177,19 @@ def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> i
                 known.update((min(path, other), max(path, other)) for (other,) in rows)
         added = [edge for pair, edge in sorted(edges.items()) if there.issuperset(pair) and pair not in known]
         if added:
-            _write(store, GraphDelta(edges_added={CHANGES_WITH: added}))
+            identity = graph_identity(directory)
+            store.apply(GraphDelta(edges_added={CHANGES_WITH: added}))
+            keep_identity(directory, identity)
         return len(added)
 
 
-def _write(store: Store, delta: GraphDelta) -> None:
-    identity = graph_identity(store.directory)
-    store.apply(delta)
-    keep_identity(store.directory, identity)
-
-
-def _mark_of(store: Store, edges: Collection[Edge]) -> str:
+def _mark_of(edges: Collection[Edge], files: Collection[str]) -> str:
     """Names the pairs and the files of the graph; empty where there are no pairs, as in a graph that never had any."""
     if not edges:
         return ""
     digest = hashlib.blake2b(digest_size=16)
-    for edge in edges:
-        digest.update(f"{edge.source}\0{edge.target}\0{edge.evidence}\n".encode())
-    for path in sorted(_files(store)):
-        digest.update(f"{path}\n".encode())
+    digest.update("".join(f"{edge.source}\0{edge.target}\0{edge.evidence}\n" for edge in edges).encode())
+    digest.update("\n".join(sorted(files)).encode())
     return digest.hexdigest()
 
 
