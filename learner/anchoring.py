@@ -128,6 +128,8 @@ def _looks(
                 found[note.id] = _lost_symbol(looking, anchor, lookalikes_of(knowledge, note.id))
         elif anchor.home_level == "file":
             path = next((id for id in ways if id in files), "")
+            if path == anchor.home and not anchor.fate and files[path].digest == anchor.seen:
+                continue
             others = lookalikes_of(knowledge, note.id) if not path else set[str]()
             found[note.id] = _at_file(looking, anchor, path) if path else _lost_file(looking, anchor, others)
         elif anchor.home_level == "package":

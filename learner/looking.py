@@ -47,6 +47,7 @@ class Looking:
         self._store = store
         self._texts: dict[str, bytes | None] = {}
         self._likenesses: dict[str, Likeness | None] = {}
+        self._files: dict[str, Filed | None] = {}
 
     def symbols(self, ids: Iterable[str]) -> dict[str, Declared]:
         statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_SYMBOL}"
@@ -55,8 +56,12 @@ class Looking:
 
     def files(self, paths: Iterable[str]) -> dict[str, Filed]:
         statement = "UNWIND $ids AS i MATCH (f:File {id: i}) RETURN f.id, f.digest, f.shape, f.package"
-        wanted = sorted(set(paths))
-        return {row[0]: Filed(*row) for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
+        asked = set(paths)
+        wanted = sorted(asked - self._files.keys())
+        if wanted:
+            found = {row[0]: Filed(*row) for row in self._store.rows(statement, {"ids": wanted})}
+            self._files.update((path, found.get(path)) for path in wanted)
+        return {path: file for path in asked if (file := self._files[path]) is not None}
 
     def packages(self, ids: Iterable[str]) -> dict[str, str]:
         """Directories by id."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +114,13 @@ def card(store: Path, place: str) -> str:
     return found.text if found is not None else ""
 
 
-def pin(root: Path, notes: Iterable[tuple[str, str, Draft]]) -> list[str]:
+def pin(root: Path, notes: Sequence[tuple[str, str, Draft]]) -> list[str]:
     """Write many notes at once: level, id and a draft without an anchor for each."""
     directory = root / ".golore"
     with Store.open(directory, write=False) as store, Knowledge.open(directory) as knowledge:
         looking = Looking(root.resolve(), store)
-        drafts = [draft._replace(anchor=pinned_at(looking, level, id).anchor) for level, id, draft in notes]
-        return write_notes(knowledge, drafts)
+        anchors = {(level, id): pinned_at(looking, level, id).anchor for level, id in {one[:2] for one in notes}}
+        return write_notes(knowledge, [draft._replace(anchor=anchors[level, id]) for level, id, draft in notes])
 
 
 def kept(directory: Path) -> list[Pinned]:
