@@ -1,7 +1,7 @@
 """Whether search leads from what a commit says to the files it changes; the part of `usefulness.py` for `--locate`.
 
-The repository is learned as it was before its newest commits, by the steps that `golore learn` takes, in a clone whose
-HEAD is that commit: nothing of what is asked about can be known. Then each subject is a question, and the `.go` files
+The repository is learned and indexed as it was before its newest commits, in a clone whose HEAD is that commit: nothing
+of what is asked about can be known. Then each subject is a question, and the `.go` files
 that the commit changed, as far as they existed, are the answer. Beside the whole search stand some of its signals by
 themselves, and BM25 over whole files in plain Python: the same terms, those of the path counted three times.
 """
@@ -22,7 +22,7 @@ from golore.graph.search import Sources, Wish, search
 from golore.graph.signals import question_of, signals_of
 from golore.graph.store import Store
 from golore.graph.words import terms
-from golore.learner.finishing import finish
+from golore.learner.indexing import index_words
 from golore.learner.pipeline import learn
 from golore.mcp_server.finding import sources_of
 from golore.mcp_server.place import Place
@@ -46,8 +46,8 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Sc
     started = time.perf_counter()
     learn(tree, store_directory=store)
     learned = time.perf_counter()
-    finish(tree, store)
-    finished = time.perf_counter()
+    index_words(tree, store)
+    indexed = time.perf_counter()
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.go"))]
     scores = {"BM25": judged(tasks, bm25(tree, paths))}
     place = Place(tree, store)
@@ -68,7 +68,7 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Sc
         scores["words and history"] = judged(tasks, _some(sources, [*GROUPS["words"], *GROUPS["history"]]))
         scores["all"] = judged(tasks, whole)
     took.sort()
-    seconds = {"learn": learned - started, "finish": finished - learned}
+    seconds = {"learn": learned - started, "index": indexed - learned}
     return scores, {**seconds, "p50": took[len(took) // 2], "p95": took[len(took) * 95 // 100]}
 
 

@@ -17,8 +17,10 @@ from golore.graph.words import folded
 EXACT, SAME, ENDING, SLIP, BEGINNING, HOLDING = 1.0, 0.95, 0.9, 0.82, 0.75, 0.6
 NAMED: Final = 0.85
 """From here on something bears the very name."""
-_MOST_NAMES: Final = 120
-_MOST_FILES: Final = 120
+_MOST_NAMES: Final = 60
+_MOST_FILES: Final = 80
+_ENOUGH: Final = 40
+"""Declarations after which no further names are looked at."""
 _MOST_SLIPS: Final = 4_000
 
 
@@ -69,11 +71,13 @@ def name_hits(
         if not found:
             for name in close_names(index, wanted):
                 add(name, "", SLIP)
-        if len(words) == 1:
+        if len(words) == 1 and len(found) < _ENOUGH:
             for name in index.names_from(wanted, _MOST_NAMES):
-                add(name, "", BEGINNING + 0.05 * len(wanted) / len(name))
-            if len(found) < _MOST_NAMES and len(wanted) > 1:
-                for name in index.names_with(wanted, _MOST_NAMES):
+                if len(found) < _ENOUGH:
+                    add(name, "", BEGINNING + 0.05 * len(wanted) / len(name))
+        if len(words) == 1 and len(wanted) > 1 and len(found) < _ENOUGH:
+            for name in index.names_with(wanted, _MOST_NAMES):
+                if len(found) < _ENOUGH:
                     add(name, "", HOLDING + 0.05 * len(wanted) / len(name))
     return sorted(found.values(), key=_order)
 

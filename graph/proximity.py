@@ -14,7 +14,7 @@ from golore.graph.fusing import TOTAL, WEIGHTS
 from golore.graph.signals import Signal, View
 from golore.graph.store import Store
 
-_AROUND: Final = 5
+_AROUND: Final = 3
 _CALLED: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)-[:CALLS]->(a:Symbol) RETURN a.file, count(*)"
 _CALLING: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)<-[:CALLS]-(a:Symbol) RETURN a.file, count(*)"
 

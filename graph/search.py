@@ -20,10 +20,10 @@ from golore.graph.indexed import about
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.naming import NAMED, NameHit, is_name, name_hits
 from golore.graph.proximity import with_neighbours
+from golore.graph.showing import best_line, fitting, terms_to_show
 from golore.graph.signals import Question, View, question_of, rarity, signals_of
 from golore.graph.store import Store
 from golore.graph.textindex import FILES, GENERATED, TEST, TEXTS, Declared, FileRow, TextIndex
-from golore.graph.words import terms
 
 TEXT_KINDS: Final = ("package", "note", "doc", "summary")
 KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)
@@ -40,7 +40,10 @@ _RAISED: Final = {"package": 0.0, "note": 0.35, "doc": 0.1, "summary": 0.1}
 _BY_WORDS: Final = 0.59
 """What is found by words alone stands after names that have the text in them."""
 _TIED: Final = 12
-_SNIPPET: Final = 160
+_SAYS_ENOUGH: Final = 0.5
+"""The share of a question that a declaration must have to be shown instead of a line of the file."""
+_READ: Final = 6
+"""Places whose files are read for such a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +115,12 @@ def search(sources: Sources, wish: Wish) -> Hits:
         raise UsageError("There is nothing to search for. Give a name, a part of one, or words.")
     named = _named(sources, wish)
     found = [*named, *_texts(sources, wish), *_by_words(sources, wish)]
-    if not (wish.kind == "symbol" or wish.kind in SYMBOL_KINDS):
-        found = _one_place_each(found)
-    else:
-        found = _each_once(found)
+    found = _each_once(found) if _is_for_symbols(wish) else _one_place_each(found)
     found = [_favoured(hit, sources.favour) for hit in found]
     found.sort(key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file, hit.line))
     slips = [hit.name for hit in named if hit.score < NAMED] if named and named[0].score < NAMED else []
-    return Hits(tuple(found[: wish.limit]), max(0, len(found) - wish.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
+    hits = _shown(sources, wish, found[: wish.limit])
+    return Hits(hits, max(0, len(found) - wish.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
 
 
 def _named(sources: Sources, wish: Wish) -> list[Hit]:
@@ -189,79 +190,42 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
         (file for file in totals if _is_allowed(wish, view.files[file])),
         key=lambda file: (-totals[file], view.files[file].path),
     )
-    is_symbol = wish.kind == "symbol" or wish.kind in SYMBOL_KINDS
-    weights = _rarities(sources, question)
     found: list[Hit] = []
-    for file in ranked[: _LOOKED_INTO if is_symbol else wish.limit]:
+    wanted = terms_to_show(_rarities(sources, question)) if _is_for_symbols(wish) else None
+    for file in ranked[:_LOOKED_INTO] if wanted is not None else ranked:
         row, score = view.files[file], round(_BY_WORDS * totals[file], 4)
         parts = _parts(signals, file) if wish.explain else {}
-        fitting = _fitting(sources.index.symbols(file), weights, _is_wanted(wish))
-        if is_symbol:
-            for symbol, share in fitting:
-                signals_of_it = {**parts, "fits": round(share, 3)}
-                found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, wish))
-        else:
-            found.append(_file_hit(sources, row, score, fitting, weights, parts))
-    found += [
-        Hit("file", view.files[file].path, view.files[file].path, 1, round(_BY_WORDS * totals[file], 4), "")
-        for file in (() if is_symbol else ranked[wish.limit :])
-    ]
+        if wanted is None:
+            found.append(Hit("file", row.path, row.path, 1, score, "", (), parts))
+            continue
+        for symbol, share in fitting(sources.index.symbols(file), wanted, _is_wanted(wish)):
+            signals_of_it = {**parts, "fits": round(share, 3)}
+            found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, wish))
     return found
 
 
-def _file_hit(
-    sources: Sources,
-    row: FileRow,
-    score: float,
-    fitting: list[tuple[Declared, float]],
-    weights: Mapping[str, float],
-    parts: Mapping[str, float],
-) -> Hit:
-    inside = tuple(_inside(row, symbol) for symbol, _ in fitting[:_INSIDE])
-    snippet, line = _of_file(row), inside[0].line if inside else 1
-    shown = fitting[0][1] if fitting else 0.0
-    if inside:
-        snippet = inside[0].snippet or snippet
-    if shown < 0.5 and sources.read is not None:
-        line_of_text = _best_line(sources.read(row.path), weights)
-        if line_of_text is not None and line_of_text[2] > shown:
-            line, snippet = line_of_text[0], line_of_text[1]
-    return Hit("file", row.path, row.path, line, score, snippet, inside, parts)
-
-
-def _fitting(
-    symbols: Iterable[Declared], weights: Mapping[str, float], is_wanted: Callable[[str], bool]
-) -> list[tuple[Declared, float]]:
-    """Declarations that have words of the question in their names or comments, with the share they have of it."""
-    total = sum(weights.values())
-    found: list[tuple[Declared, float]] = []
-    for symbol in symbols:
-        if not total or not is_wanted(symbol.kind):
+def _shown(sources: Sources, wish: Wish, hits: list[Hit]) -> tuple[Hit, ...]:
+    """The hits, with what in the files that were found by words says why."""
+    numbers = {row.path: row for row in sources.view.files.values()}
+    wanted = terms_to_show(_rarities(sources, question_of(wish.text)))
+    shown: list[Hit] = []
+    for place, hit in enumerate(hits):
+        if hit.kind != "file" or hit.snippet:
+            shown.append(hit)
             continue
-        in_name = set(terms(symbol.local))
-        in_about = set(terms(symbol.about))
-        share = sum(weight for term, weight in weights.items() if term in in_name)
-        share += 0.6 * sum(weight for term, weight in weights.items() if term in in_about and term not in in_name)
-        if share:
-            found.append((symbol, share / total * (0.8 if symbol.kind == "field" else 1.0)))
-    found.sort(key=lambda item: (-item[1], item[0].line, item[0].local))
-    best = found[0][1] if found else 0.0
-    return [item for item in found if item[1] >= best / 2]
-
-
-def _best_line(text: str, weights: Mapping[str, float]) -> tuple[int, str, float] | None:
-    """The line of a file that has most of the question, by rarity: its number, its text and the share."""
-    total = sum(weights.values()) or 1.0
-    rarest = sorted(weights, key=lambda term: (-weights[term], term))[:4]
-    best: tuple[float, int, str] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        lowered = line.lower()
-        if any(term in lowered for term in rarest):
-            held = set(terms(line[:400]))
-            share = sum(weight for term, weight in weights.items() if term in held)
-            if share and (best is None or share > best[0]):
-                best = (share, number, line.strip())
-    return (best[1], best[2][:_SNIPPET], best[0] / total) if best else None
+        row = numbers[hit.file]
+        fits = fitting(sources.index.symbols(row.id), wanted, _is_wanted(wish))
+        inside = tuple(_inside(row, symbol) for symbol, _ in fits[:_INSIDE])
+        share = fits[0][1] if fits else 0.0
+        line, snippet = (inside[0].line, inside[0].snippet) if inside else (1, _of_file(row))
+        if share < _SAYS_ENOUGH and place < _READ and sources.read is not None:
+            best = best_line(sources.read(hit.file), wanted)
+            if best is not None and best.share > share:
+                line, snippet = best.number, best.text
+        known = {(one.name, one.line) for one in inside}
+        more = (*inside, *(one for one in hit.symbols if (one.name, one.line) not in known))
+        shown.append(replace(hit, line=line, snippet=snippet, symbols=more[:_INSIDE]))
+    return tuple(shown)
 
 
 def _texts(sources: Sources, wish: Wish) -> list[Hit]:
@@ -351,6 +315,10 @@ def _parts(signals: Mapping[str, Mapping[int, float]], file: int) -> dict[str, f
         for name, weight in WEIGHTS.items()
         if signals.get(name, {}).get(file)
     }
+
+
+def _is_for_symbols(wish: Wish) -> bool:
+    return wish.kind == "symbol" or wish.kind in SYMBOL_KINDS
 
 
 def _is_wanted(wish: Wish) -> Callable[[str], bool]:

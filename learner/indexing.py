@@ -9,13 +9,12 @@ of the very bytes that were learned: of a file that has changed since, the old o
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.collection import no_collection
+from golore.graph.coupling import directory_of
 from golore.graph.dealing import Progress
 from golore.graph.indexed import (
     KNOWLEDGE,
@@ -29,13 +28,11 @@ from golore.graph.indexed import (
 )
 from golore.graph.pastwork import packed, told_by
 from golore.graph.store import Store
-from golore.graph.textindex import COMMITS, GRAPH, HISTORY, Declared, FileText, TextIndex, open_index
-from golore.graph.words import word_terms
+from golore.graph.textindex import COMMITS, GRAPH, HISTORY, Declared, FileText, TextIndex, open_index, word_counts
 from golore.learner.crew import Crew
 from golore.learner.discover import digest
 from golore.learner.history import head_commit, read_history
 
-_WORD: Final = re.compile(r"[^\W_]+")
 _MOST_SINGLE: Final = 100
 """Files from which making the whole index anew is quicker than changing it."""
 _BATCH: Final = 64
@@ -101,7 +98,7 @@ def bring_up_to_date(
             index.replace_all(_all_texts(store, root, now, progress))
         else:
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
-        _follow_texts(index, store, {about.package_id for about in now.values()} if is_known and not whole else None)
+        _follow_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
         _follow_history(index, root)
         index.set_note(GRAPH, store.generation.encode())
         index.set_note(_UNFINISHED, b"")
@@ -151,11 +148,7 @@ def _counted(path: str) -> tuple[str, dict[str, int]]:
             data = file.read()
     except OSError:
         return "", {}
-    counts: dict[str, int] = {}
-    for word, times in Counter(_WORD.findall(data.decode("utf-8", "replace"))).items():
-        for term in word_terms(word):
-            counts[term] = counts.get(term, 0) + times
-    return digest(data), counts
+    return digest(data), word_counts(data.decode("utf-8", "replace"))
 
 
 def _file_text(
@@ -164,6 +157,12 @@ def _file_text(
     # One that has changed since it was learned is looked at again the next time.
     shown = about.digest if found == about.digest else f"{about.digest} {found}"
     return FileText(path, shown, about.package, about.module, about.test, about.generated, symbols, counts)
+
+
+def _packages(index: TextIndex, paths: Iterable[str], now: Mapping[str, FileAbout]) -> set[str]:
+    """Those that changed files are in, or were the last ones of."""
+    places = {directory_of(path) for path in paths}
+    return index.packages_in(places) | {about.package_id for about in now.values()}
 
 
 def _follow_texts(index: TextIndex, store: Store, packages: Collection[str] | None) -> None:

@@ -1,0 +1,143 @@
+"""How well and how quickly names are found: `search` on a learned repository, asked as `golore search` asks it.
+
+    python benchmarks/search.py REPO [--names N] [--seed N] [--questions N] [--index]
+
+REPO is a learned repository. Names are sampled evenly from all declarations that are neither fields nor in generated
+files; each is asked for as it is, then with one slip: a letter dropped, doubled, replaced, or changed over with the
+next one. A name counts as found where a result, or a declaration inside its place, bears it. Questions of several words
+are made from comments of the same repository, and only timed. With `--index`, the index is made anew first, and its
+share of the store's size is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sqlite3
+import string
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from golore.graph.search import Hit, Sources, Wish, search
+from golore.graph.store import Store
+from golore.learner.indexing import index_words
+from golore.mcp_server.finding import sources_of
+from golore.mcp_server.place import find_place
+
+FIRST = 5
+SHORTEST = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--names", type=int, default=1_000, help="how many names to ask for (1,000)")
+    parser.add_argument("--questions", type=int, default=300, help="how many questions to time (300)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--index", action="store_true", help="make the index anew and tell its size")
+    options = parser.parse_args()
+    place = find_place(options.repository)
+    if options.index:
+        begun = time.perf_counter()
+        done = index_words(place.root, place.store, whole=True)
+        print(f"index of {done.files:,} files made in {time.perf_counter() - begun:.1f} s")
+        _print_sizes(place.store)
+    chance = random.Random(options.seed)
+    with Store.open(place.store, write=False) as store, sources_of(place, store) as sources:
+        (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
+        sampled = chance.sample(_names(store), options.names)
+        print(f"{total:,} symbols, {len(sources.view.files):,} files")
+        _judge(sources, sampled, chance)
+        _time(sources, _questions(store, chance, options.questions))
+
+
+def _names(store: Store) -> list[tuple[str, str]]:
+    """Name and qualified name of what may be asked for."""
+    rows = store.rows(
+        "MATCH (f:File)-[:CONTAINS]->(s:Symbol) WHERE NOT f.generated AND s.name <> '_' AND s.name <> 'init' "
+        "RETURN s.name, s.qualified_name ORDER BY s.id"
+    )
+    return [(name, qualified) for name, qualified in rows if len(name) >= SHORTEST]
+
+
+def _judge(sources: Sources, sampled: Sequence[tuple[str, str]], chance: random.Random) -> None:
+    plain = qualified = slipped = 0
+    took: list[float] = []
+    for name, whole in sampled:
+        plain += _place(_asked(sources, name, took), name) == 1
+        qualified += _asked(sources, whole, took)[0].name == whole
+        at = _place(_asked(sources, _with_slip(name, chance), took), name)
+        slipped += 0 < at <= FIRST
+    number = len(sampled)
+    print(f"names: first {plain / number:.1%}, by qualified name {qualified / number:.1%}")
+    print(f"with one slip: in the first {FIRST} {slipped / number:.1%}")
+    print(f"names: {_times(took)}")
+
+
+def _asked(sources: Sources, text: str, took: list[float]) -> Sequence[Hit]:
+    begun = time.perf_counter()
+    hits = search(sources, Wish(text)).hits
+    took.append(time.perf_counter() - begun)
+    return hits or (Hit("", "", "", 0, 0.0, ""),)
+
+
+def _place(hits: Sequence[Hit], name: str) -> int:
+    """The first place at which something of that name is found; 0 where nothing is."""
+    for place, hit in enumerate(hits, 1):
+        if name in (hit.name.rpartition(".")[2], *(one.name.rpartition(".")[2] for one in hit.symbols)):
+            return place
+    return 0
+
+
+def _with_slip(name: str, chance: random.Random) -> str:
+    at = chance.randrange(len(name))
+    letter = chance.choice(string.ascii_lowercase)
+    slips = [name[:at] + name[at + 1 :], name[:at] + name[at] + name[at:], name[:at] + letter + name[at + 1 :]]
+    if at + 1 < len(name):
+        slips.append(name[:at] + name[at + 1] + name[at] + name[at + 2 :])
+    return chance.choice([slip for slip in slips if slip.lower() != name.lower()] or [f"{name}x"])
+
+
+def _questions(store: Store, chance: random.Random, number: int) -> list[str]:
+    """First sentences of comments, without the names they begin with."""
+    rows = store.rows("MATCH (s:Symbol) WHERE size(s.doc) > 40 RETURN s.doc ORDER BY s.id")
+    sentences = [" ".join(doc.split(". ")[0].split()[1:14]) for (doc,) in rows]
+    return chance.sample(sentences, min(number, len(sentences)))
+
+
+def _time(sources: Sources, questions: Sequence[str]) -> None:
+    took: list[float] = []
+    for question in questions:
+        _asked(sources, question, took)
+    print(f"questions: {_times(took)}")
+
+
+def _times(took: list[float]) -> str:
+    took.sort()
+    return f"p50 {took[len(took) // 2] * 1000:.0f} ms, p95 {took[len(took) * 95 // 100] * 1000:.0f} ms"
+
+
+def _print_sizes(directory: Path) -> None:
+    """What the index takes in the cache, by the bytes of its rows."""
+    columns = {
+        "terms": "length(term) + length(postings)",
+        "contents": "length(terms) + length(symbols)",
+        "names": "2 * length(name) + length(files)",
+        "files": "length(path) + length(digest) + length(package)",
+        "texts": "length(name) + length(text)",
+        "notes": "length(value)",
+    }
+    with closing(sqlite3.connect(directory / "cache.db")) as run:
+        sizes = {
+            name: run.execute(f"SELECT sum({sum}) FROM search_{name}").fetchone()[0] or 0
+            for name, sum in columns.items()
+        }
+    whole = sum(path.stat().st_size for path in directory.iterdir() if path.is_file())
+    told = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
+    print(f"index {sum(sizes.values()) / 1e6:.1f} MB of a store of {whole / 1e6:.1f} MB: {told}")
+
+
+if __name__ == "__main__":
+    main()
