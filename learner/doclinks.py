@@ -20,8 +20,8 @@ from golore.learner.sections import Piece
 
 
 class Mention(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`kind`: where a `link` leads, a `place` in a repository on the web, a `path`, an `import` path, a `qualified`
-    name, a `name` or `call`, or a name that a Go `block` takes from an import."""
+    """`kind`: where a `link` leads, a `place` in a repository on the web, a `path`, one that is to be `exact`, an
+    `import` path, a `qualified` name, a `name`, or one that a Go `block` takes from an import."""
 
     kind: str
     text: str
@@ -74,6 +74,7 @@ _VERSION: Final = re.compile(r"v\d+$")
 _OF_DOCUMENTS: Final = frozenset(
     "adr adrs assets content decisions design designs doc docs documentation guide guides proposals rfcs site".split()
 )
+_MEMBERS: Final = frozenset(("method", "field", "imethod"))
 _TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
 _TESTS: Final = ("Test", "Benchmark", "Fuzz", "Example")
 _COMMON_FILES: Final = frozenset(("main.go", "doc.go", "types.go", "tools.go"))
@@ -92,7 +93,7 @@ def mentions(path: str, pieces: Iterable[Piece]) -> tuple[Mention, ...]:
 def keys(mention: Mention) -> tuple[str, ...]:
     """By what the nodes are found that a mention may mean."""
     last = mention.text.rstrip("/").rpartition("/")[2]
-    if mention.kind in ("link", "place", "path"):
+    if mention.kind in ("link", "place", "path", "exact"):
         return (f"File {last}",) if last.endswith(".go") else (f"Package {last}",)
     if mention.kind == "import":
         return (f"Package {last}",)
@@ -106,7 +107,7 @@ def _in_code(_: str, piece: Piece) -> Iterator[Mention]:
     if len(text) > 300:
         return
     if found := _FUNC.match(text):
-        yield Mention("call", f"{found[1]}.{found[2]}" if found[1] else found[2], line)
+        yield Mention("name", f"{found[1]}.{found[2]}" if found[1] else found[2], line)
         return
     if found := _TYPE.match(text):
         yield Mention("name", found[1], line)
@@ -117,7 +118,7 @@ def _in_code(_: str, piece: Piece) -> Iterator[Mention]:
     elif found := _CHAIN.match(text):
         chain = f"{found[1]}.{found[2]}" if found[1] else found[2]
         if _may_name(chain, is_call=bool(found[3])):
-            yield Mention("call" if found[3] else "name", chain, line)
+            yield Mention("name", chain, line)
 
 
 def _as_path(text: str, line: int) -> Iterator[Mention]:
@@ -169,9 +170,8 @@ def _in_block(_: str, piece: Piece) -> Iterator[Mention]:
     for at, line in enumerate(piece.text.split("\n")):
         if ".go" in line and "/" in line:
             for found in _IN_PROSE.finditer(line):
-                text = found[1]
-                if text.endswith(".go"):
-                    yield Mention("path", text, piece.line + at)
+                if found[1].endswith(".go"):
+                    yield Mention("exact", found[1], piece.line + at)
 
 
 def _in_go(_: str, piece: Piece) -> Iterator[Mention]:
@@ -224,8 +224,8 @@ def meaning(mention: Mention, path: str, code: Code, outside: Collection[str]) -
     if kind == "place":
         repository, _, place = text.partition(" ")
         return _one("path", [one for one in near if _is_at(one, place) and _is_of(one, repository)])
-    if kind == "path":
-        return _path_meaning(text, path, near)
+    if kind in ("path", "exact"):
+        return _path_meaning(text, path, near, is_exact=kind == "exact")
     if kind == "import":
         return _one("import path", [one for one in near if one.name == text])
     if kind in ("qualified", "block"):
@@ -233,7 +233,7 @@ def meaning(mention: Mention, path: str, code: Code, outside: Collection[str]) -
         if kind == "block":
             return _one("code block", exact)
         return _one("qualified name", exact or [one for one in near if one.name.endswith(f"/{text}")])
-    return _name_meaning(text, kind == "call", _home(path), [one for one in near if _is_nameable(one)], outside)
+    return _name_meaning(text, _home(path), [one for one in near if _is_nameable(one)], outside)
 
 
 def _one(evidence: str, found: Sequence[Target]) -> Meaning | None:
@@ -251,13 +251,13 @@ def _is_of(target: Target, repository: str) -> bool:
     return f"{target.package}/".lower().startswith(f"{repository}/".lower())
 
 
-def _path_meaning(text: str, path: str, near: Sequence[Target]) -> Meaning | None:
+def _path_meaning(text: str, path: str, near: Sequence[Target], *, is_exact: bool) -> Meaning | None:
     from_root = posixpath.normpath(text)
     from_here = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
     found = [one for one in near if _is_at(one, from_root) or _is_at(one, from_here)]
     if near[0].label == "Package":
-        return _one("path", found) if "/" in text else None
-    if found or text.startswith("."):
+        return _one("path", found) if "/" in text and text not in stdlib.paths() else None
+    if found or is_exact or text.startswith("."):
         return _one("path", found)
     if "/" not in text and text in _COMMON_FILES:
         return None
@@ -276,19 +276,25 @@ def _is_nameable(target: Target) -> bool:
     return not target.file.endswith("_test.go") or posixpath.basename(target.name).rpartition(".")[2].startswith(_TESTS)
 
 
-def _name_meaning(
-    text: str, is_call: bool, home: str, near: Sequence[Target], outside: Collection[str]
-) -> Meaning | None:
+def _name_meaning(text: str, home: str, near: Sequence[Target], outside: Collection[str]) -> Meaning | None:
     parts = text.split(".")
     if len(parts) > 1:
         return _chain_meaning(parts, home, near, outside)
     at_home = [one for one in near if one.dir == home and one.kind != "field"]
     if at_home:
-        # A function and a method of one name: either may be meant. A type goes before its namesakes.
-        return _one("code span", [one for one in at_home if one.kind in _TYPES] or at_home)
-    if not has_humps(text) or text in _standard_names() or (not text[0].isupper() and not is_call):
+        # A type goes before its namesakes. Of a function and a method either may be meant, and a method alone may be
+        # some other type's, or a key of some format.
+        return _declared_alone([one for one in at_home if one.kind in _TYPES] or at_home)
+    if not has_humps(text) or text in _standard_names() or not text[0].isupper():
         return None
-    return _one("code span", near) if all(one.kind != "field" for one in near) else None
+    # Elsewhere, a name that is a variable's may as well be a setting's.
+    is_setting = any(one.kind == "var" for one in near) and not text.startswith("Err")
+    return None if is_setting else _declared_alone(near)
+
+
+def _declared_alone(found: Sequence[Target]) -> Meaning | None:
+    """A declaration of a package, which no member of a type shares its name with."""
+    return _one("code span", found) if all(one.kind not in _MEMBERS for one in found) else None
 
 
 def _chain_meaning(parts: Sequence[str], home: str, near: Sequence[Target], outside: Collection[str]) -> Meaning | None:
