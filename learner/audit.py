@@ -254,7 +254,7 @@ class _Tally:
 
 def _is_twin(call: OurCall, where: Place, judged: frozenset[str], verdicts: _Verdicts) -> bool:
     """Whether the callee belongs to another build configuration, and the judge knows its twin of this one."""
-    if where[1] == 0 or where[0] in judged:
+    if where[1] == 0 or where[0] in judged or (call.file, call.caller_line, where) in verdicts.pairs:
         return False
     return (call.file, call.caller_line, call.callee) in verdicts.names
 

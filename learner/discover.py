@@ -3,7 +3,8 @@
 Taken are the files that Go itself would consider and git would not ignore: not below `vendor`, `testdata` or a
 directory that begins with `_` or `.`, and not of such a name. Submodules that are checked out belong to the tree;
 other repositories and worktrees inside it do not. Directory links are never followed; a linked file is taken when it
-leads to a file below the root that is not taken already.
+leads to a file below the root that is not taken already. What Go leaves out when it lists packages can be imported all
+the same: whoever finds such imports names those directories, and they are taken too.
 
 Nothing is left out silently that Go would have compiled: too large, unreadable or strangely named files are problems.
 Contents are not read here, except of go.mod, go.work and vendor/modules.txt.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -69,12 +70,18 @@ class Discovery:
     """Those of the files that are symbolic links."""
     documents: tuple[SourceFile, ...] = ()
     """What is no Go and tells of it, by the same rules; links are left out."""
+    also: tuple[str, ...] = ()
+    """Directories that were taken although Go would leave them out."""
 
 
-def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
-    """Walks the tree below a root. Raises RepositoryError when there is nothing there to learn."""
+def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[str] = ()) -> Discovery:
+    """Walks the tree below a root. Raises RepositoryError when there is nothing there to learn.
+
+    `also`: directories to be taken although Go would leave them out.
+    """
     root = _checked_root(root)
-    walk = _Walk(root, limits)
+    ways = frozenset(way for directory in also for way in _self_and_parents(directory))
+    walk = _Walk(root, limits, frozenset(also), ways)
     pending = [_Directory("", rules_for(root), gitdir.checkout_of(root))]
     while pending:
         pending += _visit(walk, pending.pop())
@@ -93,7 +100,25 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS) -> Discovery:
         tuple(sorted(walk.ignores)),
         tuple(sorted(walk.links)),
         tuple(sorted(walk.documents)),
+        tuple(sorted(also)),
     )
+
+
+def aside(paths: Iterable[str]) -> set[str]:
+    """The directories of those files that have to be named to be taken, as far as their paths tell."""
+    directories = {path.rpartition("/")[0] for path in paths}
+    return {directory for directory in directories if is_left_out(directory)}
+
+
+def is_left_out(path: str) -> bool:
+    """Whether Go leaves a directory or an import path out when it lists packages, for what it is called."""
+    return any(part == "testdata" or part[:1] in ("_", ".") for part in path.split("/"))
+
+
+def _self_and_parents(directory: str) -> Iterator[str]:
+    while directory:
+        yield directory
+        directory = directory.rpartition("/")[0]
 
 
 def digest(data: bytes) -> Digest:
@@ -112,12 +137,17 @@ class _Directory(NamedTuple):
     """What the module's `ignore` directives name: `./x` is below the module's root, `x` anywhere in it."""
     module: str = ""
     is_vendor: bool = False
+    is_aside: bool = False
+    """Left out by Go: entered because some of it is imported, and that alone is taken."""
 
 
 @dataclass(slots=True)
 class _Walk:
     root: Path
     limits: Limits
+    also: frozenset[str]
+    ways: frozenset[str]
+    """The directories that are to be taken although Go would not, and those on the way to them."""
     files: list[SourceFile] = field(default_factory=list[SourceFile])
     links: list[str] = field(default_factory=list[str])
     configs: list[ConfigFile] = field(default_factory=list[ConfigFile])
@@ -166,15 +196,15 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     directory = _take_configs(walk, directory, entries)
     below: list[_Directory] = []
     for name, entry in entries.items():
-        if name.endswith(SUFFIXES) and not directory.is_vendor:
+        if name.endswith(SUFFIXES) and not directory.is_vendor and not directory.is_aside:
             _take_document(walk, directory, entry)
-        if name[0] in "._":
+        if name[0] in "._" and (not walk.ways or _join(directory.path, name) not in walk.ways):
             continue
         if entry.is_dir(follow_symlinks=False):
             child = None if directory.is_vendor else _below(walk, directory, name)
             if child is not None:
                 below.append(child)
-        elif name.endswith(".go"):
+        elif name.endswith(".go") and (not directory.is_aside or directory.path in walk.also):
             _take_file(walk, directory, entry)
     return below
 
@@ -216,13 +246,14 @@ def _take_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirE
 def _below(walk: _Walk, directory: _Directory, name: str) -> _Directory | None:
     """The directory of that name if Go and git would look into it."""
     path = _join(directory.path, name)
-    if name == "testdata" or _is_unwanted(directory, path):
+    is_aside = directory.is_aside or name[0] in "._" or name == "testdata" or _is_unwanted(directory, path)
+    if is_aside and path not in walk.ways:
         return None
     if not _is_text(name):
         walk.problem(path, "directory not learned: its name is not UTF-8")
         return None
     is_ignored = directory.is_ignored or directory.rules.ignores(path, is_dir=True)
-    child = directory._replace(path=path, is_vendor=name == "vendor", is_ignored=is_ignored)
+    child = directory._replace(path=path, is_vendor=name == "vendor", is_ignored=is_ignored, is_aside=is_aside)
     if child.is_vendor:
         walk.vendors.append(RepoPath(path))
     elif is_ignored and (directory.checkout is None or not directory.checkout.tracks_below(path)):

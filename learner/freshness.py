@@ -24,12 +24,12 @@ from golore.graph.cache import Cache, CachedFile
 from golore.graph.errors import RepositoryError, StoreError
 from golore.graph.identity import graph_identity
 from golore.graph.store import Store
-from golore.learner.discover import Discovery, digest, discover
+from golore.learner.discover import Discovery, aside, digest, discover
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 EDITS_NAME: Final = "edits.msgpack"
 RECENT_NS: Final = 2_000_000_000
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,8 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """Files of the graph that a later walk did not find."""
     documents: tuple[str, ...] | None = None
     """The documents that were there; what has become of them is `documents`' affair."""
+    also: tuple[str, ...] = ()
+    """Directories that were learned although Go would leave them out (see `discover`)."""
 
 
 def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile], since_ns: int) -> None:
@@ -140,7 +142,7 @@ def changes_since(root: Path, store: Store) -> Changes | None:
     is_walked = not _is_walk_spared(root, snapshot)
     if is_walked:
         try:
-            found = discover(root)
+            found = discover(root, also=snapshot.also)
         except RepositoryError:
             return Changes(deleted=tuple(sorted(snapshot.files)))
         current = {file.path: (file.size, file.mtime_ns) for file in found.files}
@@ -166,7 +168,7 @@ def changes_since_graph(root: Path, store: Store) -> Changes:
         is_believed = last is not None and last.digest == learned
         known[path] = Seen(last.size, last.mtime_ns, learned) if last and is_believed else Seen(0, 0, learned)
     try:
-        files = discover(root).files
+        files = discover(root, also=aside(known)).files
     except RepositoryError:
         files = ()
     current: dict[str, tuple[int, int]] = {file.path: (file.size, file.mtime_ns) for file in files}
@@ -254,6 +256,7 @@ def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: in
         {path: _time(base + path, since_ns) for path in found.directories},
         {path: _time(base + path, since_ns) for path in found.ignores},
         documents=tuple(file.path for file in found.documents),
+        also=found.also,
     )
 
 

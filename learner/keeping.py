@@ -30,6 +30,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
     graph: str
     ground: str
     """What decides where imports lead, apart from what is in directories outside (`ground_of`)."""
+    also: tuple[str, ...]
     files: dict[str, CachedFile]
     catalog: dict[str, tuple[CatalogPackage, ...]]
     outside: Outside

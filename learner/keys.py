@@ -1,7 +1,8 @@
 """What each package's resolution depends on, as one key per package: equal keys, equal edges.
 
 A package's edges follow from its own files and from the shapes of everything it imports, directly or not. Bodies of
-other packages never count: an edited body changes one key, a changed shape the keys of those that can see it.
+other packages never count: an edited body changes one key, a changed shape the keys of those that can see it. Nor does
+it count where on this machine the code outside lies, so that the keys of another one's graph hold here, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from golore.learner.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "3"
+RESOLVER = "4"
 """Raised whenever the same facts would give other edges."""
 
 
@@ -49,7 +50,7 @@ def make_keys(catalog: Catalog, outside: Iterable[CatalogPackage], target_of: Ta
                 *(_shape_line(file) for other in packages if package.test and not other.test for file in other.files),
             )
             keys[package.id] = PackageKeys(edges_key(shape, package), shape)
-    beyond = sorted(f"{package.id}\t{package.dir}\t{deep.of(package)}" for package in outside)
+    beyond = sorted(f"{package.id}\t{_dir(package)}\t{deep.of(package)}" for package in outside)
     return Keys(keys, _digest(version, *sorted(deep.unchanging), *beyond))
 
 
@@ -118,16 +119,21 @@ class _DeepKeys:
 
     def _met(self, target: Target) -> str:
         if isinstance(target, CatalogPackage):
-            return self._known.get((target.id, target.dir), f"circle {target.id} {target.dir}")
+            return self._known.get((target.id, target.dir), f"circle {target.id} {_dir(target)}")
         return target or "missing"
 
 
 def _identity(package: CatalogPackage) -> tuple[str, ...]:
-    return (package.id, package.path, package.name, package.dir, package.module)
+    return (package.id, package.path, package.name, _dir(package), package.module)
+
+
+def _dir(package: CatalogPackage) -> str:
+    return "outside" if package.external else package.dir
 
 
 def _shape_line(file: CatalogFile) -> str:
-    return f"{file.path}\t{file.constraint}\t{file.shape}"
+    path = file.path if file.path[:1] != "/" else file.path.rpartition("/")[2]
+    return f"{path}\t{file.constraint}\t{file.shape}"
 
 
 def _digest(*parts: str) -> str:

@@ -20,7 +20,7 @@ from golore.graph.model import REPOSITORY_ID, Problem, Repository
 from golore.graph.store import Store
 from golore.learner.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.crew import Crew
-from golore.learner.discover import Discovery, discover
+from golore.learner.discover import Discovery, discover, is_left_out
 from golore.learner.edition import edition, succession
 from golore.learner.environment import read_environment
 from golore.learner.freshness import remember
@@ -110,6 +110,11 @@ def learn_and_survey(
         known = cache.files()
         kept = read_kept(directory)
         reading = _read(discovery, cache, crew, known, progress, edges)
+        while more := _imported_aside(project, reading).difference(discovery.also):
+            discovery = discover(root, also=more.union(discovery.also))
+            project = build_project(discovery, project.environment)
+            again = _read(discovery, cache, crew, reading.files, Silent(), edges)
+            reading = again._replace(read=reading.read + again.read, parsed=reading.parsed + again.parsed)
         catalog = repository_catalog(project, reading.heads)
         outside = find_outside(
             project, catalog if edges else {}, cache, crew, known, None if kept is None else kept.outside
@@ -142,7 +147,7 @@ def learn_and_survey(
 
 def keep_survey(directory: Path, survey: Survey) -> None:
     """For a learn that goes on from there, perhaps in another process."""
-    told = (survey.files, survey.catalog, survey.outside, survey.marks, survey.problems)
+    told = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.marks, survey.problems)
     keep(directory, Kept(edition(), survey.graph, ground_of(survey.discovery, survey.project), *told))
 
 
@@ -151,7 +156,7 @@ def resumed_survey(root: Path, directory: Path) -> Survey | None:
     kept = read_kept(directory)
     if kept is None or not kept.graph or kept.graph != graph_identity(directory):
         return None
-    discovery = discover(root)
+    discovery = discover(root, also=kept.also)
     if [file.path for file in discovery.files] != sorted(kept.files):
         return None
     project = build_project(discovery, read_environment(std=paths()))
@@ -248,6 +253,19 @@ def _crew_size(discovery: Discovery, workers: int | None) -> int:
     if workers is not None:
         return workers
     return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
+
+
+def _imported_aside(project: Project, reading: Reading) -> set[str]:
+    """The directories of the repository that are imported although Go leaves them out when it lists packages."""
+    base, is_any = f"{project.root}/", project.ignores
+    found: set[str] = set()
+    for path, head in reading.heads.items():
+        for imported in head.imports:
+            if is_any or is_left_out(imported.path):
+                location = project.find(path.rpartition("/")[0], imported.path)
+                if location is not None and location.kind == "local" and location.dir.startswith(base):
+                    found.add(location.dir.removeprefix(base))
+    return found
 
 
 def _read(

@@ -73,6 +73,11 @@ class Project:
         default_factory=dict[tuple[str, str], Location | None], repr=False
     )
 
+    @property
+    def ignores(self) -> bool:
+        """Whether a module names directories that Go is to leave out."""
+        return any(module.mod.ignores for module in self.modules)
+
     def module_of(self, directory: str) -> Module | None:
         """The module that owns a directory: that of the nearest go.mod at or above it."""
         if directory not in self._owners:

@@ -27,7 +27,7 @@ from golore.graph.model import Unresolved
 from golore.graph.store import Store
 from golore.learner.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.crew import Crew
-from golore.learner.discover import DEFAULT_LIMITS, SourceFile
+from golore.learner.discover import DEFAULT_LIMITS, SourceFile, is_left_out
 from golore.learner.freshness import remember_edits
 from golore.learner.keys import Keys, PackageKeys, edges_key, state_key
 from golore.learner.marks import Marks, changed_texts, remade_marks
@@ -295,7 +295,7 @@ def _regrouped(
         if _grouping(groups[name]) != _grouping(survey.catalog[name]):
             return None
         differing = _imports(groups[name]) ^ _imports(survey.catalog[name])
-        if not all(_leads_inside(survey.project, name, path) for path in differing):
+        if any(map(is_left_out, differing)) or not all(_leads_inside(survey.project, name, path) for path in differing):
             return None
     return groups
 

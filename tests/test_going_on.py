@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 from golore.graph.deck import make_deck
+from golore.graph.export import export_jsonl
 from golore.graph.rippling import shifted
+from golore.graph.store import Store
 from golore.learner.cardmaking import make_cards, renew_card
 from golore.learner.finishing import finish
+from golore.learner.freshness import Changes, changes_since
 from golore.learner.keeping import KEPT_NAME
+from golore.learner.pipeline import learn
 from golore.learner.warm import Edit, Update, WarmLearner
 from shop import make_shop
 
@@ -194,3 +199,46 @@ def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:
 )
 def test_lines_in_a_text_are_shifted_or_it_is_said_that_they_cannot_be(text: str, expected: str | None) -> None:
     assert shifted(text, "main.go", {15: 17, 9: 10}) == expected
+
+
+def _exported(store_directory: Path) -> str:
+    out = StringIO()
+    with Store.open(store_directory, write=False) as store:
+        export_jsonl(store, out)
+    return out.getvalue()
+
+
+def test_an_imported_package_of_testdata_comes_and_goes_with_its_import(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    (root / "testdata" / "kept").mkdir(parents=True)
+    (root / "testdata" / "kept" / "kept.go").write_text("package kept\n\nfunc Path() {}\n")
+    more = root / "more.go"
+    plain = "package main\n\nfunc more() {}\n"
+    states = [
+        plain,
+        'package main\n\nimport "example.com/shop/testdata/kept"\n\nfunc more() { kept.Path() }\n',
+        'package main\n\nimport "example.com/shop/testdata/kept"\n\nfunc more() { kept.Path(); kept.Path() }\n',
+        plain,
+    ]
+    learner = WarmLearner(root, workers=0)
+    learned: list[tuple[int, bool]] = []
+    for number, text in enumerate(states):
+        more.write_text(text)
+        update = learner.update(["more.go"])
+        learned.append((update.report.files, update.is_warm))
+        learn(root, store_directory=tmp_path / f"fresh{number}", workers=0)
+        assert _exported(root / ".golore") == _exported(tmp_path / f"fresh{number}")
+    assert learned == [(6, False), (7, False), (7, True), (6, False)]
+
+
+def test_an_edit_in_imported_testdata_is_noticed(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    (root / "testdata").mkdir()
+    (root / "testdata" / "kept.go").write_text("package kept\n\nfunc Path() {}\n")
+    (root / "more.go").write_text('package main\n\nimport "example.com/shop/testdata"\n\nfunc more() { kept.Path() }\n')
+    learn(root, workers=0)
+    with Store.open(root / ".golore", write=False) as store:
+        assert changes_since(root, store) == Changes()
+        _edit(root / "testdata" / "kept.go", "func Path() {}", "func Path() { println() }")
+        assert changes_since(root, store) == Changes(edited=("testdata/kept.go",))
+    assert _resume(root).is_warm

@@ -239,6 +239,9 @@ func (u *universe) add(p listed) bool {
 	}
 	made := &unit{path: p.ImportPath, dir: p.Dir, name: p.Name, files: files, std: p.Standard, home: u,
 		imports: p.Imports, importMap: plainImports(p.ImportMap)}
+	if p.DepOnly && !p.Standard {
+		made.target = u.tree.isAside(p.Dir)
+	}
 	if !p.DepOnly {
 		made.target = inside(p.Dir, u.tree.root)
 		made.tests, made.testImports = p.TestGoFiles, p.TestImports

@@ -185,6 +185,16 @@ func ignoredDir(name string) bool {
 	return name == "vendor" || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
+// isAside says whether a directory of the tree is one that `./...` does not enter, though packages in it can be imported.
+func (t *tree) isAside(dir string) bool {
+	for _, part := range strings.Split(t.relative(dir), "/") {
+		if part != "" && part != "vendor" && ignoredDir(part) {
+			return true
+		}
+	}
+	return false
+}
+
 func readModule(dir string) module {
 	m := module{dir: dir, path: filepath.Base(dir)}
 	text, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
