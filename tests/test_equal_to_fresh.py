@@ -270,7 +270,7 @@ class Working(RuleBasedStateMachine):
         type(self).steps += 1
         changed = self.check_out()
         if self.learner is None:
-            self.tree.learn()
+            WarmLearner(self.tree.root, self.tree.directory / "store", workers=0).resume()
         elif all(path.endswith(".go") for path in changed):
             self.learner.update(changed)
         else:
