@@ -97,7 +97,7 @@ class Replay:
 
     def _learned(self, last: str, commit: str) -> Report:
         if self._learner is None:
-            return learn(self.root, store_directory=self.store)
+            return WarmLearner(self.root, self.store).resume().report
         changed = (
             self._git(self.root, "diff", "--name-only", "--no-renames", last, commit, "--", *LEARNED) if last else ""
         )
