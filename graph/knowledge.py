@@ -42,6 +42,7 @@ _STEPS: Final[tuple[str, ...]] = (
     CREATE INDEX note_anchors_by_place ON note_anchors(place);
     CREATE INDEX note_anchors_by_target ON note_anchors(target);
     CREATE INDEX note_anchors_by_file ON note_anchors(file);
+    CREATE INDEX note_anchors_astray ON note_anchors(fate) WHERE fate <> '';
     CREATE TABLE note_trail(note TEXT NOT NULL REFERENCES notes(id) ON DELETE CASCADE, home TEXT NOT NULL,
                             file TEXT NOT NULL, PRIMARY KEY(note, home)) WITHOUT ROWID;
     CREATE TABLE note_lookalikes(note TEXT NOT NULL REFERENCES notes(id) ON DELETE CASCADE, other TEXT NOT NULL,

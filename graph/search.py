@@ -251,9 +251,9 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
             continue
         score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + length)) + _RAISED[kind] - 0.1)
         if id in answering:  # somebody has thought about the very question, whatever the code's words are
-            score = _BY_WORDS + 0.005 * (1 + answering[id])
+            score = _BY_WORDS + 0.009 * answering[id]
         signals = {"cover": round(part, 3)} if wish.explain else {}
-        found.append(Hit(kind, name, file, 0, round(score, 4), "", (), signals))
+        found.append(Hit(kind, name, file, 0, round(score, 6), "", (), signals))
     found.sort(key=lambda hit: (-hit.score, hit.kind, hit.name))
     ids = {(row[1], row[2], row[3]): row[0] for row in rows.values()}
     kept = found if wish.kind else found[:_MOST_TEXTS]
