@@ -250,6 +250,11 @@ def retell(store: Store, deck: Deck, places: Collection[str]) -> None:
         deck.set_note(TASKS, book.tasks().encode())
 
 
+def with_files(deck: Deck, places: Collection[str]) -> set[str]:
+    """These places and the files of the packages among them: their cards show notes of the package, too."""
+    return {*places, *(file for place in places if place.endswith("/") for file in deck.in_place(place))}
+
+
 def _told(deck: Deck, place: str, text: str, lore: Lore) -> str:
     """The card of a package or the repository with its lore; without, it is kept beside, as it takes the whole graph
     to make."""

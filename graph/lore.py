@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from golore.graph.coupling import directory_of
 from golore.graph.documents import Told
 from golore.graph.knowledge import Knowledge
 from golore.graph.notes import KINDS, Pinned, notes_about, notes_at, open_tasks, places
@@ -27,6 +28,9 @@ _LONGEST: Final = 220
 _TASKS: Final = 5
 _TASK: Final = 160
 _SHORT_ID: Final = 10
+_BINDING: Final = ("invariant", "decision", "convention")
+_FROM_PACKAGE: Final = 2
+"""Notes of the package that the card of each of its files shows, too, of these kinds."""
 
 
 class Lore(NamedTuple):
@@ -89,18 +93,23 @@ class Lorebook:
         return "\n".join(lines)
 
     def _notes(self, place: str) -> tuple[tuple[str, ...], int]:
-        if self._knowledge is None or place not in self._noted:
-            return (), 0
-        ordered = in_order(notes_at(self._knowledge, place), self._now)
+        own = self._at(place)
+        around = self._at(directory_of(place)) if place.endswith(".go") else []
+        binding = [note for note in around if note.kind in _BINDING and not note.anchor.fate][:_FROM_PACKAGE]
         lines: list[str] = []
         room = _ROOM
-        for note in ordered[:_MOST]:
+        for note in (*own[:_MOST], *binding):
             line = note_line(note, place)
             room -= len(line) + 3
             if room < 0 and lines:
                 break
             lines.append(line)
-        return tuple(lines), len(ordered) - len(lines)
+        return tuple(lines), max(0, len(own) - len(lines))
+
+    def _at(self, place: str) -> list[Pinned]:
+        if self._knowledge is None or place not in self._noted:
+            return []
+        return in_order(notes_at(self._knowledge, place), self._now)
 
 
 def in_order(notes: Iterable[Pinned], now: datetime) -> list[Pinned]:
@@ -122,6 +131,8 @@ def note_line(note: Pinned, place: str, longest: int = _LONGEST) -> str:
     anchor = note.anchor
     is_plain = anchor.target in (place, place.removesuffix("/")) or anchor.level == "repository"
     about = "" if anchor.place == place and (is_plain or anchor.level == "package") else f" on {spoken(anchor.name)}"
+    if anchor.level == "package" and place.endswith(".go"):
+        about = " on its package"
     drifted = f", {anchor.drifted}" if anchor.drifted else ""
     who = note.author if note.source in ("", "person", note.author) else f"{note.author}, {note.source}".lstrip(", ")
     when = note.confirmed[:10]

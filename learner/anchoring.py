@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.anchoring import Likeness
+from golore.graph.dealing import with_files
 from golore.graph.deck import make_deck
 from golore.graph.errors import StoreBusy
 from golore.graph.knowledge import Knowledge
@@ -71,7 +72,11 @@ def follow_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
     if is_behind:
         with suppress(StoreBusy):  # then the next learn does it; what counts is in the knowledge
             project_notes(store_directory)
-    return frozenset(faded.union(*told.values()))
+    retold = faded.union(*told.values())
+    if not retold:
+        return frozenset()
+    with make_deck(store_directory) as deck:
+        return frozenset(with_files(deck, retold))
 
 
 def pinned_at(looking: Looking, level: str, id: str) -> Found:

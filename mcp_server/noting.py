@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.answers import Found
-from golore.graph.dealing import retell
+from golore.graph.dealing import retell, with_files
 from golore.graph.deck import open_deck
 from golore.graph.errors import StoreBusy, StoreError, UsageError
 from golore.graph.knowledge import Knowledge
@@ -213,7 +213,7 @@ def shown(place: Place, outcome: Outcome) -> Outcome:
         deck = open_deck(place.store, write=False)
         if deck is not None:
             with deck, Store.open(place.store, write=False) as store:
-                retell(store, deck, outcome.places)
+                retell(store, deck, with_files(deck, outcome.places))
     except (StoreError, OSError) as failure:
         messages.append(f"The card is not up to date ({failure}); the next learn sees to it.")
     return outcome._replace(messages=tuple(messages))

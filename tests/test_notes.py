@@ -264,6 +264,29 @@ def test_plain_notes_fade_and_decisions_do_not(bank: Bank) -> None:
         assert [line.split()[0] for line in lines][:3] == ["invariant", "decision", "convention"]
 
 
+def test_what_binds_a_package_is_on_the_cards_of_its_files_and_leaves_them_with_the_note(bank: Bank) -> None:
+    id = bank.note("ledger/", "Sums are in cents.", "--kind", "convention")["id"]
+    bank.note("ledger/", "A passing remark.")
+    line = f"- convention on its package (Anna, {datetime.now(UTC):%Y-%m-%d}; {id}): “Sums are in cents.”"
+    for file in ("ledger/ledger.go", "ledger/report.go"):
+        assert line in bank.card(file).splitlines()
+        assert "passing" not in bank.card(file)
+    assert "passing" in bank.card("ledger/")
+    assert bank.card("main.go") == ""
+    bank.run("note", "--forget", id)
+    assert not any("cents" in bank.card(place) for place in ("ledger/ledger.go", "ledger/report.go", "ledger/"))
+
+
+def test_a_note_on_a_file_that_has_changed_since_it_was_learned_is_about_it_as_it_is(bank: Bank) -> None:
+    bank.edit("ledger/ledger.go", "l.sum += amount", "l.sum += 2 * amount")
+    bank.note("Post", TEXT)
+    bank.learn()
+    assert bank.only()["drifted"] == ""
+    bank.edit("ledger/ledger.go", "l.sum += 2 * amount", "l.sum += amount")
+    bank.learn()
+    assert bank.only()["drifted"] == DRIFTED
+
+
 def test_a_faded_note_leaves_the_card_with_the_next_learn(bank: Bank) -> None:
     written, looked = (datetime.now(UTC) - timedelta(days=days) for days in (31, 2))
     nowhere = Anchor("", "", "", "", "", "", "", "")
