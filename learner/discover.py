@@ -89,7 +89,7 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[st
     if not walk.files:
         first = f" ({min(walk.problems).file}: {min(walk.problems).message})" if walk.problems else ""
         raise RepositoryError(f"There are no Go files in {root}{first}. Name the directory of a Go repository.")
-    walk.configs += _configs_above(root, {config.path for config in walk.configs})
+    walk.configs += configs_above(root, {config.path for config in walk.configs})
     return Discovery(
         root,
         tuple(sorted(walk.files)),
@@ -325,8 +325,8 @@ def _take_links(walk: _Walk) -> None:
         _take(walk, link, status)
 
 
-def _configs_above(root: Path, found: Iterable[str]) -> list[ConfigFile]:
-    """The go.mod and the go.work that Go would find by looking upwards from the root."""
+def configs_above(root: Path, found: Iterable[str]) -> list[ConfigFile]:
+    """The go.mod and the go.work that Go would find above the root, of those that it does not find there."""
     configs: list[ConfigFile] = []
     for name in {"go.mod", "go.work"}.difference(found):
         for level, directory in enumerate(root.parents, 1):

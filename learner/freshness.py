@@ -5,8 +5,8 @@ directories it listed. Where all of these are as they were, nothing has changed,
 Where a directory's time differs the tree is walked again; where a file's differs its digest decides. A time so recent
 that a later write could bear the same one is never believed.
 
-Not seen: code outside the repository, a go.work that comes to be above it, what is inside vendor directories (their
-modules.txt is), git's index.
+Of code outside, vendored or put in its place by a `replace`, the files that were read are looked at; new ones there are
+not seen, nor is the module cache, where nothing changes, nor git's index.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from os.path import relpath
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -24,7 +25,7 @@ from golore.graph.cache import Cache, CachedFile
 from golore.graph.errors import RepositoryError, StoreError
 from golore.graph.identity import graph_identity
 from golore.graph.store import Store
-from golore.learner.discover import Discovery, aside, digest, discover
+from golore.learner.discover import Discovery, aside, configs_above, digest, discover
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 EDITS_NAME: Final = "edits.msgpack"
@@ -72,10 +73,19 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """The documents that were there; what has become of them is `documents`' affair."""
     also: tuple[str, ...] = ()
     """Directories that were learned although Go would leave them out (see `discover`)."""
+    outside: dict[str, Seen] = {}
+    """Files that no walk finds, of vendored code and of such beside the repository, by their paths from the root."""
 
 
-def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile], since_ns: int) -> None:
+def remember(
+    directory: Path,
+    found: Discovery,
+    files: Mapping[str, CachedFile],
+    since_ns: int,
+    outside: Iterable[CachedFile] = (),
+) -> None:
     """Leave the snapshot of a walk that began at a certain time, for the graph as it is now."""
+    beyond = {relpath(file.path, found.root): Seen(file.size, file.mtime_ns, file.digest) for file in outside}
     seen: dict[str, Seen] = {}
     for file in found.files:
         read = files.get(file.path)
@@ -84,7 +94,7 @@ def remember(directory: Path, found: Discovery, files: Mapping[str, CachedFile],
     for config in found.configs:
         mtime_ns = _time(f"{found.root}/{config.path}", since_ns)
         seen[config.path] = Seen(len(config.data), mtime_ns, digest(config.data))
-    _write(directory, _snapshot(graph_identity(directory), found, seen, since_ns))
+    _write(directory, _snapshot(graph_identity(directory), found, seen, beyond, since_ns))
 
 
 class Edits(msgspec.Struct, frozen=True, array_like=True):
@@ -148,14 +158,16 @@ def changes_since(root: Path, store: Store) -> Changes | None:
         current = {file.path: (file.size, file.mtime_ns) for file in found.files}
         current |= _statuses(root, (config.path for config in found.configs))
         added, gone = current.keys() - snapshot.files.keys(), snapshot.files.keys() - current.keys()
-        snapshot = _snapshot(snapshot.graph, found, snapshot.files, since_ns)
+        snapshot = _snapshot(snapshot.graph, found, snapshot.files, snapshot.outside, since_ns)
         snapshot = msgspec.structs.replace(snapshot, added=tuple(sorted(added)), gone=tuple(sorted(gone)))
     else:
         current = _statuses(root, (snapshot.files.keys() - set(snapshot.gone)) | set(snapshot.added))
-    changes, confirmed = _compared(root, snapshot.files, current, since_ns)
+    current |= _statuses(root, snapshot.outside)
+    changes, confirmed = _compared(root, snapshot.files | snapshot.outside, current, since_ns)
     if is_walked or any(seen.mtime_ns for seen in confirmed.values()):
         # The next question need not read again what has just been read.
-        _write(directory, msgspec.structs.replace(snapshot, files=snapshot.files | confirmed))
+        outside = {path: confirmed.pop(path, seen) for path, seen in snapshot.outside.items()}
+        _write(directory, msgspec.structs.replace(snapshot, files=snapshot.files | confirmed, outside=outside))
     return changes
 
 
@@ -189,6 +201,9 @@ def _cached_files(path: Path) -> dict[str, CachedFile]:
 def _is_walk_spared(root: Path, snapshot: Snapshot) -> bool:
     """Whether a walk would list the same names and ignore the same of them."""
     stat, base = os.stat, f"{root}/"
+    above = {config.path for config in configs_above(root, snapshot.files)}
+    if above != {path for path in snapshot.files if path.startswith("../")}:
+        return False
     try:
         for times in (snapshot.ignores, snapshot.directories):
             for path, mtime_ns in times.items():
@@ -247,7 +262,9 @@ def _time(path: str, since_ns: int) -> int:
         return 0
 
 
-def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: int) -> Snapshot:
+def _snapshot(
+    graph: str, found: Discovery, files: dict[str, Seen], outside: dict[str, Seen], since_ns: int
+) -> Snapshot:
     base = f"{found.root}/"
     return Snapshot(
         _VERSION,
@@ -257,6 +274,7 @@ def _snapshot(graph: str, found: Discovery, files: dict[str, Seen], since_ns: in
         {path: _time(base + path, since_ns) for path in found.ignores},
         documents=tuple(file.path for file in found.documents),
         also=found.also,
+        outside=outside,
     )
 
 

@@ -134,7 +134,7 @@ def learn_and_survey(
                 change = Change(plan, repository, keys, before.keys, changed_texts(before, marks))
                 written = update_graph(store, cache, crew, change, progress)
             cache.prune(keys_in_use(reading.files, outside))
-        remember(directory, discovery, reading.files, since_ns)
+        remember(directory, discovery, reading.files, since_ns, _changeable(project, outside))
         graph = graph_identity(directory)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
@@ -253,6 +253,12 @@ def _crew_size(discovery: Discovery, workers: int | None) -> int:
     if workers is not None:
         return workers
     return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
+
+
+def _changeable(project: Project, outside: Outside) -> list[CachedFile]:
+    """The files outside that somebody may edit: not those of the module cache and of Go itself."""
+    fixed = [f"{place}/" for place in (project.environment.gomodcache, project.environment.goroot) if place is not None]
+    return [file for file in outside.files.values() if not file.path.startswith(tuple(fixed))]
 
 
 def _imported_aside(project: Project, reading: Reading) -> set[str]:

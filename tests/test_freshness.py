@@ -239,3 +239,38 @@ def test_a_store_that_cannot_be_written_to_still_answers(root: Path) -> None:
         assert changes(root) == Changes()
     finally:
         (root / ".golore").chmod(0o755)
+
+
+def test_edits_of_vendored_code_and_of_a_replacement_beside_the_repository_are_seen(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    module = "module example.com/shop\n\ngo 1.24\n\nrequire (\n\texample.com/v v1.0.0\n\texample.com/beside v1.0.0\n)\n"
+    files = {
+        root / "go.mod": f"{module}\nreplace example.com/beside => ../beside\n",
+        root / "vendor/modules.txt": "# example.com/v v1.0.0\n## explicit\nexample.com/v\n",
+        root / "vendor/example.com/v/v.go": "package v\n\nfunc V() {}\n",
+        tmp_path / "beside/go.mod": "module example.com/beside\n",
+        tmp_path / "beside/b.go": "package beside\n\nfunc B() {}\n",
+        root / "more.go": 'package main\n\nimport (\n\t"example.com/beside"\n\t"example.com/v"\n)\n\n'
+        "func more() { v.V(); beside.B() }\n",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    learn(root, workers=0)
+    with Store.open(root / ".golore", write=False) as store:
+        assert changes_since(root, store) == Changes()
+        (tmp_path / "beside/b.go").write_text("package beside\n\nfunc B(int) {}\n")
+        (root / "vendor/example.com/v/v.go").write_text("package v\n\nfunc V(int) {}\n")
+        edited = Changes(edited=("../beside/b.go", "vendor/example.com/v/v.go"))
+        assert changes_since(root, store) == edited
+        (root / "vendor/example.com/v/v.go").unlink()
+        assert changes_since(root, store) == Changes((), ("../beside/b.go",), ("vendor/example.com/v/v.go",))
+
+
+def test_a_workspace_file_that_comes_to_be_above_the_repository_is_seen(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    learn(root, workers=0)
+    with Store.open(root / ".golore", write=False) as store:
+        assert changes_since(root, store) == Changes()
+        (tmp_path / "go.work").write_text("go 1.24\n\nuse ./shop\n")
+        assert changes_since(root, store) == Changes(added=("../go.work",))
