@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
 from golore.graph.coupled import OFTEN, SHARE
@@ -188,7 +189,7 @@ def _used(facts: FileFacts, users: Users) -> Iterable[Section]:
         where += ", all of its own package" if is_own else f" in {counted(len(places), 'package')}"
         yield Section(f"{where}:")
     ordered = sorted(users.by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
-    told = [item for item in ordered if any(not use.source.test for use in item[1])] or ordered
+    told = [item for item in ordered if not all(use.source.file.endswith("_test.go") for use in item[1])] or ordered
     most = 1 if facts.generated else _SYMBOLS
     lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in told[:most])
     if lines:
@@ -211,24 +212,28 @@ def _users(uses: Sequence[Use], ranks: Ranks) -> str:
         known = sources.get(use.source)
         if known is None or (not use.sites, use.line) < (not known.sites, known.line):
             sources[use.source] = use
-    files = {source.file for source in sources}
-    tests = sum(1 for source in sources if source.test)
     noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
-    ordered = sorted(
-        sources.items(),
-        key=lambda item: (item[0].test, -ranks.get(item[0].file, 0.0), item[0].file, item[0].line, item[0].name),
-    )
+    by_file: dict[str, list[Use]] = {}
+    for source, use in sources.items():
+        by_file.setdefault(source.file, []).append(use)
+    tests = sum(len(some) for file, some in by_file.items() if file.endswith("_test.go"))
     # Tests are told of elsewhere; and one user of each file tells more than several of one.
-    told = [use for source, use in ordered if not source.test or tests == len(sources)]
-    first = list({use.source.file: use for use in reversed(told)}.values())[::-1]
-    shown = [*first, *(use for use in told if use not in first)][:_PLACES]
-    places = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in shown)
+    told = [file for file in by_file if tests == len(sources) or not file.endswith("_test.go")]
+    best = nsmallest(_PLACES, told, key=lambda file: (-ranks.get(file, 0.0), file))
+    first = [min(by_file[file], key=_place) for file in best]
+    if len(first) < _PLACES:
+        first += [use for file in best for use in sorted(by_file[file], key=_place)[1 : _PLACES + 1]]
+    places = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in first[:_PLACES])
     text = counted(len(sources), noun)
-    if len(files) > 1:
-        text += f" in {len(files):,} files"
+    if len(by_file) > 1:
+        text += f" in {len(by_file):,} files"
     if tests:
         text += f", {tests:,} in tests" if tests < len(sources) else ", tests only"
     return f"{text}: {places}"
+
+
+def _place(use: Use) -> tuple[int, str]:
+    return use.source.line, use.source.name
 
 
 def _interfaces(facts: FileFacts) -> Iterable[Section]:

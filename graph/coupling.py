@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
+from functools import lru_cache
 from math import log1p
 from typing import Final, NamedTuple
 
@@ -71,6 +72,7 @@ class Coupled(NamedTuple):
     partners: tuple[Partner, ...]
 
 
+@lru_cache(maxsize=1 << 16)
 def directory_of(path: str) -> str:
     """Of a file, with a slash at the end: "./" at the root."""
     return path[: path.rfind("/") + 1] or "./"

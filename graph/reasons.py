@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
 
 from golore.graph.cards import counted
 from golore.graph.coupling import Coupled, Partner, directory_of
@@ -11,6 +13,7 @@ from golore.graph.gathering import FileFacts
 from golore.graph.relating import Surroundings, Uses, best, scores, stem_of
 
 _REASONS: Final = 2
+_ELSE: Final = "changes with what changes with it"
 
 
 def related_files(facts: FileFacts, coupled: Coupled | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
@@ -25,35 +28,38 @@ def related_files(facts: FileFacts, coupled: Coupled | None, around: Surrounding
     near = {partner.path: partner for partner in whole.partners} if whole is not None else {}
     tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
     ordered = best(scores(facts.path, around, uses))
-    total = coupled.commits if coupled is not None else 0
-    return tuple((path, _reason(facts, path, uses, partners.get(path), total, path in tests, near)) for path in ordered)
+    about = _About(facts, uses, partners, coupled.commits if coupled is not None else 0, tests, near)
+    return tuple((path, "; ".join(islice(_reasons(about, path), _REASONS)) or _ELSE) for path in ordered)
 
 
-def _reason(
-    facts: FileFacts,
-    path: str,
-    uses: Uses,
-    partner: Partner | None,
-    total: int,
-    is_tested: bool,
-    near: dict[str, Partner],
-) -> str:
-    reasons: list[str] = []
-    if partner is not None:
-        reasons.append(f"changed together in {partner.commits} of {counted(total, 'commit')}")
-    if is_tested:
-        reasons.append("is tested by it" if facts.test else "tests it")
+class _About(NamedTuple):
+    """What is known of a file and those around it."""
+
+    facts: FileFacts
+    uses: Uses
+    partners: dict[str, Partner]
+    commits: int
+    tests: set[str]
+    near: dict[str, Partner]
+
+
+def _reasons(about: _About, path: str) -> Iterator[str]:
+    """Why a file belongs to it, the best reason first; only the first few are asked for."""
+    facts, uses, partners, commits, tests, near = about
+    if path in partners:
+        yield f"changed together in {partners[path].commits} of {counted(commits, 'commit')}"
+    if path in tests:
+        yield "is tested by it" if facts.test else "tests it"
     if path in uses.called:
-        reasons.append(f"calls it ({uses.called[path]})")
+        yield f"calls it ({uses.called[path]})"
     if path in uses.calls:
-        reasons.append(f"is called from it ({uses.calls[path]})")
+        yield f"is called from it ({uses.calls[path]})"
     if path in uses.used:
-        reasons.append(f"uses its declarations ({uses.used[path]})")
+        yield f"uses its declarations ({uses.used[path]})"
     is_sibling = directory_of(path) == directory_of(facts.path)
     if stem_of(path) == stem_of(facts.path):
-        reasons.append("same name, another build or test" if is_sibling else "same name in another package")
+        yield "same name, another build or test" if is_sibling else "same name in another package"
     elif is_sibling:
-        reasons.append("same directory")
+        yield "same directory"
     elif path in near:
-        reasons.append(f"changed with its directory in {counted(near[path].commits, 'commit')}")
-    return "; ".join(reasons[:_REASONS]) or "changes with what changes with it"
+        yield f"changed with its directory in {counted(near[path].commits, 'commit')}"

@@ -69,6 +69,8 @@ class Surroundings(NamedTuple):
     """the files of a directory ("dir/")"""
     namesakes: Callable[[str], Collection[str]]
     """the files with a stem"""
+    standing: Mapping[str, float] | None = None
+    """what each file's own history adds to its score, where that was reckoned before"""
 
 
 def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surroundings:
@@ -81,7 +83,8 @@ def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surr
     def namesakes(stem: str) -> Collection[str]:
         return stems.get(stem, ())
 
-    return Surroundings(coupled.get, siblings, namesakes)
+    standing = {path: _standing(history, WEIGHTS) for path, history in coupled.items()}
+    return Surroundings(coupled.get, siblings, namesakes, standing)
 
 
 class Uses(NamedTuple):
@@ -109,11 +112,18 @@ def scores(path: str, around: Surroundings, uses: Uses, weights: Weights = WEIGH
         for other, number in counts.items():
             found[other] += weight * log1p(number) / total
     found.pop(path, None)
+    standing = around.standing if weights is WEIGHTS else None
     for other in found:
-        history = around.coupled(other)
-        if history is not None:
-            found[other] += weights.busy * history.busy + weights.common * log1p(history.mass)
+        if standing is not None:
+            found[other] += standing.get(other, 0.0)
+        elif (history := around.coupled(other)) is not None:
+            found[other] += _standing(history, weights)
     return found
+
+
+def _standing(history: Coupled, weights: Weights) -> float:
+    """What a file's own history adds, whatever it is to another."""
+    return weights.busy * history.busy + weights.common * log1p(history.mass)
 
 
 def best(found: Mapping[str, float], most: int = MOST) -> list[str]:
@@ -141,7 +151,7 @@ def _add_names(found: defaultdict[str, float], path: str, place: str, around: Su
     for other in siblings:
         theirs = words_of(other)
         shared = len(own & theirs)
-        found[other] += near + (weights.alike * shared / len(own | theirs) if shared else 0.0)
+        found[other] += near + (weights.alike * shared / (len(own) + len(theirs) - shared) if shared else 0.0)
     namesakes = around.namesakes(stem_of(path))
     if len(namesakes) < _NAMESAKES:
         for other in namesakes:
