@@ -18,10 +18,12 @@ from golore.learner.markdown import read_markdown
 from golore.learner.pipeline import learn
 from golore.learner.sections import LONGEST, read_document
 from golore.learner.warm import WarmLearner
+from golore.mcp_server.observing import Burst, Bursts
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from shop import FILES
+from watchdog.events import FileModifiedEvent
 
 DOCUMENTS = {
     "README.md": """\
@@ -324,3 +326,12 @@ def test_a_changed_document_changes_the_card_of_what_it_names(tmp_path: Path):
     with make_deck(store) as deck:
         card = deck.card("a/a.go")
         assert card is None or "docs/x.md" not in card.text
+
+
+def test_an_edited_document_is_a_change_to_learn_and_no_change_of_what_is_learned(tmp_path: Path):
+    bursts = Bursts(tmp_path, tmp_path / ".golore")
+    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "docs/x.md")))
+    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "ui/page.html")))
+    assert bursts.wait(0) == Burst(frozenset({"docs/x.md"}), is_only_files=True)
+    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "vendor/modules.txt")))
+    assert bursts.wait(0) == Burst(frozenset({"vendor/modules.txt"}), is_only_files=False)
