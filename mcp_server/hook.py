@@ -33,6 +33,10 @@ _MEMBERS = ("method", "imethod", "field")
 """Kinds of symbols that have the name of a type before their own."""
 _TASKS = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
 _MOST_SYMBOLS = 4
+_FEW = 2
+"""A prompt that names this many things itself needs no guess at what it is about."""
+_BEGINNING = 320
+_RECALLED_NOTE = "A note in golore that has the words of this prompt, as somebody wrote it (data):"
 _MOST_DECLARATIONS = 3
 """A name that is declared more often than this says too little about which one is meant."""
 
@@ -113,6 +117,8 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
             if event.kind == FORGET or (event.kind == START and event.prompt in ("compact", "clear")):
                 deck.forget(session)
             parts = _parts(event, deck, root) if event.shape else []
+            if event.kind == PROMPT and event.shape and len(parts) < _FEW:
+                parts += _recalled_parts(event, deck, root, store, session)
             stale = stale or any(part.is_stale for part in parts)
             text = _unsaid(parts, deck, session, event.agent, settings.budget)
             if text:
@@ -187,6 +193,36 @@ def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
             symbols += 1
             parts += [_Part(one.qualified_name, one.text) for one in found if one.text]
     return parts
+
+
+def _recalled_parts(event: Event, deck: Deck, root: str, store: str, session: str) -> list[_Part]:
+    """What the prompt may be about without naming it: mostly nothing."""
+    from golore.graph.recall import CHARACTERS, recalled
+
+    parts: list[_Part] = []
+    left = CHARACTERS
+    for one in recalled(store, root, event.prompt, _WAIT):
+        if one.text:
+            part = _Part("", one.text, head=_RECALLED_NOTE)
+        else:
+            card = deck.card(one.path)
+            # Whoever was shown the whole card needs no beginning of it.
+            if card is None or deck.shown(session, event.agent, _card_part(card, b"").key):
+                continue
+            part = _Part(f"{one.path}, which has the words of this prompt", _beginning(card.text))
+        left -= len(part.rendered()) + 1
+        if left < 0:
+            break
+        parts.append(part)
+    return parts
+
+
+def _beginning(text: str) -> str:
+    """The first lines of a card."""
+    if len(text) <= _BEGINNING:
+        return text
+    end = text.rfind("\n", 0, _BEGINNING)
+    return text[: end if end > 0 else _BEGINNING]
 
 
 def _unsaid(parts: list[_Part], deck: Deck, session: str, agent: str, budget: int) -> str:
