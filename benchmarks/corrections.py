@@ -4,7 +4,10 @@
 
 Each excerpt is turned into a transcript as Claude Code writes it and read as `golore learn-sessions` does. A proposal
 for any other message than the marked one counts against precision. Told for the excerpts that were looked at while the
-rules were written, for those held out, and for all. The exit code is 1 below precision 0.9 or recall 0.8 over all.
+rules were written, for those held out, and for all. Two lots of harder ones follow, `later.txt` and `last.txt`, most of
+them without any word of disagreement: they were written after the rules, which were amended by what each lot showed
+(`docs/sessions.md` has what was measured at first sight). The exit code is 1 below precision 0.9 or recall 0.8 over all
+of the set.
 `--misses` names what was missed or wrongly found, held out or not.
 """
 
@@ -20,6 +23,8 @@ from golore.mcp_server.corrections import Correction, correction_in
 from golore.mcp_server.transcripts import Words, inside, read_lines
 
 EXCERPTS: Final = Path(__file__).parents[1] / "fixtures" / "sessions" / "excerpts.txt"
+LATER: Final = EXCERPTS.with_name("later.txt")
+LAST: Final = EXCERPTS.with_name("last.txt")
 ROOT: Final = Path("/home/ann/shop")
 PRECISION: Final = 0.9
 RECALL: Final = 0.8
@@ -144,6 +149,7 @@ def main() -> int:
     sorts = {"tuning": [one for one in everything if not one.is_held]}
     if not options.tuning:
         sorts |= {"held out": [one for one in everything if one.is_held], "all": everything}
+        sorts |= {"later": excerpts(LATER), "last": excerpts(LAST)}
     for name, chosen in sorts.items():
         told = score(chosen)
         right, wanted = files_named(chosen)
@@ -151,7 +157,8 @@ def main() -> int:
             f"{name:9} {len(chosen)} excerpts: precision {told.precision:.2f}, recall {told.recall:.2f} "
             f"({told.found} found, {told.missed} missed, {told.wrong} wrong); files right in {right} of {wanted}"
         )
-    for excerpt in next(reversed(sorts.values())) if options.misses else ():
+    listed = sorts["tuning"] if options.tuning else everything + sorts["later"] + sorts["last"]
+    for excerpt in listed if options.misses else ():
         made = [words.text for words, _ in proposals(excerpt)]
         if excerpt.corrected and excerpt.corrected not in made:
             print(f"missed {excerpt.number}: {excerpt.corrected}")

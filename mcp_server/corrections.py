@@ -34,7 +34,8 @@ _ASIDE: Final = _any(
     r"\bi('d| would)? (want|like|prefer|need)\b|\bmeant to (ask|say|tell)\b",
     r"\bwhat i (asked|wanted|expected|had in mind)\b",
     r"\bi('m| am| do)?(n'?t| not) (know|sure|understand|mind)\b|\b(unsure|no idea)\b",
-    r"(n'?t| not) (that )?(a big deal|urgent|important|pretty|obvious|ideal|matter|critical)\b",
+    r"(n'?t| not) (that |so |very |too )?"
+    r"(a big deal|urgent|important|pretty|obvious|ideal|matter|critical|great|good|nice)\b",
     r"\b(fails|failing|failed|crashes|crashed|panics|hangs)\b|\bi (get|got|see) an?\b|\bnot working\b",
     r"\b(do|does|did|is|are|will)(n'?t| not) (work|compile|build|load|start|show|appear|respond|pass)",
     r"\bdon'?t forget\b|\bremember to\b|^(wait|hold on|hang on)\b[^?]*\b(let me|first)\b",
@@ -71,20 +72,26 @@ _CUSTOM: Final = _any(
     r"\b(in|for) (this|our) (repo|repository|codebase|code base|code|project|team)\b",
 )
 """What is done here; a wish may say so, too."""
+_NORM: Final = _any(
+    r"\b(must|ha(s|ve) to|needs? (a|an|the|to|our)|only|never|(?<!can )always)\b",
+    r"\b(everywhere|otherwise|guarantees?|no-go)\b",
+    r"\b(can'?t|cannot|can not|may not|won'?t|would break|will break|are not to|is not to) ",
+)
+"""What has to be so, or cannot be. It corrects where it is about what the agent has just said."""
 _REPROACH: Final = _any(
     r"^(please )?(stop|quit|revert|undo|don'?t|do not)\b",
     rf"\b(should{_NOT}|must{_NOT}|must never|should have|not supposed|not allowed|you can(no|')t)\b",
 )
 _CONTRAST: Final = _any(
-    r"\b(is|are|was|were|means?|returns?|lives?|belongs?|happens?|comes?|goes|runs?)\b[^.?!]*[,;—–-] ?(and )?not \w+",
-    rf"\b(is|are|does|do){_NOT}\b[^.?!]*[,;:] *\w+\b[^.?!]*"
+    r"\b(is|are|was|were|means?|returns?|lives?|belongs?|happens?|comes?|goes|runs?)\b.*[,;—–-] ?(and )?(not|never) ",
+    rf"\b(is|are|does|do){_NOT}\b.*[,;:] *\w+\b.*"
     r"\b(is|are|was|were|has|have|does|must|comes?|means|belongs?|lives?)\b",
 )
 """This, not that."""
 _NEGATED: Final = _any(rf"\b(is|are|was|were|does|do|did|has|have){_NOT}\b|\bnever\b|\bno longer\b")
 _FACT: Final = _any(
     rf"\b(is|are|was|were|has|have|had|does|do){_NOT}?\b|\b(must|allowed|\w+ed by)\b",
-    r"\b(mean|return|live|own|hold|use|close|call|run|come|get|need|build|protect|depend|sort|belong|happen|expect)s?\b",
+    r"\b(mean|return|live|own|hold|keep|use|close|call|run|come|get|need|build|protect|depend|sort|belong|happen|expect)s?\b",
     r"\b(goes|go|pass|passes|publishes|matches|does)\b",
 )
 _WISH: Final = _any(
@@ -123,7 +130,7 @@ def correction_in(words: Words) -> Correction | None:
         return None
     sentences = [sentence.strip() for sentence in _SENTENCE.split(typed) if sentence.strip()]
     kept = [sentence for sentence in sentences if not _is_aside(sentence)]
-    if not _is_correction(kept, is_answer=_asks(words.said), is_refusal=words.is_refusal):
+    if not _is_correction(kept, words):
         return None
     text = " ".join(sentence for sentence in kept if not _is_question(sentence))
     return Correction(text, _premise(words.said, text))
@@ -138,16 +145,20 @@ def _is_question(sentence: str) -> bool:
     return sentence.rstrip("\"')”").endswith("?")
 
 
-def _is_correction(sentences: list[str], *, is_answer: bool, is_refusal: bool) -> bool:
-    if is_answer and sentences:
+def _is_correction(sentences: list[str], words: Words) -> bool:
+    if sentences and words.said.rstrip().endswith("?"):
         # A "no" to a question denies nothing that was taken for granted.
         sentences = [_ANSWERED.sub("", sentences[0]), *sentences[1:]]
     stated = [part for sentence in sentences if not _is_question(sentence) and (part := _stated(sentence))]
     if _has(_RULE, stated) or _has(_CONTRAST, stated):
         return True
-    is_denied = is_refusal or _has(_DENIAL, sentences)
+    is_denied = words.is_refusal or _has(_DENIAL, sentences)
     if _has(_CUSTOM, stated) and (is_denied or _has(_REPROACH, sentences) or _has(_NEGATED, stated)):
         return True
+    if not is_denied and sentences and _WISH.search(sentences[0]):
+        return False  # what must be so is then part of what is wished for
+    if _has(_NORM, stated) and _is_about(" ".join(stated), words):
+        return not any(_OF_THE_USER.match(sentence) for sentence in stated)
     return (is_denied or _has(_REPROACH, stated)) and any(map(_says_what_is, stated))
 
 
@@ -163,16 +174,18 @@ def _has(pattern: re.Pattern[str], sentences: list[str]) -> bool:
     return any(pattern.search(sentence) for sentence in sentences)
 
 
+def _is_about(text: str, words: Words) -> bool:
+    """Whether it shares a word with what the agent has said, or with the names of the files it was at."""
+    topic = _words(words.said) | _words(" ".join(words.files))
+    return len(text.split()) >= 6 and not topic.isdisjoint(_words(text))
+
+
 def _says_what_is(sentence: str) -> bool:
     """Whether it tells something of the code, besides that something is wrong."""
     left = _OPENING.sub("", sentence)
     if _ORDER.match(left):
         left = (_REASON.split(left, maxsplit=1)[1:] or [""])[0]
     return len(left.split()) >= 4 and bool(_FACT.search(left)) and not _OF_THE_USER.match(left)
-
-
-def _asks(said: str) -> bool:
-    return said.rstrip().endswith("?")
 
 
 def _premise(said: str, text: str) -> str:
@@ -187,4 +200,4 @@ def _premise(said: str, text: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)} - _COMMON
+    return {word.lower().removesuffix("s") for word in _WORD.findall(text)} - _COMMON
