@@ -17,6 +17,7 @@ _SENTENCE: Final = 200
 _MODULES: Final = 6
 
 Ranks = Mapping[str, float]
+Importers = Mapping[str, Counter[str]]
 
 
 class _Package(NamedTuple):
@@ -37,21 +38,20 @@ class OutsideUse:
         place = directory_of(facts.path)
         found = self.found[place]
         for use in facts.uses:
-            if use.target.kind != "field" and not use.source.test:
+            if use.target.kind != "field":
                 user = directory_of(use.source.file)
-                if user != place:
+                if user != place and not use.source.test:
                     found.setdefault(use.target, set()).add(user)
 
 
 def package_texts(
-    store: Store, graph: Whole, outside: OutsideUse, ranks: Ranks, coupled: Mapping[str, Coupled]
+    store: Store, graph: Whole, outside: OutsideUse, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
 ) -> Iterator[tuple[str, str]]:
     """The card of each directory with Go files, by its path with a slash."""
     packages = _packages(store)
     files: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(graph.files):
         files[directory_of(path)].append(path)
-    importers = _importers(graph)
     for place, paths in sorted(files.items()):
         main = next((one for one in packages.get(place, ()) if not one.test), None)
         tests = sum(1 for path in paths if path.endswith("_test.go"))
@@ -61,7 +61,7 @@ def package_texts(
         sections = [Section(f"{title}.")]
         if main is not None and main.doc:
             sections.append(Section(f"Its documentation begins: “{_first_sentence(main.doc)}”"))
-        if importers[place]:
+        if place in importers:
             ordered = sorted(importers[place].items(), key=lambda item: (-item[1], item[0]))
             lines = tuple(f"{other}: {counted(number, 'use')}" for other, number in ordered[:_FEW])
             sections.append(
@@ -86,7 +86,9 @@ def package_texts(
         yield place, fitted(sections, LONGEST)
 
 
-def overview_text(store: Store, graph: Whole, ranks: Ranks, coupled: Mapping[str, Coupled]) -> str:
+def overview_text(
+    store: Store, graph: Whole, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+) -> str:
     """The repository in short."""
     modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
     places = Counter(directory_of(path) for path in graph.files)
@@ -97,7 +99,6 @@ def overview_text(store: Store, graph: Whole, ranks: Ranks, coupled: Mapping[str
     what = f"Go {'module' if len(modules) == 1 else 'modules'} {named}: " if modules else "Go code: "
     size = f"{counted(len(graph.files), 'file')} ({counted(tests, 'test')}) in {len(places):,} directories"
     sections = [Section(f"{what}{size}, learned by golore.")]
-    importers = _importers(graph)
     depended = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
     lines = tuple(f"{place}: used from {counted(len(users), 'package')}" for place, users in depended if users)
     if lines:
@@ -127,7 +128,7 @@ def _packages(store: Store) -> dict[str, list[_Package]]:
     return found
 
 
-def _importers(graph: Whole) -> defaultdict[str, Counter[str]]:
+def importers_of(graph: Whole) -> Importers:
     """Which directories use which, and how often; tests do not count."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (user, used), number in graph.uses.items():

@@ -18,10 +18,8 @@ _ELSE: Final = "changes with what changes with it"
 
 def related_files(facts: FileFacts, coupled: Coupled | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
     """What someone who edits this file should know of."""
-    called: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for use in facts.uses:
-        (called if use.label == "CALLS" else used)[use.source.file] += 1
+    called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
+    used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
     uses = Uses(facts.calls, called, used)
     partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
     whole = around.coupled(directory_of(facts.path))
