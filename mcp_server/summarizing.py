@@ -7,6 +7,7 @@ time works on a store. Cards and graph are brought up to date in between and at 
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ from golore.mcp_server.place import Place, find_place
 from golore.mcp_server.progress import shown_progress
 from golore.mcp_server.settings import ModelSettings, is_loopback, model_settings
 from golore.summarizers.drafting import Bounds, Outcome, draft
-from golore.summarizers.models import Model
+from golore.summarizers.models import Model, make_ready
 from golore.summarizers.ollama_server import HOST, MODEL, OllamaModel
 from golore.summarizers.openai_server import OpenAiModel
 
@@ -47,7 +48,7 @@ def run_summarize(
         with suppress(OSError):
             os.nice(_LEAST_PRIORITY)
     model = made_model(settings)
-    model.check()
+    make_ready(model, threading.Event())
     outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
     if as_json:
         print_json({**plain(outcome), "model": model.name})

@@ -57,6 +57,17 @@ class Model(Protocol):
         ...
 
 
+def make_ready(model: Model, stop: Event) -> None:
+    """Check server and model; one that is still loading is given time."""
+    for pause in (*_PAUSES, None):
+        try:
+            model.check()
+            return
+        except AnswerBroken as failure:
+            if not failure.is_passing or pause is None or stop.wait(pause):
+                raise ModelUnavailable(str(failure)) from failure
+
+
 def ask(model: Model, prompt: Prompt, stop: Event) -> Completion:
     """An answer, asked for until it comes or there is no hope of one."""
     for pause in (*_PAUSES, None):
