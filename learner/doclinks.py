@@ -66,7 +66,7 @@ _WEB: Final = re.compile(r"https?://(?:www\.)?(github\.com/[\w.-]+/[\w.-]+)/(?:b
 _REFERENCE: Final = re.compile(
     r"https?://(?:pkg\.go\.dev|godoc\.org)/([\w./~-]+?)(?:@[\w.+-]+)?/?(?:\?[^#]*)?(?:#([\w.-]+))?$"
 )
-_IMPORTS: Final = re.compile(r"^\s*import\s*\((.*?)^\s*\)|^\s*import\s+([^\n(]*)$", re.MULTILINE | re.DOTALL)
+_IMPORTS: Final = re.compile(r"^[ \t]*import[ \t]*\(([^)]*)\)|^[ \t]*import[ \t]+([^\n(]*)$", re.MULTILINE)
 _IMPORTED: Final = re.compile(r"(?:([\w.]+)\s+)?\"([^\"\s]+)\"")
 _SELECTED: Final = re.compile(rf"(?<![\w.)\]\"/])({_WORD})\.([A-Z]\w*)")
 _HUMPS: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")

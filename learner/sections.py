@@ -24,6 +24,7 @@ _STATUS_WORD: Final = re.compile(
     r"(?i)\b(accepted|approved|proposed|rejected|deprecated|superseded|draft|implemented|withdrawn|done|pending|active)\b"
 )
 _LONGEST_STATUS: Final = 80
+_LONGEST_TITLE: Final = 300
 _PLAIN: Final = (
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"!?\[([^\]]*)\]\[[^\]]*\]"), r"\1"),
@@ -121,9 +122,10 @@ def _trimmed(lines: Sequence[str], last: int) -> int:
 
 def plain_text(text: str) -> str:
     """A heading or a line without its marks."""
+    text = text[:_LONGEST_TITLE]
     for pattern, replacement in _PLAIN:
         text = pattern.sub(replacement, text)
-    return _SPACES.sub(" ", text).strip()[:200]
+    return _SPACES.sub(" ", text).strip()
 
 
 def _shortened(text: str) -> str:
