@@ -75,6 +75,11 @@ _STEPS: Final[tuple[str, ...]] = (
     CREATE TABLE summary_state(number INTEGER NOT NULL, copied TEXT NOT NULL);
     INSERT INTO summary_state VALUES (0, '');
     """,
+    """
+    CREATE TABLE ratings(number INTEGER PRIMARY KEY, item TEXT NOT NULL, useful INTEGER NOT NULL, at TEXT NOT NULL,
+                         by TEXT NOT NULL);
+    CREATE INDEX ratings_by_item ON ratings(item);
+    """,
 )
 """Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
 released is never edited; a change of the tables is another step."""

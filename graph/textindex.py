@@ -26,7 +26,7 @@ from golore.graph.home import CACHE_NAME
 from golore.graph.postings import Counts, Postings, packed_counts
 from golore.graph.words import folded, word_terms
 
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 FILES: Final = 0
 COMMITS: Final = 1
 TEXTS: Final = 2
@@ -51,10 +51,11 @@ CREATE INDEX search_names_backwards ON search_names(backwards);
 CREATE TABLE search_texts(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
                           line INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL,
                           length INTEGER NOT NULL);
-CREATE INDEX search_texts_by_name ON search_texts(name)
+CREATE INDEX search_texts_by_name ON search_texts(name);
+CREATE TABLE search_ratings(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID
 """
 _TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
-_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts")
+_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts", "ratings")
 
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -179,6 +180,11 @@ class TextIndex:
 
     def set_note(self, name: str, value: bytes) -> None:
         self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
+
+    def set_ratings(self, worth: Mapping[str, float]) -> None:
+        """The copy of what was rated, for a hook (see `rating`)."""
+        self._run.execute("DELETE FROM search_ratings")
+        self._run.executemany("INSERT INTO search_ratings VALUES (?, ?)", sorted(worth.items()))
 
     def files(self) -> Iterator[FileRow]:
         return (FileRow(*row) for row in self._run.execute("SELECT * FROM search_files ORDER BY path"))

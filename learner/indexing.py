@@ -26,7 +26,9 @@ from golore.graph.indexed import (
     package_texts,
     texts_mark,
 )
+from golore.graph.knowledge import Knowledge
 from golore.graph.pastwork import packed, told_by
+from golore.graph.rating import favours
 from golore.graph.store import Store
 from golore.graph.textindex import COMMITS, GRAPH, HISTORY, Declared, FileText, TextIndex, open_index, word_counts
 from golore.learner.crew import Crew
@@ -100,6 +102,7 @@ def bring_up_to_date(
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
         _follow_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
         _follow_history(index, root)
+        _follow_ratings(index, store.directory)
         index.set_note(GRAPH, store.generation.encode())
         index.set_note(_UNFINISHED, b"")
     return Indexed(len(now) if whole else len(paths), whole)
@@ -171,6 +174,12 @@ def _follow_texts(index: TextIndex, store: Store, packages: Collection[str] | No
     if index.note(_TEXTS) != mark or not index.note(GRAPH):
         index.sync_texts(KNOWLEDGE, knowledge_texts(store))
         index.set_note(_TEXTS, mark)
+
+
+def _follow_ratings(index: TextIndex, store_directory: Path) -> None:
+    if Knowledge.exists(store_directory):
+        with Knowledge.open(store_directory) as knowledge:
+            index.set_ratings(favours(knowledge))
 
 
 def _follow_history(index: TextIndex, root: Path) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.indexed import file_rows
+from golore.graph.knowledge import Knowledge
+from golore.graph.rating import favours
 from golore.graph.search import Sources
 from golore.graph.signals import View, view_of
 from golore.graph.store import Store
@@ -33,7 +35,7 @@ def sources_of(place: Place, store: Store) -> Generator[Sources]:
         view = _view_of(place.store, index)
         if is_behind:
             view = _as_in_graph(view, store)
-        yield Sources(index, view, store, _reader(place.root))
+        yield Sources(index, view, store, _reader(place.root), _favour(place.store))
 
 
 def _index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
@@ -64,6 +66,13 @@ def _view_of(directory: Path, index: TextIndex) -> View:
             _kept.pop(next(iter(_kept)))
         known = _kept[directory] = (state, view_of(index))
     return known[1]
+
+
+def _favour(directory: Path) -> dict[str, float]:
+    if not Knowledge.exists(directory):
+        return {}
+    with Knowledge.open(directory) as knowledge:
+        return favours(knowledge)
 
 
 def _as_in_graph(view: View, store: Store) -> View:

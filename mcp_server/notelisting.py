@@ -31,10 +31,28 @@ def run_note(options: argparse.Namespace) -> int:
     place = find_place(options.repo)
     if options.listing or options.history:
         return _list(place, options)
+    if options.rate or options.ratings:
+        return _rate(place, options)
     if options.summary:
         return _summarize(place, options)
     what, outcome = _done(place, options)
     _print_outcome(what, noting.shown(place, outcome), as_json=options.as_json)
+    return 0
+
+
+def _rate(place: Place, options: argparse.Namespace) -> int:
+    from golore.mcp_server.rating import item_of, rating_lines, run_rate
+
+    if options.ratings:
+        print_lines(rating_lines(place))
+        return 0
+    if not options.target and options.rate != "reset":
+        raise UsageError("Say what was useful or not: `golore note Store.Save --rate useful`.")
+    item = ""
+    if options.target:
+        with _asked(place, options.repo) as asked:
+            item = item_of(asked, options.target)
+    print_lines([run_rate(place, item, options.rate, options.author or _own_name(place.root))])
     return 0
 
 

@@ -19,6 +19,9 @@ examples:
 The target is a symbol, a file, a package, or `.` for the repository."""
 
 
+_RATINGS: Final = ("useful", "useless", "reset")
+
+
 def add_commands(make: Make) -> None:
     note = add(make, "note", "pin a decision, a task or another note to code; list, confirm, forget", _note)
     note.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -36,6 +39,8 @@ def add_commands(make: Make) -> None:
     what.add_argument("--history", action="store_true", help="the same, or one by its ID, with what was superseded")
     what.add_argument("--confirm", default="", metavar="ID", help="it holds for the code as it is")
     what.add_argument("--done", default="", metavar="ID", help="a task is done")
+    what.add_argument("--rate", choices=_RATINGS, default="", help="whether what you were told of TARGET was useful")
+    what.add_argument("--ratings", action="store_true", help="list what was rated, and how that moves it in searches")
     what.add_argument("--forget", default="", metavar="ID", help="remove a note for good")
     note.add_argument("--all", action="store_true", dest="everything", help="list done and superseded ones, too")
 

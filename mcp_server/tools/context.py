@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from golore.mcp_server.knowledge import context_reply
+from golore.mcp_server.rating import note_shown
 from golore.mcp_server.replies import BUDGET
 from golore.mcp_server.repositories import Repositories
 from golore.mcp_server.tools.parameters import READS, Budget, RepositoryName, failures_told
@@ -35,4 +36,6 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     )
     def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
         with failures_told(), repositories.opened(repository or repositories.around(target)) as asked:
-            return context_reply(asked, target, budget)
+            told = context_reply(asked, target, budget)
+            note_shown(asked.place.store, target, len(told))
+            return told

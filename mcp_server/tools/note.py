@@ -8,6 +8,7 @@ from golore.graph.lore import quoted, spoken
 from golore.graph.notes import KINDS
 from golore.mcp_server import noting
 from golore.mcp_server.noting import Asked, Outcome, Wish
+from golore.mcp_server.rating import WORDS, item_of, run_rate
 from golore.mcp_server.replies import not_one_text
 from golore.mcp_server.repositories import Repositories
 from golore.mcp_server.tools.parameters import RepositoryName, failures_told
@@ -20,7 +21,8 @@ _DESCRIPTION: Final = """\
 Keep what cannot be read from the code: why it is like this, what was tried and failed, what must never happen \
 again, what a user has corrected. It is pinned to a symbol, file, package or the repository (`.`), shown to whoever \
 opens that code, and marked when the code changes. Write one fact a note, in a sentence or two. With `confirm`, say \
-that a note marked as written before the last change still holds; with `done`, that a task is done."""
+that a note marked as written before the last change still holds; with `done`, that a task is done; with `rate` and \
+a `target`, whether what you were told of it was useful, which moves it in searches."""
 _WRITES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -43,6 +45,13 @@ Model = Annotated[str, Field(description="Your own name, such as that of the mod
 Supersedes = Annotated[str, Field(description="Id of the note that this one takes the place of.")]
 Confirm = Annotated[str, Field(description="Id of a note that still holds for the code as it is. Alone.")]
 Done = Annotated[str, Field(description="Id of a task that is done. Alone.")]
+Rate = Annotated[
+    str,
+    Field(
+        description="Whether what was told of the target was useful. With `target` alone; reset takes it back.",
+        json_schema_extra={"enum": ["", *WORDS]},
+    ),
+]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -63,18 +72,21 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         supersedes: Supersedes = "",
         confirm: Confirm = "",
         done: Done = "",
+        rate: Rate = "",
         repository: RepositoryName = "",
     ) -> str:
-        if sum(map(bool, (text, confirm, done))) != 1:
-            raise ToolError("Give one of `text` with a `target`, `confirm` with an id, or `done` with an id.")
+        if sum(map(bool, (text, confirm, done, rate))) != 1:
+            raise ToolError("Give one of `text` or `rate` with a `target`, `confirm` with an id, or `done` with an id.")
         wish = Wish(target, text, kind, tuple(tags), author, model or "agent", supersedes)
         with failures_told():
-            if text and not target:
+            if (text or rate) and not target:
                 raise ToolError("Say what the note is about as `target`: a symbol, file or package, or `.`.")
             named = repository or repositories.around(target)
             with repositories.opened(named) as opened:
                 place = opened.place
                 asked = Asked(place, opened.store, opened.names, not_one_text)
+                if rate:
+                    return run_rate(place, item_of(asked, target), rate, model or "agent")
                 if text:
                     outcome = noting.write(asked, wish)
                 else:
