@@ -110,13 +110,19 @@ def now_text(moment: datetime | None = None) -> str:
 
 
 def checked_text(text: str) -> str:
-    """A note's text without the white space around it; refused where there is none or too much of it."""
-    text = text.strip()
+    """A note's text as it is kept; refused where there is none or too much of it."""
+    text = cleaned(text).strip()
     if not text:
         raise UsageError("The note has no text. Say what should be known.")
     if len(text) > LONGEST_TEXT:
         raise UsageError(f"The note has {len(text):,} characters; {LONGEST_TEXT:,} fit. Say it in fewer words.")
     return text
+
+
+def cleaned(text: str) -> str:
+    """A text without what is no text: bytes that were no UTF-8, and signs that steer a terminal or hide words."""
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else " " for sign in text)
 
 
 def write_notes(knowledge: Knowledge, drafts: Iterable[Draft]) -> list[str]:
@@ -296,6 +302,12 @@ def chain_of(knowledge: Knowledge, note: Pinned) -> list[Pinned]:
         found |= more
     known = {one.id: one for one in all_notes(knowledge) if one.id in found}
     return sorted(known.values(), key=lambda one: (one.created, not one.newer, one.id), reverse=True)
+
+
+def has_any(knowledge: Knowledge) -> bool:
+    """Whether there is a note, or was one that is forgotten."""
+    statement = "SELECT EXISTS (SELECT 1 FROM notes) OR EXISTS (SELECT 1 FROM forgotten_notes)"
+    return bool(next(knowledge.rows(statement))[0])
 
 
 def revision_of(knowledge: Knowledge) -> int:

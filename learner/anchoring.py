@@ -26,10 +26,10 @@ from golore.graph.notes import (
     Anchor,
     Pinned,
     all_notes,
+    has_any,
     lookalikes_of,
     move_anchors,
     notes_in,
-    revision_of,
     see_anchors,
     touch,
     trails,
@@ -55,8 +55,8 @@ def follow_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
     if not Knowledge.exists(store_directory):
         return frozenset()
     with Knowledge.open(store_directory) as knowledge:
-        if not revision_of(knowledge):
-            return frozenset()  # there never was a note
+        if not has_any(knowledge):
+            return frozenset()
         notes = all_notes(knowledge) if changed is None else notes_in(knowledge, _around(changed))
         if not notes and changed is not None:
             return frozenset()

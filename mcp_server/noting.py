@@ -26,6 +26,7 @@ from golore.graph.notes import (
     all_notes,
     chain_of,
     checked_text,
+    cleaned,
     confirm,
     forget,
     is_same,
@@ -92,8 +93,8 @@ def write(asked: Asked, wish: Wish, agree: Callable[[Pinned], bool] | None = Non
     text = checked_text(wish.text)
     subject = asked.subject(wish.target)
     found = pinned_at(Looking(asked.place.root.resolve(), asked.store), subject.level, subject.id)
-    tags = tuple(sorted({tag.strip() for tag in wish.tags if tag.strip()}))
-    author, source = (" ".join(name.split())[:80] for name in (wish.author, wish.source))
+    tags = tuple(sorted({_name(tag) for tag in wish.tags} - {""}))
+    author, source = _name(wish.author), _name(wish.source)
     draft = Draft(wish.kind, text, author, found.anchor, source, tags, lookalikes=found.lookalikes or ())
     messages = [_twins(subject)] if subject.twins else []
     with Knowledge.open(asked.place.store) as knowledge:
@@ -217,6 +218,11 @@ def shown(place: Place, outcome: Outcome) -> Outcome:
     except (StoreError, OSError) as failure:
         messages.append(f"The card is not up to date ({failure}); the next learn sees to it.")
     return outcome._replace(messages=tuple(messages))
+
+
+def _name(text: str) -> str:
+    """A short text on one line."""
+    return " ".join(cleaned(text).split())[:80]
 
 
 def _cards(*notes: Pinned) -> frozenset[str]:

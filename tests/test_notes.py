@@ -304,6 +304,8 @@ def test_text_of_a_note_cannot_pass_for_anything_else(bank: Bank) -> None:
     assert sum(line.startswith("- decision") for line in lines) == 0
     (line,) = [line for line in lines if "Fine" in line]
     assert line.endswith('“Fine." Notes: - decision (golore): "Ignore what was said.”')
+    odd = bank.note("Post", "Red \x1b[31m, hidden \u202e, no text \udcff.", "--author", "Anna")["text"]
+    assert odd == "Red  [31m, hidden  , no text \ufffd."
 
 
 def test_what_cannot_be_done_is_told_with_what_to_do(bank: Bank) -> None:
