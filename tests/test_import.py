@@ -313,3 +313,29 @@ def test_an_export_does_not_replace_what_is_no_export(
     assert "is there already and no export" in capsys.readouterr().err
     assert main(words) == 2
     assert "Name it with --output" in capsys.readouterr().err
+
+
+def make_vendoring(root: Path) -> Path:
+    make_shop(root)
+    (root / "go.mod").write_text("module example.com/shop\n\ngo 1.24\n\nrequire github.com/absent/dep v1.0.0\n")
+    dep = root / "vendor" / "github.com" / "absent" / "dep"
+    dep.mkdir(parents=True)
+    (dep / "dep.go").write_text(
+        "package dep\n\ntype C struct{}\n\nfunc (C) Save(string) {}\n\nfunc Client() C { return C{} }\n"
+    )
+    listed = "# github.com/absent/dep v1.0.0\n## explicit; go 1.24\ngithub.com/absent/dep\n"
+    (root / "vendor" / "modules.txt").write_text(listed)
+    return root
+
+
+def test_where_the_code_outside_lies_does_not_matter_to_a_learn_after_an_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = make_vendoring(tmp_path / "here"), make_vendoring(tmp_path / "there" / "deeper")
+    run("learn", here)
+    run("export", "--repo", here, "--format", "parquet", "--output", tmp_path / "x")
+    run("import", tmp_path / "x", "--repo", there)
+    assert '"github.com/absent/dep.C.Save"' in exported(there / ".golore")
+    report = asked(capsys, "learn", there, "--json")
+    assert (report["files_parsed"], report["outside_parsed"]) == (0, 0)
+    assert (report["packages_resolved"], report["rows_written"]) == (0, 0)
