@@ -15,6 +15,7 @@ from golore.graph.names import Names
 from golore.graph.store import Store
 from golore.mcp_server import rendering
 from golore.mcp_server.freshness import told_stale
+from golore.mcp_server.histories import symbol_summaries
 from golore.mcp_server.output import plain, print_json, print_lines
 from golore.mcp_server.place import find_place
 from golore.mcp_server.renewing import open_renewed
@@ -51,10 +52,12 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
         if meaning is None:
             return 1
         shown = questions.show(store, meaning)
+        told = symbol_summaries(store, (symbol.id for symbol in meaning.symbols if not symbol.external))
     if as_json:
-        print_json({**_show_document(shown), "stale": stale})
+        print_json({**_show_document(shown), "summaries": told, "stale": stale})
     else:
-        print_lines(rendering.show_lines(shown))
+        summaries = [f"summary ({one['quality']}): {one['text']}" for one in told]
+        print_lines([*rendering.show_lines(shown), *summaries])
     return 0
 
 

@@ -16,6 +16,7 @@ from golore.graph.dealing import card_text
 from golore.graph.deck import Card, open_deck
 from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.lore import Lorebook
+from golore.mcp_server.histories import STRUCTURAL, told_summary
 from golore.mcp_server.replies import (
     BUDGET,
     CHARACTERS,
@@ -86,6 +87,9 @@ def symbol_reply(asked: Opened, subject: Meaning, behind: tuple[str, ...] = ()) 
     sections: list[Section] = []
     for portrait in questions.show(asked.store, subject).declarations:
         head += _portrait_lines(portrait)
+        if not portrait.symbol.external:
+            quality, text = told_summary(asked.store, "symbol", portrait.symbol.id)
+            head += [f"  summary ({quality}): {text}"] if quality != STRUCTURAL else []
         if portrait.members:
             rows = tuple(f"{member.kind} {member.name}  {place(member)}" for member in portrait.members)
             sections.append(Section(f"members ({len(rows):,}):", rows))

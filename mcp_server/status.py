@@ -9,9 +9,11 @@ from typing import Final
 
 from golore.graph.answers import Census
 from golore.graph.deck import open_deck
+from golore.graph.knowledge import Knowledge
 from golore.graph.manifest import read_manifest
 from golore.graph.questions import census
 from golore.graph.store import Store
+from golore.graph.summaries import standings, tally
 from golore.learner.freshness import Changes, changes_since, changes_since_graph
 from golore.mcp_server.output import columns, counted, print_json, print_lines, styled
 from golore.mcp_server.place import Place, find_place
@@ -40,6 +42,10 @@ class Status:
     cards: int
     history: str
     """The commit up to which the cards know git's history; empty where they know none."""
+    summaries: dict[str, int]
+    """Those that count, by level and quality, and how many of them are stale, suspect or gone."""
+    drafting: dict[str, int]
+    """What became of models' answers so far: how many came, what was complained of, how many were kept and refused."""
 
 
 def run_status(start: Path, *, as_json: bool) -> int:
@@ -74,6 +80,7 @@ def status_of(place: Place) -> Status:
         changes,
         len(changes) == 0,
         *_cards(place.store),
+        *_summaries(place.store),
     )
 
 
@@ -83,6 +90,13 @@ def _cards(store: Path) -> tuple[int, str]:
         return 0, ""
     with deck:
         return sum(1 for _ in deck.paths()), (deck.note("history") or b"").decode()
+
+
+def _summaries(store: Path) -> tuple[dict[str, int], dict[str, int]]:
+    if not Knowledge.exists(store):
+        return {}, {}
+    with Knowledge.open(store) as knowledge:
+        return standings(knowledge), tally(knowledge)
 
 
 def _lines(status: Status) -> list[str]:
@@ -95,6 +109,8 @@ def _lines(status: Status) -> list[str]:
         ("externals", f"{counts.externals:,}"),
         ("unresolved", counted(counts.unresolved_sites, "site")),
         ("cards", f"{status.cards:,}, {_history(status.history)}"),
+        ("summaries", f"{_listed(status.summaries)}, besides those from the graph"),
+        *([("answers", _listed(status.drafting))] if status.drafting else []),
         ("problems", f"{len(status.problems):,} in {counted(counts.files_with_problems, 'file')}"),
         ("store", f"{status.store} ({status.size_bytes / 1e6:,.1f} MB, {status.engine}, golore {status.golore})"),
         ("learned", status.learned_at),

@@ -17,7 +17,11 @@ _QUESTIONS: Final = {
 
 def add_commands(make: Make) -> None:
     _add_context(make)
-    add_symbol(add(make, "show", "a declaration: signature, documentation, place, relations", _show))
+    show = add(make, "show", "a declaration: signature, documentation, place, relations, summary", _show)
+    add_symbol(show)
+    show.add_argument(
+        "--history", action="store_true", help="all its summaries, newest first; also of a file, a package or ."
+    )
     for name, about in _QUESTIONS.items():
         asked = add(make, name, about, _question)
         asked.set_defaults(question=name)
@@ -67,6 +71,10 @@ def _context(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    if options.history:
+        from golore.mcp_server.histories import run_history
+
+        return run_history(options.symbol, options.repo, as_json=options.as_json)
     from golore.mcp_server.asking import run_show
 
     return run_show(options.symbol, options.repo, as_json=options.as_json)
