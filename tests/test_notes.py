@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from golore.graph.deck import Card, make_deck
 from golore.graph.knowledge import Knowledge
 from golore.graph.lore import Lorebook
 from golore.graph.notes import DRIFTED, Anchor, Draft, now_text
-from hooking import event, hook, seen
+from golore.graph.store import Store
+from golore.mcp_server.noting import LATER
+from hooking import GOLORE, event, hook, seen
 from mcp import Client
 from noting import Bank, card, kept, make_bank, pin
 from talking import inside, refused, told
@@ -238,6 +242,33 @@ def test_the_same_note_is_not_kept_twice_and_other_metadata_keeps_both(bank: Ban
     tagged = bank.run("note", "Post", TEXT, "--tag", "refunds")
     assert (tagged["outcome"], [one["id"] for one in tagged["alike"]]) == ("noted", [first])
     assert len(bank.notes()) == 3
+
+
+def test_on_a_terminal_it_is_asked_whether_a_note_that_says_much_the_same_takes_the_others_place(bank: Bank) -> None:
+    first = bank.note("Post", "Postings are kept for a year.")["id"]
+    ours, theirs = os.openpty()
+    command = [GOLORE, "note", "Post", "Postings are kept for two years.", "--repo", bank.root]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
+        os.write(ours, b"y\n")
+        out, err = asking.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert f"{first} says much the same" in err
+    assert "noted: note on ledger.Post" in out
+    assert {note["text"]: note["status"] for note in bank.notes()} == {
+        "Postings are kept for a year.": "superseded",
+        "Postings are kept for two years.": "active",
+    }
+
+
+def test_a_note_can_be_written_while_a_learn_has_the_store_and_is_in_the_graph_after_the_next(bank: Bank) -> None:
+    with Store.open(bank.store, write=True):
+        outcome = bank.run("note", "Post", TEXT)
+        assert outcome["messages"] == [LATER]
+        assert TEXT in bank.card("ledger/ledger.go")
+        assert bank.described() == []
+    bank.learn()
+    assert bank.described() == [(TEXT, "example.com/bank/ledger.Post", "")]
 
 
 def test_tasks_are_told_until_they_are_done(bank: Bank) -> None:
