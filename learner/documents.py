@@ -208,12 +208,11 @@ def _renew_links(directory: Path, shelf: Shelf, looks: Mapping[str, str] | None,
         affected = {path for path, page in pages.items() if not page.links}
         affected |= shelf.using({row[0] for row in before ^ after}) if is_same_outside else pages.keys()
         shelf.set_note("outside", renewed.outside)
-        for path, content in shelf.contents(affected):
-            _link_page(shelf, path, _decode(content), pages[path], change)
+        shelf.set_note("graph", renewed.graph)
         shelf.set_appearances(None if looks is None else looks.items())
-        if looks is None:
-            # An update after an edit sees but a part; all is looked at again when nothing is known of what has changed.
-            shelf.set_note("graph", renewed.graph)
+        outside = outside_names(renewed.outside.split("\n"))
+        for path, content in shelf.contents(affected):
+            _link_page(shelf, path, _decode(content), pages[path], outside, change)
     return len(affected)
 
 
@@ -272,8 +271,9 @@ def _renew_examples(shelf: Shelf, directories: set[str] | None, examples: Iterab
         places.update(one.place for one in before ^ after if one.place)
 
 
-def _link_page(shelf: Shelf, path: str, page: _Content, shelved: Shelved, change: _Change) -> None:
-    outside = outside_names(shelf.note("outside").split("\n"))
+def _link_page(
+    shelf: Shelf, path: str, page: _Content, shelved: Shelved, outside: Collection[str], change: _Change
+) -> None:
     used = {key for section in page.sections for mention in section.mentions for key in keys(mention)}
     targets = by_key(shelf.targets(used))
     links = [link for section in page.sections for link in _section_links(path, page, section, targets, outside)]
