@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from golore.graph.answering import LASTING
+from golore.graph.entries import TEST, Declared, ShortText
 from golore.graph.slices import read_mark
 from golore.graph.store import Store
-from golore.graph.textindex import TEST, Declared, ShortText
 
 _PASSING: Final = ("note", "task")
 KNOWLEDGE: Final = ("note", "doc", "summary")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from golore.graph.entries import GENERATED, TEST, Declared, FileRow
 from golore.graph.names import plain_name
-from golore.graph.textindex import GENERATED, TEST, Declared, FileRow, TextIndex
+from golore.graph.textindex import TextIndex
 from golore.graph.words import folded
 
 EXACT, SAME, ENDING, SLIP, BEGINNING, HOLDING = 1.0, 0.95, 0.9, 0.82, 0.75, 0.6

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from golore.graph.answering import LASTING, answers
+from golore.graph.entries import GENERATED, TEST, Declared, FileRow
 from golore.graph.errors import UsageError
 from golore.graph.fusing import TOTAL, WEIGHTS, fused
 from golore.graph.indexed import about
@@ -23,7 +24,7 @@ from golore.graph.proximity import with_neighbours
 from golore.graph.showing import best_line, fitting, terms_to_show
 from golore.graph.signals import Question, View, question_of, rarity, signals_of
 from golore.graph.store import Store
-from golore.graph.textindex import FILES, GENERATED, TEST, TEXTS, Declared, FileRow, TextIndex
+from golore.graph.textindex import FILES, TEXTS, TextIndex
 
 TEXT_KINDS: Final = ("package", "note", "doc", "summary")
 KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from golore.graph.textindex import Declared, terms
+from golore.graph.entries import Declared, terms
 
 _IN_COMMENT: Final = 0.6
 """What a term in a comment counts, beside 1 in a name."""

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from math import log
 from typing import Final, NamedTuple
 
+from golore.graph.entries import PATH_WEIGHT, FileRow
 from golore.graph.pastwork import Chronicle, chronicle, unpacked, without_numbers
-from golore.graph.textindex import COMMITS, FILES, HISTORY, PATH_WEIGHT, FileRow, TextIndex
+from golore.graph.textindex import COMMITS, FILES, HISTORY, TextIndex
 from golore.graph.words import STOP_WORDS, terms, word_terms, words
 
 Signal = dict[int, float]

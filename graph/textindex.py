@@ -8,23 +8,36 @@ behind. It can be made again from the graph, the files and git; of another versi
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import msgspec
 from golore.graph import postings
 from golore.graph.cache import Cache
+from golore.graph.entries import (
+    GENERATED,
+    NOTHING,
+    TEST,
+    Declared,
+    Entry,
+    FileRow,
+    FileText,
+    ShortText,
+    entry_of,
+    names_of,
+    text_counts,
+    text_key,
+)
 from golore.graph.errors import StoreError
 from golore.graph.home import CACHE_NAME
+from golore.graph.meanings import meaning_key, meaning_texts
 from golore.graph.postings import Counts, Postings, packed_counts
-from golore.graph.words import folded, word_terms
 
 INDEX_VERSION: Final = 2
 FILES: Final = 0
@@ -34,10 +47,7 @@ GRAPH: Final = "graph"
 """The note that names the graph which the index was made from."""
 HISTORY: Final = "history"
 """The note that holds the commits."""
-TEST: Final = 1
-GENERATED: Final = 2
 _WAIT: Final = 5.0
-_BATCH: Final = 500
 _TABLES: Final = """
 CREATE TABLE search_notes(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE search_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
@@ -52,80 +62,11 @@ CREATE TABLE search_texts(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT 
                           line INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL,
                           length INTEGER NOT NULL);
 CREATE INDEX search_texts_by_name ON search_texts(name);
+CREATE TABLE search_meanings(id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
 CREATE TABLE search_ratings(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID
 """
 _TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
-_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts", "ratings")
-
-
-_WORD: Final = re.compile(r"[^\W_]+")
-
-
-def word_counts(text: str) -> dict[str, int]:
-    """How often each term occurs in a text; for long ones."""
-    counts: dict[str, int] = {}
-    for word, times in Counter(_WORD.findall(text)).items():
-        for term in word_terms(word):
-            counts[term] = counts.get(term, 0) + times
-    return counts
-
-
-def terms(text: str) -> list[str]:
-    """What `words.terms` gives, quicker."""
-    return [term for word in _WORD.findall(text) for term in word_terms(word)]
-
-
-class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A declaration of a file. `local` is its name within the package, as in `Memory.Save`; `id` is empty where it is
-    the package's path and that."""
-
-    kind: str
-    name: str
-    local: str
-    line: int
-    about: str
-    id: str = ""
-
-    def qualified_name(self, package: str) -> str:
-        return f"{package}.{self.local}"
-
-
-class FileText(NamedTuple):
-    """A file as it is put into the index; `counts` are the terms of its text."""
-
-    path: str
-    digest: str
-    package: str
-    module: str
-    test: bool
-    generated: bool
-    symbols: tuple[Declared, ...]
-    counts: Mapping[str, int]
-
-
-class ShortText(NamedTuple):
-    """A package, note, section or summary. `name` is what it is called where it is found, `file` where it stands or
-    what it is about."""
-
-    kind: str
-    name: str
-    file: str
-    line: int
-    title: str
-    text: str
-    flags: int = 0
-
-
-class FileRow(NamedTuple):
-    id: int
-    path: str
-    digest: str
-    package: str
-    module: str
-    flags: int
-    length: int
-    path_length: int
-    name_length: int
+_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts", "meanings", "ratings")
 
 
 class TextIndex:
@@ -221,6 +162,10 @@ class TextIndex:
         row = self._run.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
         return _read_symbols(row[0]) if row else []
 
+    def meanings(self) -> list[tuple[int, bytes]]:
+        """Of each file that has texts to embed, their keys one after the other (see `meanings`)."""
+        return self._run.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
+
     def files_naming(self, name: str) -> tuple[int, ...]:
         """The files that declare a name, as `folded` gives it."""
         row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
@@ -252,13 +197,13 @@ class TextIndex:
     def replace_all(self, files: Iterable[FileText]) -> None:
         """Put these in the place of all files. They come in the order of their paths."""
         run = self._run
-        for table in ("files", "contents", "names"):
+        for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
         run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
         held: defaultdict[str, Postings] = defaultdict(postings.empty)
         naming: defaultdict[str, Postings] = defaultdict(postings.empty)
         for id, file in enumerate(files, 1):
-            entry = _entry(file)
+            entry = entry_of(file)
             for term, counts in entry.terms.items():
                 documents, numbers = held[term]
                 documents.append(id)
@@ -282,14 +227,14 @@ class TextIndex:
         for path, file in [*news, *((path, None) for path in removed)]:
             row = run.execute("SELECT id FROM search_files WHERE path = ?", (path,)).fetchone()
             id = row[0] if row else (last := last + 1)
-            before = self._entry_of(id) if row else _NOTHING
-            after = _entry(file) if file is not None else _NOTHING
+            before = self._entry_of(id) if row else NOTHING
+            after = entry_of(file) if file is not None else NOTHING
             for term in before.terms.keys() | after.terms.keys():
                 if before.terms.get(term) != after.terms.get(term):
                     of_terms[term][id] = after.terms.get(term, 0)
             for name in before.names ^ after.names:
                 of_names[name][id] = int(name in after.names)
-            for table in ("files", "contents") if row else ():
+            for table in ("files", "contents", "meanings") if row else ():
                 run.execute(f"DELETE FROM search_{table} WHERE id = ?", (id,))
             if file is not None:
                 self._insert(id, file, after)
@@ -306,17 +251,17 @@ class TextIndex:
     ) -> None:
         """Make these the texts of their kinds, or with `only`, of those names; what stays as it is costs nothing."""
         found = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
-        held = {_key(text): (id, text) for id, text, _ in found if text.kind in kinds}
+        held = {text_key(text): (id, text) for id, text, _ in found if text.kind in kinds}
         changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
         for text in texts:
-            id, before = held.pop(_key(text), (0, None))
+            id, before = held.pop(text_key(text), (0, None))
             if text == before:
                 continue
             if before is not None:
                 self._drop_text(id, before, changes)
             id = id or (last := last + 1)
-            counts = _text_counts(text)
+            counts = text_counts(text)
             for term, number in counts.items():
                 changes[term][id] = packed_counts(Counts(number))
             row = (id, *text, sum(counts.values()))
@@ -326,22 +271,25 @@ class TextIndex:
         self._change_terms(TEXTS, changes)
 
     def _drop_text(self, id: int, text: ShortText, changes: Mapping[str, dict[int, int]]) -> None:
-        for term in _text_counts(text):
+        for term in text_counts(text):
             changes[term][id] = 0
         self._run.execute("DELETE FROM search_texts WHERE id = ?", (id,))
 
-    def _insert(self, id: int, file: FileText, entry: _Entry) -> None:
+    def _insert(self, id: int, file: FileText, entry: Entry) -> None:
         flags = TEST * file.test | GENERATED * file.generated
         row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
         self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         packed = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
         symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
         self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, packed, symbols))
+        if not flags:
+            keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
+            self._run.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
 
-    def _entry_of(self, id: int) -> _Entry:
+    def _entry_of(self, id: int) -> Entry:
         row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
         held = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
-        return _Entry(held, _names_of(_read_symbols(row[1])), (0, 0, 0))
+        return Entry(held, names_of(_read_symbols(row[1])), (0, 0, 0))
 
     def _insert_terms(self, room: int, held: Mapping[str, Postings]) -> None:
         rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(held.items()))
@@ -365,64 +313,6 @@ class TextIndex:
                 self._run.execute("INSERT OR REPLACE INTO search_names VALUES (?, ?, ?)", (name, name[::-1], data))
             else:
                 self._run.execute("DELETE FROM search_names WHERE name = ?", (name,))
-
-
-class _Entry(NamedTuple):
-    """What of a file is looked up: its terms with their counts, the names it declares, and how long its parts are."""
-
-    terms: Mapping[str, int]
-    names: frozenset[str]
-    lengths: tuple[int, int, int]
-
-
-_NOTHING: Final = _Entry({}, frozenset(), (0, 0, 0))
-PATH_WEIGHT: Final = 3
-"""How often a term of the path counts beside those of the text."""
-TITLE_WEIGHT: Final = 3
-_UNNAMED: Final = ("field",)
-"""Kinds whose names are no names of the file: there are many, and they are in its text anyhow."""
-
-
-def _entry(file: FileText) -> _Entry:
-    in_path, in_names = _counted(terms(file.path.removesuffix(".go"))), dict[str, int]()
-    for symbol in file.symbols:
-        if symbol.kind not in _UNNAMED:
-            for term in terms(symbol.name):
-                in_names[term] = in_names.get(term, 0) + 1
-    held = {
-        term: packed_counts(Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0)))
-        for term in sorted({*file.counts, *in_path, *in_names})
-    }
-    paths = sum(in_path.values())
-    lengths = (sum(file.counts.values()) + PATH_WEIGHT * paths, paths, sum(in_names.values()))
-    return _Entry(held, _names_of(file.symbols), lengths)
-
-
-def _names_of(symbols: Iterable[Declared]) -> frozenset[str]:
-    """What each is looked up by: its name, and for what belongs to a type, that with the type's before it."""
-    found: set[str] = set()
-    for symbol in symbols:
-        if symbol.name != "_":
-            found.add(folded(symbol.name))
-            if symbol.local != symbol.name:
-                found.add(folded(symbol.local))
-    return frozenset(found)
-
-
-def _key(text: ShortText) -> tuple[str, ...]:
-    return (text.kind, text.name, text.file, str(text.line))
-
-
-def _text_counts(text: ShortText) -> dict[str, int]:
-    """The terms of a text; those of its title and name count three times."""
-    return _counted([*terms(text.text), *terms(f"{text.title} {text.name}") * TITLE_WEIGHT])
-
-
-def _counted(found: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for term in found:
-        counts[term] = counts.get(term, 0) + 1
-    return counts
 
 
 def _read_symbols(data: bytes) -> list[Declared]:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from golore.graph.collection import no_collection
 from golore.graph.coupling import directory_of
 from golore.graph.dealing import Progress
+from golore.graph.entries import Declared, FileText, word_counts
 from golore.graph.indexed import (
     KNOWLEDGE,
     FileAbout,
@@ -30,7 +31,7 @@ from golore.graph.knowledge import Knowledge
 from golore.graph.pastwork import packed, told_by
 from golore.graph.rating import favours
 from golore.graph.store import Store
-from golore.graph.textindex import COMMITS, GRAPH, HISTORY, Declared, FileText, TextIndex, open_index, word_counts
+from golore.graph.textindex import COMMITS, GRAPH, HISTORY, TextIndex, open_index
 from golore.learner.crew import Crew
 from golore.learner.discover import digest
 from golore.learner.history import head_commit, read_history

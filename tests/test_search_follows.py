@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from golore.graph.entries import ShortText
 from golore.graph.search import Hit, Wish, search
 from golore.graph.store import Store
-from golore.graph.textindex import ShortText, open_index
+from golore.graph.textindex import open_index
 from golore.learner.indexing import index_words
 from golore.learner.pipeline import learn
 from golore.mcp_server.finding import sources_of
