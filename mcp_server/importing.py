@@ -74,8 +74,9 @@ def difference_lines(changes: Changes | None) -> list[str]:
         return ["All files are as they were learned."]
     named = ", ".join(changes.paths[:_NAMED])
     rest = f" and {len(changes) - _NAMED:,} more" if len(changes) > _NAMED else ""
-    verb = "differs" if len(changes) == 1 else "differ"
-    return [f"{counted(len(changes), 'file')} {verb} from what was learned: {named}{rest}. `golore learn` learns them."]
+    verb, them = ("differs", "it") if len(changes) == 1 else ("differ", "them")
+    files = counted(len(changes), "file")
+    return [f"{files} {verb} from what was learned: {named}{rest}. `golore learn` learns {them}."]
 
 
 def _summary(source: Path, place: Place, imported: Imported) -> list[str]:

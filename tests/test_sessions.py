@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import os
+import pty
 import re
 import shutil
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +24,7 @@ from golore.mcp_server.transcripts import Words, inside, read_lines
 from shop import make_shop
 
 SAID = "Memory.Save may be called from several goroutines."
+OTHER = "We never import from internal/legacy in new code. Please undo that import."
 CORRECTION = "No, that's wrong: Memory isn't safe for concurrent use. Callers lock it themselves."
 
 
@@ -243,6 +248,29 @@ def test_text_for_people_lists_what_to_decide(capsys: pytest.CaptureFixture[str]
     assert "--accept ID" in out
     assert main(["learn-sessions", "--accept", "zzz"]) == 2
     assert "There is no proposal 'zzz'" in capsys.readouterr().err
+
+
+def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_session(shop, "two", entry("assistant", SAID), entry("user", OTHER, cwd=str(shop)))
+    ours, theirs = pty.openpty()
+    command = [Path(sys.executable).with_name("golore"), "learn-sessions"]
+    with subprocess.Popen(command, cwd=shop, stdin=theirs, stdout=theirs, stderr=theirs) as asking:
+        os.write(ours, b"a\nr\n")
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # how the end of a terminal is told
+            while more := os.read(ours, 4_096):
+                said += more
+    os.close(ours)
+    assert asking.returncode == 0, said
+    assert b"1 of 2" in said
+    assert b"Noted as " in said
+    told = asked(capsys, path)
+    assert told["proposals"] == []
+    assert main(["note", "--list", "--json"]) == 0
+    listed = capsys.readouterr().out
+    assert "isn't safe for concurrent use" in listed
+    assert OTHER not in listed
 
 
 def test_a_hook_keeps_proposals_and_says_nothing_whatever_it_is_given(
