@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
 from typing import Final, NamedTuple
 
 from golore.graph.cards import counted
@@ -27,7 +25,7 @@ def related_files(facts: FileFacts, coupled: Coupled | None, around: Surrounding
     tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
     ordered = best(scores(facts.path, around, uses))
     about = _About(facts, uses, partners, coupled.commits if coupled is not None else 0, tests, near)
-    return tuple((path, "; ".join(islice(_reasons(about, path), _REASONS)) or _ELSE) for path in ordered)
+    return tuple([(path, _reason(about, path)) for path in ordered])
 
 
 class _About(NamedTuple):
@@ -41,23 +39,26 @@ class _About(NamedTuple):
     near: dict[str, Partner]
 
 
-def _reasons(about: _About, path: str) -> Iterator[str]:
-    """Why a file belongs to it, the best reason first; only the first few are asked for."""
+def _reason(about: _About, path: str) -> str:
+    """Why a file belongs to it: the best reasons, and no more than are told."""
     facts, uses, partners, commits, tests, near = about
+    reasons: list[str] = []
     if path in partners:
-        yield f"changed together in {partners[path].commits} of {counted(commits, 'commit')}"
+        reasons.append(f"changed together in {partners[path].commits} of {counted(commits, 'commit')}")
     if path in tests:
-        yield "is tested by it" if facts.test else "tests it"
-    if path in uses.called:
-        yield f"calls it ({uses.called[path]})"
-    if path in uses.calls:
-        yield f"is called from it ({uses.calls[path]})"
-    if path in uses.used:
-        yield f"uses its declarations ({uses.used[path]})"
-    is_sibling = directory_of(path) == directory_of(facts.path)
-    if stem_of(path) == stem_of(facts.path):
-        yield "same name, another build or test" if is_sibling else "same name in another package"
-    elif is_sibling:
-        yield "same directory"
-    elif path in near:
-        yield f"changed with its directory in {counted(near[path].commits, 'commit')}"
+        reasons.append("is tested by it" if facts.test else "tests it")
+    if path in uses.called and len(reasons) < _REASONS:
+        reasons.append(f"calls it ({uses.called[path]})")
+    if path in uses.calls and len(reasons) < _REASONS:
+        reasons.append(f"is called from it ({uses.calls[path]})")
+    if path in uses.used and len(reasons) < _REASONS:
+        reasons.append(f"uses its declarations ({uses.used[path]})")
+    if len(reasons) < _REASONS:
+        is_sibling = directory_of(path) == directory_of(facts.path)
+        if stem_of(path) == stem_of(facts.path):
+            reasons.append("same name, another build or test" if is_sibling else "same name in another package")
+        elif is_sibling:
+            reasons.append("same directory")
+        elif path in near:
+            reasons.append(f"changed with its directory in {counted(near[path].commits, 'commit')}")
+    return "; ".join(reasons) or _ELSE

@@ -10,8 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
-from heapq import nsmallest
-from math import fsum, log1p, sqrt
+from math import fsum, inf, log1p, sqrt
 from typing import Final, NamedTuple
 
 from golore.graph.coupling import Coupled, directory_of
@@ -127,7 +126,9 @@ def _standing(history: Coupled, weights: Weights) -> float:
 
 
 def best(found: Mapping[str, float], most: int = MOST) -> list[str]:
-    return [path for _, path in nsmallest(most, [(-score, path) for path, score in found.items()])]
+    least = sorted(found.values(), reverse=True)[most - 1] if len(found) > most else -inf
+    # Numbers alone are sorted quickly; of pairs there are few left then.
+    return [path for _, path in sorted([(-score, path) for path, score in found.items() if score >= least])[:most]]
 
 
 def _add_history(found: defaultdict[str, float], own: Coupled, around: Surroundings, weights: Weights) -> None:
