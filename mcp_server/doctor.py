@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -55,6 +56,7 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _toolchain()
     yield _git()
     yield _place(start)
+    yield _models(start)
 
 
 def _package(name: str) -> Finding:
@@ -137,6 +139,28 @@ def _place(start: Path) -> Finding:
         advice = f"Make {holder} writable, or set GOLORE_HOME to a directory that is."
         return Finding("store", "wrong", f"{found}: no permission to write", advice)
     return Finding("store", "fine", found)
+
+
+def _models(start: Path) -> Finding:
+    """Whether drafts can be written. Only a server on this machine is asked."""
+    from golore.mcp_server.settings import is_loopback, model_settings
+    from golore.mcp_server.summarizing import made_model
+
+    needed = "only `golore summarize` needs one"
+    try:
+        store = find_place(start).store
+    except GoloreError:
+        store = store_of(start)
+    try:
+        settings = model_settings(store, {})
+        with closing(made_model(settings)) as model:
+            if not is_loopback(model.host):
+                return Finding("models", "fine", f"{model.name} at {model.host}, which is not asked here")
+            model.check()
+            return Finding("models", "fine", f"{model.name} at {model.host}, {model.context:,} tokens of context")
+    except GoloreError as error:
+        missing = "" if shutil.which("ollama") else " Ollama is not installed; https://ollama.com/download has it."
+        return Finding("models", "optional", f"no model for drafts; {needed}", f"{error}{missing}")
 
 
 def _lines(findings: list[Finding]) -> list[str]:

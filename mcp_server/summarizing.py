@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,9 +47,9 @@ def run_summarize(
     if is_background:
         with suppress(OSError):
             os.nice(_LEAST_PRIORITY)
-    model = made_model(settings)
-    make_ready(model, threading.Event())
-    outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
+    with closing(made_model(settings)) as model:
+        make_ready(model, threading.Event())
+        outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
     if as_json:
         print_json({**plain(outcome), "model": model.name})
     elif not is_background:

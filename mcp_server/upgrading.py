@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -91,7 +91,20 @@ def run_upgrade(
     settings = upgrade_settings({"provider": provider, "model": model, "host": host, **_prices(price)})
     if max_cost is not None and not settings.price_in:
         raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars for a million tokens.")
-    asked = frontier_model(settings)
+    with closing(frontier_model(settings)) as asked:
+        return _run(place, asked, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
+
+
+def _run(
+    place: Place,
+    asked: Model,
+    settings: UpgradeSettings,
+    limit: int,
+    max_cost: float | None,
+    *,
+    is_agreed: bool,
+    as_json: bool,
+) -> int:
     with open_renewed(place) as store:
         found = drafts(place, store, limit, with_material=True)
         prompts = [_prompt(place, store, one, asked.context) for one in found]

@@ -33,6 +33,7 @@ from golore.learner.finishing import finish
 from golore.learner.freshness import changes_since
 from golore.learner.pipeline import Report
 from golore.learner.warm import Edit, WarmLearner
+from golore.mcp_server.background import BackgroundDrafts
 from golore.mcp_server.observing import Bursts, Observing
 from golore.mcp_server.output import counted, plain
 from golore.mcp_server.place import Place, store_of
@@ -193,9 +194,26 @@ def _ground(place: Place) -> _Ground:
 def _keep_fresh(place: Place, say: _Telling, ground: _Ground, bursts: Bursts, observing: Observing) -> None:
     learning = _Learning(place, say)
     learning.try_once()
+    drafts = BackgroundDrafts(place)
+    try:
+        _follow(place, say, ground, bursts, observing, learning, drafts)
+    finally:
+        drafts.stop()
+
+
+def _follow(
+    place: Place,
+    say: _Telling,
+    ground: _Ground,
+    bursts: Bursts,
+    observing: Observing,
+    learning: _Learning,
+    drafts: BackgroundDrafts,
+) -> None:
     compared = time.monotonic()
     while _ground(place) == ground:
         say.require_reader()
+        drafts.look()
         burst = bursts.wait(_TICK)
         if burst is not None or learning.is_due:
             learning.try_once(burst.paths if burst is not None and burst.is_only_files else None)

@@ -31,6 +31,9 @@ class AnthropicModel:
     def check(self) -> None:
         """Nothing: the first answer tells."""
 
+    def close(self) -> None:
+        self._client.close()
+
     def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
         body = {
             "model": self.name,

@@ -103,7 +103,7 @@ def draft(
 
 
 class _Crew(NamedTuple):
-    jobs: queue.SimpleQueue[_Job]
+    jobs: queue.SimpleQueue[_Job | None]
     answers: queue.SimpleQueue[tuple[_Job, _Answer]]
 
 
@@ -114,8 +114,7 @@ def _crew(model: Model, number: int) -> Generator[_Crew]:
     stop = threading.Event()
 
     def work() -> None:
-        while not stop.is_set():
-            job = crew.jobs.get()
+        while (job := crew.jobs.get()) is not None:
             try:
                 answer: _Answer = ask(model, job.prompt, stop)
             except ModelError as failure:
@@ -130,6 +129,8 @@ def _crew(model: Model, number: int) -> Generator[_Crew]:
         yield crew
     finally:
         stop.set()
+        for _ in range(number):
+            crew.jobs.put(None)
 
 
 class _Run:

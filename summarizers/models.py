@@ -52,6 +52,10 @@ class Model(Protocol):
         """Raise `ModelUnavailable` where the server or the model is missing; the sentence says what to do."""
         ...
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        ...
+
     def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
         """Raise `AnswerBroken` where this answer fails, `ModelUnavailable` where none can come."""
         ...

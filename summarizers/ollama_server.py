@@ -52,6 +52,9 @@ class OllamaModel:
         lengths = [int(value) for key, value in about.items() if key.endswith(".context_length")]
         self.context = min([self.context, *lengths])
 
+    def close(self) -> None:
+        self._client.close()
+
     def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
         pieces: list[str] = []
         messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]

@@ -48,6 +48,9 @@ class OpenAiModel:
                 "Name one with --model."
             )
 
+    def close(self) -> None:
+        self._client.close()
+
     def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
         body = {
             "model": self.name,
