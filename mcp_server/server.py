@@ -31,6 +31,7 @@ tests guard it.
 - Where something is declared: memory_search by name, part of a name, or words.
 - What the user corrects, decides or plans, and what you find out the hard way: memory_note keeps it with the code.
 - Anything else about the structure: memory_query in Cypher, reading only.
+- Summaries that could be better: memory_drafts, then memory_upgrade.
 - After edits, or when an answer says that it is behind the files: memory_learn. memory_status tells what is known.
 
 Symbols are named as `go doc` prints them or by any end of that: Save, Memory.Save, store.Memory.Save. A name that \

@@ -19,8 +19,8 @@ from mcp.shared.exceptions import MCPError
 from shop import make_shop
 from talking import GOLORE, inside, over_stdio, refused, text_of, told
 
-READING = {"memory_context", "memory_graph", "memory_search", "memory_query", "memory_status"}
-TOOLS = READING | {"memory_learn", "memory_note"}
+READING = {"memory_context", "memory_drafts", "memory_graph", "memory_search", "memory_query", "memory_status"}
+TOOLS = READING | {"memory_learn", "memory_note", "memory_upgrade"}
 CALLERS = "\n".join(f"func caller{at:03}() {{ run() }}" for at in range(300))
 
 
@@ -66,7 +66,7 @@ def test_old_and_new_clients_are_answered_over_standard_input(shop: Path, mode: 
     assert len(instructions) < 2_000
 
 
-def test_only_learning_and_noting_are_said_to_change_anything(shop: Path) -> None:
+def test_only_learning_noting_and_upgrading_are_said_to_change_anything(shop: Path) -> None:
     async def talk(client: Client) -> list[Any]:
         return (await client.list_tools()).tools
 
