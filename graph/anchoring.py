@@ -8,7 +8,7 @@ of the graph or of files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -25,47 +25,43 @@ _OWN, _TYPE = "\x00name", "\x00type"
 
 
 class Likeness(NamedTuple):
-    """A declaration as it is known again: its digest, how many bytes it has besides its own name, and how often that
-    name is in it. The last two only tell where it is worth comparing digests."""
+    """A declaration as it is known again: by its digest. How many bytes it has besides its own name, how often that
+    name is in it, its kind and the end of its signature only tell where it is worth comparing digests."""
 
     digest: str
     size: int
     names: int
+    signature: str
 
 
-def likeness(code: bytes, name: str, owner: str = "") -> Likeness:
+def likeness(code: bytes, name: str, owner: str, kind: str, signature: str) -> Likeness:
     """Of the text of a declaration; `owner` is the plain name of a method's or field's type."""
     masked = {owner: _TYPE, name: _OWN} if owner else {name: _OWN}
     tokens: list[str] = []
     names = 0
     for part in _PARTS.finditer(code.decode("utf-8", "surrogateescape")):
-        kind, text = part.lastgroup, part.group()
-        if kind == "space":
+        text, sort = part.group(), part.lastgroup
+        if sort == "space":
             # Where a line ends matters to Go; how many are empty does not.
             if "\n" in text and tokens and tokens[-1] != "\n":
                 tokens.append("\n")
-        elif kind == "word":
+        elif sort == "word":
             names += text == name
             tokens.append(masked.get(text, text))
-        elif kind == "comment":
+        elif sort == "comment":
             told = " ".join(text.split())
             tokens.append(_WORD.sub(lambda word: masked.get(word.group(), word.group()), told))
         else:
             tokens.append(text)
     size = len(code) - names * len(name.encode("utf-8", "surrogateescape"))
-    return Likeness(digest_of(tokens), size, names)
+    return Likeness(digest_of(tokens), size, names, f"{kind} {_nameless_end(signature, masked)}")
 
 
 def digest_of(parts: Iterable[str]) -> str:
     return blake2b("\x1f".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def fits(like: Likeness, length: int, name: str) -> bool:
-    """Whether a declaration of this length and name may be the same code. Layout may differ somewhat: gofmt aligns
-    what stands beside a longer name."""
-    expected = like.size + like.names * len(name)
-    return abs(length - expected) <= slack(like)
-
-
-def slack(like: Likeness) -> int:
-    return 16 + like.size // 16
+def _nameless_end(signature: str, names: Container[str]) -> str:
+    """What of a signature stands after the last of these names: a renamed declaration has it, too."""
+    ends = [word.end() for word in _WORD.finditer(signature) if word.group() in names]
+    return signature[max(ends, default=0) :]

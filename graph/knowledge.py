@@ -80,6 +80,9 @@ _STEPS: Final[tuple[str, ...]] = (
                          by TEXT NOT NULL);
     CREATE INDEX ratings_by_item ON ratings(item);
     """,
+    """
+    ALTER TABLE note_anchors ADD COLUMN signature TEXT NOT NULL DEFAULT '';
+    """,
 )
 """Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
 released is never edited; a change of the tables is another step."""

@@ -58,6 +58,8 @@ class Anchor(NamedTuple):
     """how it is known that the note belongs there: named, same name, same body, or what is left around it"""
     fate: str = ""
     """what has become of home, where it is not there"""
+    signature: str = ""
+    """kind of the declaration and what of its signature is not its name: tells where to look for it"""
 
     @property
     def drifted(self) -> str:

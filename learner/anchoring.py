@@ -203,7 +203,14 @@ def _at_symbol(looking: Looking, anchor: Anchor, symbol: Declared, *, is_new: bo
     if like is None:  # the file has changed once more: the next learn looks at it
         return Found(home)
     written = anchor.written or like.digest
-    now = home._replace(written=written, now=like.digest, size=like.size, names=like.names, seen=_seen(looking, symbol))
+    now = home._replace(
+        written=written,
+        now=like.digest,
+        size=like.size,
+        names=like.names,
+        seen=_seen(looking, symbol),
+        signature=like.signature,
+    )
     if not is_new and like.digest == anchor.now:
         return Found(now)
     others = looking.alike(like)
@@ -226,19 +233,23 @@ def _lost_symbol(looking: Looking, anchor: Anchor, lookalikes: set[str]) -> Foun
         return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
     if not anchor.body:
         return _left(looking, anchor, [])
-    equal = looking.alike(Likeness(anchor.body, anchor.size, anchor.names))
+    equal = looking.alike(_likeness(anchor))
     return _elsewhere(looking, anchor, equal or [], lookalikes)
 
 
 def _elsewhere(looking: Looking, anchor: Anchor, declared: Iterable[Declared], lookalikes: set[str]) -> Found:
     """The same text among these declarations, unless it was there all along."""
-    equal = looking.equal(Likeness(anchor.body, anchor.size, anchor.names), declared) if anchor.body else []
+    equal = looking.equal(_likeness(anchor), declared) if anchor.body else []
     new = [one for one in equal if one.id not in lookalikes]
     if len(new) == 1:
         return _at_symbol(looking, anchor._replace(evidence="same body"), new[0])
     if not new and anchor.fate:
         return _left(looking, anchor, [], anchor.fate)
     return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
+
+
+def _likeness(anchor: Anchor) -> Likeness:
+    return Likeness(anchor.body, anchor.size, anchor.names, anchor.signature)
 
 
 def _at_file(looking: Looking, anchor: Anchor, path: str, *, is_new: bool = False) -> Found:

@@ -11,14 +11,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from golore.graph.anchoring import Likeness, digest_of, fits, likeness, slack
+from golore.graph.anchoring import Likeness, digest_of, likeness
 from golore.graph.store import Store
 from golore.learner.discover import digest
 
-MOST_ALIKE: Final = 400
-"""Declarations of about the same length whose texts are compared. Code of which there are more is so short that its
-text says nothing."""
-_SYMBOL: Final = "s.id, s.name, s.qualified_name, s.file, s.start, s.`end`, s.owner, s.package"
+MOST_ALIKE: Final = 1_000
+"""Declarations of the same signature and length whose texts are compared. Code of which there are more is so short that
+its text says nothing."""
+_SYMBOL: Final = "s.id, s.name, s.qualified_name, s.file, s.start, s.`end`, s.owner, s.kind, s.signature"
+_SLACK: Final = {"func": 4, "struct": 4, "interface": 4, "type": 4, "alias": 4}
+_MORE_SLACK: Final = 24
+"""Bytes by which the same code may differ in length: where a type's name is part of it, or gofmt aligns it with what
+stands beside it, more than elsewhere."""
 
 
 class Declared(NamedTuple):
@@ -29,7 +33,8 @@ class Declared(NamedTuple):
     start: int
     end: int
     owner: str
-    package: str
+    kind: str
+    signature: str
 
 
 class Filed(NamedTuple):
@@ -96,25 +101,26 @@ class Looking:
         """By what a declaration is known again; None where its file is not as it was learned."""
         if symbol.id not in self._likenesses:
             text = self._text(symbol.file)
-            owner = symbol.qualified_name.split(".")[-2] if symbol.owner else ""
-            known = None if text is None else likeness(text[symbol.start : symbol.end], symbol.name, owner)
-            self._likenesses[symbol.id] = known
+            self._likenesses[symbol.id] = None if text is None else _likeness(text, symbol)
         return self._likenesses[symbol.id]
 
     def alike(self, like: Likeness) -> list[Declared] | None:
         """All declarations of the same text but for their names; None where too many would have to be compared."""
+        kind, _, end = like.signature.partition(" ")
         statement = (
-            f"MATCH (s:Symbol) WHERE abs(s.`end` - s.start - $size - $names * size(s.name)) <= $slack "
+            "MATCH (s:Symbol) WHERE s.kind = $kind AND s.signature ENDS WITH $tail "
+            "AND abs(s.`end` - s.start - $size - $names * size(s.name)) <= $slack "
             f"RETURN {_SYMBOL} LIMIT {MOST_ALIKE + 1}"
         )
-        given = {"size": like.size, "names": like.names, "slack": slack(like)}
+        slack = _SLACK.get(kind, _MORE_SLACK)
+        given = {"kind": kind, "tail": end, "size": like.size, "names": like.names, "slack": slack}
         rows = list(self._store.rows(statement, given))
         return None if len(rows) > MOST_ALIKE else self.equal(like, map(_declared, rows))
 
     def equal(self, like: Likeness, declared: Iterable[Declared]) -> list[Declared]:
         """Those of the same text."""
-        near = (one for one in declared if fits(like, one.end - one.start, one.name))
-        return sorted(one for one in near if (known := self.likeness(one)) is not None and known.digest == like.digest)
+        known = ((one, self.likeness(one)) for one in declared)
+        return sorted(one for one, its in known if its is not None and its.digest == like.digest)
 
     def files_like(self, file_digest: str, shape: str) -> list[str]:
         """Files of the same bytes; where there are none, of the same shape."""
@@ -149,6 +155,11 @@ class Looking:
 
 def _declared(row: list[Any]) -> Declared:
     return Declared(*row)
+
+
+def _likeness(text: bytes, symbol: Declared) -> Likeness:
+    owner = symbol.qualified_name.split(".")[-2] if symbol.owner else ""
+    return likeness(text[symbol.start : symbol.end], symbol.name, owner, symbol.kind, symbol.signature)
 
 
 def _shape(rows: Iterable[list[Any]]) -> str:
