@@ -34,6 +34,7 @@ _INSIDE: Final = 5
 _LOOKED_INTO: Final = 60
 """Files whose declarations are looked at, where declarations are asked for."""
 _MOST_TEXTS: Final = 3
+_MOST_ANSWERS: Final = 5
 _SAYS_MOST: Final = {"package": 0.75, "note": 0.5, "doc": 0.7, "summary": 0.7}
 """The share of a question, by rarity, that a text of a kind must have to be shown beside files."""
 _RAISED: Final = {"package": 0.0, "note": 0.35, "doc": 0.1, "summary": 0.1}
@@ -257,7 +258,7 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
         found.append(Hit(kind, name, file, 0, round(score, 6), "", (), signals))
     found.sort(key=lambda hit: (-hit.score, hit.kind, hit.name))
     ids = {(row[1], row[2], row[3]): row[0] for row in rows.values()}
-    kept = found if wish.kind else found[:_MOST_TEXTS]
+    kept = found if wish.kind else found[: max(_MOST_TEXTS, min(len(answering), _MOST_ANSWERS))]
     return [_with_text(hit, sources.index, ids[hit.kind, hit.name, hit.file]) for hit in kept]
 
 
