@@ -30,16 +30,19 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "subjects": 0.5,
     "busy": 0.4,
     "neighbours": 0.15,
+    "meaning": 1.0,
 }
 """`words`: BM25 of text and path · `cover`: share of the question, by rarity, that is in the file · `path`: BM25 of the
 path · `place`: share of the question in the path · `area`: what stands before a colon is in the path · `names`: BM25 of
 declared names · `commits`: files of the closest past commits · `subjects`: BM25 of all subjects of a file's commits ·
-`busy`: how often it changed of late · `neighbours`: the best files call it or are called by it."""
-TOTAL: Final = sum(WEIGHTS.values())
+`busy`: how often it changed of late · `neighbours`: the best files call it or are called by it ·
+`meaning`: nearness of vectors, counted less the more of the question is found as words."""
+TOTAL: Final = sum(WEIGHTS.values()) - WEIGHTS["meaning"]
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "words": ("words", "cover", "path", "place", "area", "names"),
     "history": ("commits", "subjects", "busy"),
     "graph": ("neighbours",),
+    "vectors": ("meaning",),
 }
 
 

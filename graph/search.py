@@ -22,7 +22,7 @@ from golore.graph.model import SYMBOL_KINDS
 from golore.graph.naming import NAMED, NameHit, is_name, name_hits
 from golore.graph.proximity import with_neighbours
 from golore.graph.showing import best_line, fitting, terms_to_show
-from golore.graph.signals import Question, View, question_of, rarity, signals_of
+from golore.graph.signals import Question, View, question_of, rarity, signals_of, weighed_meaning
 from golore.graph.store import Store
 from golore.graph.textindex import FILES, TEXTS, TextIndex
 
@@ -186,7 +186,7 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
     view, question = sources.view, question_of(wish.text)
     signals = signals_of(sources.index, view, question)
     if sources.meaning is not None:
-        signals["meaning"] = dict(sources.meaning(wish.text))
+        signals["meaning"] = weighed_meaning(sources.meaning(wish.text), signals["cover"])
     totals = with_neighbours(fused(signals), signals, view, sources.store)
     ranked = sorted(
         (file for file in totals if _is_allowed(wish, view.files[file])),

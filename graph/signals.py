@@ -23,6 +23,7 @@ _TEXT_B: Final = 0.75
 _PATH_B: Final = 0.3
 _NAME_B: Final = 0.6
 _PAST_B: Final = 0.5
+_MEANING_ALWAYS: Final = 0.1
 _CLOSER: Final = 3
 """Exponent: a commit half as close to the question as the closest counts an eighth."""
 
@@ -97,6 +98,12 @@ def signals_of(index: TextIndex, view: View, question: Question) -> dict[str, Si
     candidates = {file for name in ("words", "commits", "subjects") for file in found[name]}
     found["busy"] = {file: view.past.busy[file] for file in candidates if view.past.busy[file]}
     return found
+
+
+def weighed_meaning(near: Mapping[int, float], cover: Mapping[int, float]) -> Signal:
+    """Nearness of vectors, for the part of a question that no file has as words; a little of it in any case."""
+    share = _MEANING_ALWAYS + (1 - _MEANING_ALWAYS) * (1 - max(cover.values(), default=0.0))
+    return {file: share * value for file, value in near.items()}
 
 
 def _word_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:

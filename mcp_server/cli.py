@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
-from golore.mcp_server.commands import agents, asking, history, learning, notes, sessions, sharing, summaries
+from golore.mcp_server.commands import agents, asking, history, learning, notes, sessions, sharing, summaries, vectors
 
 _INTERRUPTED: Final = 130
 _EXAMPLES: Final = """\
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.set_defaults(run=partial(_no_command, parser))
     make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
-    for group in (learning, asking, history, notes, summaries, agents, sharing, sessions):
+    for group in (learning, asking, history, notes, summaries, vectors, agents, sharing, sessions):
         group.add_commands(make)
     return parser
 

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.indexed import file_rows
@@ -25,6 +26,8 @@ from golore.mcp_server.place import Place
 
 _kept: dict[Path, tuple[bytes, View]] = {}
 _MOST_KEPT = 4
+MODEL_NAME: Final = "vectors.model"
+"""The file of a store that names the model of its vectors, if it has any."""
 
 
 @contextmanager
@@ -35,7 +38,12 @@ def sources_of(place: Place, store: Store) -> Generator[Sources]:
         view = _view_of(place.store, index)
         if is_behind:
             view = _as_in_graph(view, store)
-        yield Sources(index, view, store, _reader(place.root), _favour(place.store))
+        meaning = None
+        if (place.store / MODEL_NAME).exists():
+            from golore.mcp_server.embedding import meaning_of
+
+            meaning = meaning_of(place.store, index, state_of(index))
+        yield Sources(index, view, store, _reader(place.root), _favour(place.store), meaning)
 
 
 def _index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:

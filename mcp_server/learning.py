@@ -12,6 +12,7 @@ from golore.learner.finishing import finish
 from golore.learner.pipeline import Report, learn
 from golore.learner.warm import WarmLearner
 from golore.learner.writing import Progress
+from golore.mcp_server.finding import MODEL_NAME
 from golore.mcp_server.output import counted, plain, print_json, print_lines, styled
 from golore.mcp_server.place import Place, store_of
 from golore.mcp_server.progress import shown_progress
@@ -33,7 +34,12 @@ def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> 
 
 def learn_with_progress(place: Place, *, full: bool = False, workers: int | None = None) -> Report:
     with shown_progress() as progress:
-        return learn_and_finish(place.root, place.store, full=full, workers=workers, progress=progress)
+        report = learn_and_finish(place.root, place.store, full=full, workers=workers, progress=progress)
+        if (place.store / MODEL_NAME).exists():
+            from golore.mcp_server.embedding import follow_vectors
+
+            follow_vectors(place, progress)
+        return report
 
 
 def learn_and_finish(
