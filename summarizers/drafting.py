@@ -26,7 +26,7 @@ from golore.graph.knowledge import Knowledge
 from golore.graph.store import Store
 from golore.graph.summaries import DRAFT, Record, Refusal, Text, count, keep, refuse, was_refused
 from golore.summarizers.facts import facts_about, name_of
-from golore.summarizers.form import whole_sentences
+from golore.summarizers.form import tidied
 from golore.summarizers.grounding import Complaint, complaints
 from golore.summarizers.models import Completion, Model, Prompt, ask
 from golore.summarizers.prompts import again, prompt_for
@@ -243,7 +243,7 @@ class _Run:
         outcome.prompt_tokens += answer.prompt_tokens
         outcome.answer_tokens += answer.answer_tokens
         self._failed_in_a_row = 0
-        text = " ".join(answer.text.split()) if answer.is_whole else whole_sentences(answer.text)
+        text = tidied(answer.text)
         wrong = complaints(store, self._root, text, job.prompt.context)
         self._count(wrong)
         if not wrong:

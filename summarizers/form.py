@@ -12,6 +12,9 @@ from typing import Final
 
 LONGEST: Final = 1_200
 _FEWEST_WORDS: Final = 4
+_MOST_SENTENCES: Final = 4
+_LISTED: Final = re.compile(r"#{1,6} |[-*•] |\d+[.)] ")
+_FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+")
 _IMPERATIVES: Final = frozenset(
     """add always answer append apply approve ask avoid build call change check click clone close commit configure
@@ -103,6 +106,23 @@ def _repeats(text: str) -> bool:
     words = text.lower().split()
     runs = [" ".join(words[at : at + 6]) for at in range(len(words) - 5)]
     return len(runs) >= 12 and len(set(runs)) < len(runs) * 0.75
+
+
+def tidied(text: str) -> str:
+    """The first sentences of what a small model says, without its lists, headings, code, repetitions and lead-ins, and
+    without what was cut off behind the last full stop."""
+    bare = _FENCED.sub("\n", text).replace("**", "")
+    lines = [line.strip() for line in bare.splitlines() if line.strip() and not line.rstrip().endswith(":")]
+    prose = [line for line in lines if not _LISTED.match(line)]
+    words = " ".join(prose or [_LISTED.sub("", line).rstrip(".;, ") + "." for line in lines])
+    kept: dict[str, None] = {}
+    room = LONGEST
+    for sentence in _SENTENCE_END.split(whole_sentences(words)):
+        room -= len(sentence) + 1
+        if len(kept) == _MOST_SENTENCES or room < 0:
+            break
+        kept.setdefault(sentence)
+    return " ".join(kept)
 
 
 def whole_sentences(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from golore.graph.store import Store
 from golore.learner.pipeline import learn
-from golore.summarizers.form import form_complaints, instructions, whole_sentences
+from golore.summarizers.form import form_complaints, instructions, tidied, whole_sentences
 from golore.summarizers.grounding import complaints
 from golore.summarizers.mentions import Mention, mentions
 
@@ -113,6 +113,15 @@ def test_a_text_that_is_no_summary_is_refused(text: str, part: str) -> None:
 def test_half_a_sentence_is_cut_off() -> None:
     assert whole_sentences("It keeps parcels. It also so") == "It keeps parcels."
     assert whole_sentences("It keeps parcels.") == "It keeps parcels."
+
+
+def test_the_plain_sentences_are_taken_from_what_a_small_model_says() -> None:
+    said = (
+        "Here is a summary:\n\n## Role\nIt keeps **parcels**. It keeps **parcels**. It sorts.\n- a list\n```go\nx\n```"
+    )
+    assert tidied(said) == "It keeps parcels. It sorts."
+    assert tidied("1. keeps parcels\n2. sorts them") == "keeps parcels. sorts them."
+    assert tidied("One is. Two is. Three is. Four is. Five is.") == "One is. Two is. Three is. Four is."
 
 
 def test_english_with_capitals_and_slashes_names_nothing() -> None:
