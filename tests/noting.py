@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from golore.graph.deck import open_deck
 from golore.graph.knowledge import Knowledge
-from golore.graph.notes import Draft, Pinned, all_notes, write_notes
+from golore.graph.noted import project_notes
+from golore.graph.notes import Anchor, Draft, Pinned, all_notes, write_notes
 from golore.graph.store import Store
 from golore.learner.anchoring import pinned_at
 from golore.learner.looking import Looking
 from golore.mcp_server.cli import main
 
+NOWHERE = Anchor("", "", "", "", "", "", "", "")
 FILES = {
     "go.mod": "module example.com/bank\n\ngo 1.24\n",
     "main.go": 'package main\n\nimport "example.com/bank/ledger"\n\nfunc main() { ledger.Post(ledger.Open(), 1) }\n',
@@ -79,6 +81,11 @@ class Bank:
     def note(self, target: str, text: str, *options: str) -> dict[str, Any]:
         author = () if "--author" in options else ("--author", "Anna")
         return self.run("note", target, text, *author, *options)["note"]
+
+    def pin(self, level: str, id: str, kind: str, text: str) -> None:
+        """The same without a command."""
+        pin(self.root, [(level, id, Draft(kind, text, "Anna", NOWHERE))])
+        project_notes(self.store)
 
     def notes(self) -> list[dict[str, Any]]:
         return self.run("note", "--list", "--all")["notes"]
