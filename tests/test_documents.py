@@ -19,7 +19,7 @@ from golore.learner.pipeline import learn
 from golore.learner.sections import LONGEST, read_document
 from golore.learner.warm import WarmLearner
 from golore.mcp_server.observing import Burst, Bursts
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from shop import FILES
@@ -279,6 +279,49 @@ def test_after_every_change_documents_are_those_of_a_fresh_learn(tmp_path: Path)
         update = warm.update(go) if len(go) == len(files) else warm.learn()
         learn_documents(root, store, changed=update.paths, is_about_code=len(go) == len(files))
         assert described(root) == fresh(root, tmp_path / f"fresh{number}"), STEPS[number][0]
+
+
+POOL: dict[str, tuple[str | None, ...]] = {
+    "a/a.go": (
+        CODE["a/a.go"],
+        "package a\n\nfunc OpenIt() {}\n",
+        "package a\n\ntype BigThing struct{ Run int }\n",
+        "package a\n",
+        None,
+    ),
+    "a/a_linux.go": (None, "package a\n\nfunc OpenIt() {}\n", "package a\n\nfunc (BigThing) Run() {}\n"),
+    "a/x_test.go": (None, "package a\n\nfunc ExampleOpenIt() {}\n", "package a\n\n\nfunc ExampleBigThing_Run() {}\n"),
+    "b/b.go": (CODE["b/b.go"], "package b\n\nfunc OpenIt() {}\n", 'package b\n\nimport _ "example.org/a"\n', None),
+    "docs/x.md": (CODE["docs/x.md"], "# X\n\n`a.OpenIt` and `a/a_linux.go`\n\n# X\n\n`OpenIt`\n", "", None),
+    "a/README.md": (None, "`OpenIt`, `Run`, `BigThing`\n", "`example.com/d/b` and `b/`\n"),
+    ".gitignore": (None, "*.md\n", "a/\n"),
+}
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(sorted(POOL)), st.integers(0, 4), st.booleans()), min_size=4, max_size=9))
+def test_after_any_changes_documents_are_those_of_a_fresh_learn(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, bool]]
+):
+    place = tmp_path_factory.mktemp("any")
+    root = make_repository(place / "r", {**CODE, "keep/keep.go": "package keep\n"})
+    store = root / ".golore"
+    warm = WarmLearner(root, store)
+    warm.learn()
+    finish(root, store)
+    for number, (path, choice, is_cold) in enumerate(steps):
+        texts = POOL[path]
+        text = texts[choice % len(texts)]
+        if text is None:
+            (root / path).unlink(missing_ok=True)
+        else:
+            change(root, {path: text})
+        is_edit = path.endswith(".go") and not is_cold
+        update = warm.update([path]) if is_edit else warm.learn()
+        finish(root, store, changed=update.changed, is_about_code=is_edit)
+        assert described(root) == fresh(root, place / f"fresh{number}")
+        assert lines_about(store, "a/a.go") == lines_about(place / f"fresh{number}", "a/a.go")
 
 
 def test_an_edit_of_a_body_reads_and_links_no_document(tmp_path: Path):
