@@ -30,6 +30,7 @@ _LEVELS: Final = {"symbol": 0.6, "file": 1.0, "package": 1.5, "repository": 2.0}
 _CONTEXT: Final = 3_000
 """Tokens of code and facts that come with a draft."""
 _UNWRITTEN_MOST: Final = 200
+_MORE: Final = 50
 
 
 class Draft(NamedTuple):
@@ -68,7 +69,7 @@ def drafts(place: Place, store: Store, limit: int, level: str = "", *, with_mate
         if deck is not None:
             stack.enter_context(closing(deck))
         worth = _Worth(store, deck, knowledge)
-        ranked = sorted(_candidates(worth, knowledge, level), key=lambda one: (-one.value, one.level, one.subject))
+        ranked = _candidates(worth, knowledge, limit, level)
         found: list[Draft] = []
         matter = Matter(store, place.root, knowledge)
         for one in ranked:
@@ -83,22 +84,26 @@ def drafts(place: Place, store: Store, limit: int, level: str = "", *, with_mate
         return found
 
 
-def _candidates(worth: _Worth, knowledge: Knowledge, level: str) -> list[Draft]:
+def _candidates(worth: _Worth, knowledge: Knowledge, limit: int, level: str) -> list[Draft]:
+    """The best by what is quickly told; then by how many use a symbol, too, which is asked of few."""
     found: list[Draft] = []
     known: set[tuple[str, str]] = set()
     for record in all_current(knowledge):
         known.add((record.level, record.subject))
         is_weak = record.source == "model" or (record.source == "agent" and record.doubt)
         if is_weak and record.doubt != "gone":
-            value = worth.of(record.level, record.subject) * (_STALE if record.doubt else 1.0)
-            found.append(
-                Draft(record.level, record.subject, record.text, record.quality, record.standing, round(value, 4))
-            )
+            value = worth.of(record.level, record.subject, record.id) * (_STALE if record.doubt else 1.0)
+            found.append(Draft(record.level, record.subject, record.text, record.quality, record.standing, value))
     for other, subject in worth.unwritten():
         if (other, subject) not in known:
-            value = worth.of(other, subject) * _UNWRITTEN
-            found.append(Draft(other, subject, "", "structural", "structural", round(value, 4)))
-    return [one for one in found if not level or one.level == level]
+            found.append(Draft(other, subject, "", "structural", "structural", worth.of(other, subject) * _UNWRITTEN))
+    wanted = sorted((one for one in found if not level or one.level == level), key=_best_first)
+    near = [one._replace(value=round(one.value * worth.by_users(one), 4)) for one in wanted[: limit * 4 + _MORE]]
+    return sorted(near, key=_best_first)
+
+
+def _best_first(one: Draft) -> tuple[float, str, str]:
+    return (-one.value, one.level, one.subject)
 
 
 class _Worth:
@@ -107,16 +112,30 @@ class _Worth:
     def __init__(self, store: Store, deck: Deck | None, knowledge: Knowledge) -> None:
         self._store = store
         self._deck = deck
-        self._knowledge = knowledge
         self._shown = deck.times_shown() if deck is not None else {}
+        self._ranks: dict[str, float] = {}
+        self._files: dict[str, list[str]] = {}
+        statement = (
+            "SELECT p.summary, p.kind, p.subject, p.place FROM summary_parts p JOIN summaries s ON s.id = p.summary "
+            "WHERE s.current AND p.kind IN ('source', 'shape', 'file summary')"
+        )
+        for summary, kind, subject, place in knowledge.rows(statement):
+            self._files.setdefault(summary, []).append(place if kind == "source" else subject)
 
-    def of(self, level: str, subject: str) -> float:
-        places = self._places(level, subject)
-        ranks = [self._rank(place) for place in places if place.endswith(".go")]
-        rank = max(ranks, default=1.0) if level != "repository" else 2.0
-        shown = sum(self._shown.get(place, 0) for place in places)
-        users = self._users(subject) if level == "symbol" else 0
-        return _LEVELS[level] * (0.2 + rank) * (1.0 + log1p(users) / 4) * (1.0 + log1p(shown))
+    def of(self, level: str, subject: str, summary: str = "") -> float:
+        if level == "repository":
+            return _LEVELS[level] * 2.2 * (1.0 + log1p(self._shown.get("this repository", 0)))
+        files = [subject] if level == "file" else self._files.get(summary, [])
+        rank = max(map(self._rank, files), default=0.0)
+        shown = sum(self._shown.get(path, 0) for path in set(files))
+        return _LEVELS[level] * (0.2 + rank) * (1.0 + log1p(shown))
+
+    def by_users(self, one: Draft) -> float:
+        if one.level != "symbol":
+            return 1.0
+        statement = "MATCH (b:Symbol {id: $id})<-[:CALLS|REFERENCES]-(a:Symbol) RETURN count(*)"
+        users = next(iter(self._store.rows(statement, {"id": one.subject})))[0]
+        return 1.0 + log1p(users) / 4
 
     def unwritten(self) -> list[tuple[str, str]]:
         """Files on which most depends; and the repository."""
@@ -125,25 +144,11 @@ class _Worth:
         paths.sort(key=lambda path: -self._rank(path))
         return [*(("file", path) for path in paths[:_UNWRITTEN_MOST]), ("repository", REPOSITORY_ID)]
 
-    def _places(self, level: str, subject: str) -> list[str]:
-        if level == "file":
-            return [subject]
-        if level == "symbol":
-            rows = self._store.rows("MATCH (s:Symbol {id: $id}) RETURN s.file", {"id": subject})
-            return [row[0] for row in rows]
-        if level == "package":
-            statement = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id"
-            rows = self._store.rows(statement, {"id": subject})
-            return [row[0] for row in rows]
-        return ["this repository"]
-
     def _rank(self, path: str) -> float:
-        standing = self._deck.standing(path) if self._deck is not None else None
-        return standing[0] if standing is not None else 0.0
-
-    def _users(self, symbol: str) -> int:
-        statement = "MATCH (b:Symbol {id: $id})<-[:CALLS|REFERENCES]-(a:Symbol) RETURN count(*)"
-        return next(iter(self._store.rows(statement, {"id": symbol})))[0]
+        if path not in self._ranks:
+            standing = self._deck.standing(path) if self._deck is not None else None
+            self._ranks[path] = standing[0] if standing is not None else 0.0
+        return self._ranks[path]
 
 
 def _material(store: Store, deck: Deck | None, inputs: Inputs) -> str:

@@ -23,21 +23,41 @@ def read_hook_settings(path: str) -> dict[str, bool | int]:
 
 
 def _plain(text: str) -> dict[str, bool | int] | None:
-    """The values of a file that has one table, of words and numbers; None for one that may say more."""
+    """The values of a file of plain tables, with words and numbers for hooks; None for one that may say more."""
     values: dict[str, bool | int] = {}
     table = ""
+    seen: set[str] = set()
     for line in text.splitlines():
         words = line.partition("#")[0].split()
         if not words:
             continue
-        if words == ["[hooks]"] and not table:
-            table = words[0]
-        elif table and len(words) == 3 and words[1] == "=" and words[0].isidentifier() and words[0] not in values:
-            name, _, value = words
-            number = value.isascii() and value.isdecimal() and (value == "0" or value[0] != "0")
-            if value not in _WORDS and not number:
+        name = words[0]
+        if len(words) == 1 and name[1:-1].isidentifier() and name == f"[{name[1:-1]}]":
+            table = name
+        elif not table or words[1:2] != ["="] or not name.isidentifier():
+            return None
+        elif table != "[hooks]":
+            if not _is_simple(line):
                 return None
-            values[name] = int(value) if number else _WORDS[value]
+        elif len(words) == 3 and (value := _value(words[2])) is not None:
+            values[name] = value
         else:
             return None
+        if f"{table} {name}" in seen:
+            return None
+        seen.add(f"{table} {name}")
     return values
+
+
+def _value(word: str) -> bool | int | None:
+    number = word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0")
+    return int(word) if number else _WORDS.get(word)
+
+
+def _is_simple(line: str) -> bool:
+    """Whether a line of another table ends where its value does: a string without tricks, a word or a number."""
+    value = line.partition("=")[2].strip()
+    if value[:1] == '"':
+        inner, quote, rest = value[1:].partition('"')
+        return quote == '"' and "\\" not in inner and (not rest.strip() or rest.strip()[0] == "#")
+    return _value(value.partition("#")[0].strip()) is not None

@@ -7,6 +7,7 @@ time works on a store. Cards and graph are brought up to date in between and at 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import closing, suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ from golore.summarizers.openai_server import OpenAiModel
 LOCK_NAME: Final = "summarize.lock"
 _EVERY: Final = 25
 """Texts after which the cards tell of them."""
+_INTERRUPTED: Final = 130
 _LEAST_PRIORITY: Final = 19
 
 
@@ -49,7 +51,11 @@ def run_summarize(
             os.nice(_LEAST_PRIORITY)
     with closing(made_model(settings)) as model:
         make_ready(model, threading.Event())
-        outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
+        try:
+            outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
+        except KeyboardInterrupt:
+            print("golore: Interrupted; what is written is kept, and the next run goes on.", file=sys.stderr)
+            return _INTERRUPTED
     if as_json:
         print_json({**plain(outcome), "model": model.name})
     elif not is_background:
