@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from golore.graph.knowledge import Knowledge, Transaction
+from golore.graph.reconciling import after_adding, before_adding
 
 _OWN: Final = ("changes", "_state")
 
@@ -60,13 +61,15 @@ def version_of(knowledge: Knowledge) -> int:
 
 
 def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
-    """Let it hold what another file of the same version does, in one transaction. `merge`: besides what it holds, of
-    which nothing is changed."""
+    """Let it hold what another file of the same version does, in one transaction. `merge`: besides what it holds (see
+    `reconciling`); that file may then be changed, too."""
     list(knowledge.rows("ATTACH ? AS incoming", (str(source),)))
     tables = tables_of(knowledge)
     with knowledge.transaction() as write:
         write.run("PRAGMA defer_foreign_keys = ON")
         merge = merge and not is_empty(knowledge)
+        if merge:
+            before_adding(write)
         for table in tables if not merge else ():
             write.run(f"DELETE FROM main.{_quoted(table)}")
         for table, columns in tables.items():
@@ -76,6 +79,8 @@ def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
                 f"INSERT {'OR IGNORE ' if merge else ''}INTO main.{_quoted(table)}({listed}) "
                 f"SELECT {listed} FROM incoming.{_quoted(table)} ORDER BY {_quoted(number) if number else listed}"
             )
+        if merge:
+            after_adding(write)
     list(knowledge.rows("DETACH incoming"))
 
 

@@ -14,6 +14,7 @@ import pytest
 from golore.graph.columnar import HEADER_NAME
 from golore.graph.holdings import put_rows, rows_of
 from golore.graph.knowledge import Knowledge
+from golore.graph.notes import forget
 from golore.learner.pipeline import learn
 from golore.mcp_server.cli import main
 from shop import make_shop
@@ -85,6 +86,12 @@ def put_summary(store: Path, **other: object) -> None:
         put_rows(write, "summaries", [SUMMARY | other])
 
 
+def put_part(store: Path, summary: str) -> None:
+    row = {"summary": summary, "kind": "body", "subject": "s", "place": "store/store.go", "digest": "d", "now": "d"}
+    with Knowledge.open(store) as knowledge, knowledge.transaction() as write:
+        put_rows(write, "summary_parts", [row])
+
+
 def run(*words: str | Path) -> None:
     assert main([str(word) for word in words]) == 0
 
@@ -103,6 +110,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("learn", root)
     put_note(root / ".golore", "n1")
     put_summary(root / ".golore")
+    put_part(root / ".golore", "s7")
     run("export", "--repo", root, "--output", room / "shop.jsonl")
     run("export", "--repo", root, "--format", "parquet", "--output", room / "shop.parquet")
     return room
@@ -141,7 +149,7 @@ def test_an_export_ends_with_a_line_that_tells_what_it_is(origin: Path) -> None:
     lines = [json.loads(line) for line in (origin / "shop.jsonl").read_text(encoding="utf-8").splitlines()]
     assert lines[-1]["type"] == "export"
     assert lines[-1]["lines"] == len(lines) - 1
-    assert [line["row"]["text"] for line in lines if line["type"] == "knowledge"][-1] == SUMMARY["text"]
+    assert SUMMARY["text"] in [line["row"].get("text") for line in lines if line["type"] == "knowledge"]
     types = [line["type"] for line in lines]
     assert types == sorted(types, key=["node", "edge", "mark", "knowledge", "export"].index)
     assert all(line["label"] for line in lines)
@@ -206,6 +214,42 @@ def test_what_is_known_here_stays_and_what_is_known_there_comes(origin: Path, el
     run("import", origin / "shop.jsonl", "--repo", elsewhere, "--replace")
     assert known(elsewhere) == (["n1"], ["s7"])
     assert exported(elsewhere / ".golore") == (origin / "shop.jsonl").read_text(encoding="utf-8")
+
+
+def summaries(root: Path) -> dict[str, int]:
+    """Whether each counts."""
+    with Knowledge.open(root / ".golore") as knowledge:
+        return dict(rows_of(knowledge, "summaries", ("id", "current")))
+
+
+def parts_of(root: Path) -> set[str]:
+    with Knowledge.open(root / ".golore") as knowledge:
+        return {summary for (summary,) in rows_of(knowledge, "summary_parts", ("summary",))}
+
+
+@pytest.mark.parametrize(
+    ("source", "created", "counts"),
+    [("model", "2027-01-01", "s7"), ("person", "2026-01-01", "s7"), ("person", "2027-01-01", "mine")],
+)
+def test_of_two_summaries_of_one_subject_the_better_or_newer_counts_and_the_other_is_history(
+    source: str, created: str, counts: str, origin: Path, elsewhere: Path
+) -> None:
+    put_summary(elsewhere / ".golore", id="mine", source=source, created=created)
+    put_part(elsewhere / ".golore", "mine")
+    run("import", origin / "shop.parquet", "--repo", elsewhere)
+    assert summaries(elsewhere) == {id: int(id == counts) for id in ("mine", "s7")}
+    assert parts_of(elsewhere) == {counts}
+    (elsewhere / "store" / "store_test.go").unlink()
+    run("learn", elsewhere)
+
+
+def test_a_note_that_was_forgotten_here_does_not_come_back(origin: Path, elsewhere: Path) -> None:
+    run("import", origin / "shop.jsonl", "--repo", elsewhere)
+    with Knowledge.open(elsewhere / ".golore") as knowledge:
+        forget(knowledge, "n1")
+    put_note(elsewhere / ".golore", "mine")
+    run("import", origin / "shop.jsonl", "--repo", elsewhere)
+    assert known(elsewhere)[0] == ["mine"]
 
 
 def test_an_import_replaces_a_damaged_graph(origin: Path, elsewhere: Path) -> None:
