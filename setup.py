@@ -29,34 +29,48 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
-COMPILED: tuple[str, ...] = tuple(
-    f"golore.learner.{name}"
-    for name in (
-        "bodies",
-        "code",
-        "comments",
-        "declarations",
-        "emit",
-        "extract",
-        "generics",
-        "infer",
-        "kinds",
-        "lookup",
-        "methodsets",
-        "modern",
-        "oneline",
-        "reader",
-        "record",
-        "resolve",
-        "simple",
-        "skeleton",
-        "sources",
-        "statements",
-        "tokens",
-        "types",
-        "universe",
-        "world",
-    )
+COMPILED: tuple[str, ...] = (
+    *(
+        f"golore.learner.{name}"
+        for name in (
+            "bodies",
+            "code",
+            "comments",
+            "declarations",
+            "emit",
+            "extract",
+            "generics",
+            "infer",
+            "kinds",
+            "lookup",
+            "methodsets",
+            "modern",
+            "oneline",
+            "reader",
+            "record",
+            "resolve",
+            "simple",
+            "skeleton",
+            "sources",
+            "statements",
+            "tokens",
+            "types",
+            "universe",
+            "world",
+        )
+    ),
+    *(
+        f"golore.graph.{name}"
+        for name in (
+            "cards",
+            "coupling",
+            "gathering",
+            "overview",
+            "ranking",
+            "reasons",
+            "relating",
+        )
+    ),
 )
 """The hot modules, by the names they are imported by. Each becomes a library of its own."""
 

@@ -297,7 +297,8 @@ def _file_rows(
     ranks: Mapping[str, float],
     coupled: Mapping[str, Coupled],
 ) -> Iterator[tuple[str, str, str, float, str]]:
-    for path in files:
+    # In order, as the table is: they are put in twice as quickly.
+    for path in sorted(files):
         yield path, directory_of(path), stem_of(path), ranks.get(path, 0.0), _history(coupled.get(path))
     for place in places:
         yield place, "", "", 0.0, _history(coupled.get(place))
