@@ -11,21 +11,24 @@ from __future__ import annotations
 import subprocess
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from math import log
 from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.fusing import GROUPS, fused
+from golore.graph.proximity import with_neighbours
 from golore.graph.search import Sources, Wish, search
 from golore.graph.signals import question_of, signals_of
 from golore.graph.store import Store
 from golore.graph.words import terms
 from golore.learner.indexing import index_words
 from golore.learner.pipeline import learn
-from golore.mcp_server.finding import sources_of
+from golore.mcp_server.embedding import embed
+from golore.mcp_server.finding import MODEL_NAME, sources_of
 from golore.mcp_server.place import Place
+from golore.summarizers.embeddings import DEFAULT, open_embedder
 
 FIRST = 10
 Ranking = Callable[[str], Sequence[str]]
@@ -41,8 +44,11 @@ class Score(NamedTuple):
     mrr: float
 
 
-def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Score], dict[str, float]]:
-    """Scores by ranking, and seconds by what took them. `tree` is checked out and a git repository."""
+def locate(
+    tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = False
+) -> tuple[dict[str, Score], dict[str, float]]:
+    """Scores by ranking, and seconds by what took them. `tree` is checked out and a git repository. With `vectors`,
+    also by vectors alone, and all with them."""
     started = time.perf_counter()
     learn(tree, store_directory=store)
     learned = time.perf_counter()
@@ -51,7 +57,19 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Sc
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.go"))]
     scores = {"BM25": judged(tasks, bm25(tree, paths))}
     place = Place(tree, store)
+    seconds = {"learn": learned - started, "index": indexed - learned}
+    scores |= _searched(place, tasks, seconds)
+    if vectors:
+        seconds["embed"] = embed(place, open_embedder()).seconds
+        (store / MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
+        scores |= _searched(place, tasks, seconds)
+    return scores, seconds
+
+
+def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:
+    scores: dict[str, Score] = {}
     took: list[float] = []
+    store = place.store
     with ExitStack() as opened:
         graph = opened.enter_context(Store.open(store, write=False))
         sources = opened.enter_context(sources_of(place, graph))
@@ -62,25 +80,37 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task]) -> tuple[dict[str, Sc
             took.append(time.perf_counter() - begun)
             return [hit.file for hit in hits]
 
-        for name, signals in GROUPS.items():
-            if name != "graph":
-                scores[name] = judged(tasks, _some(sources, signals))
-        scores["words and history"] = judged(tasks, _some(sources, [*GROUPS["words"], *GROUPS["history"]]))
-        scores["all"] = judged(tasks, whole)
+        if sources.meaning is not None:
+            scores["vectors"] = judged(tasks, _by_meaning(sources, sources.meaning))
+            scores["all, with vectors"] = judged(tasks, whole)
+        else:
+            for name in ("words", "history"):
+                scores[name] = judged(tasks, _some(sources, GROUPS[name]))
+            scores["words and history"] = judged(tasks, _some(sources, [*GROUPS["words"], *GROUPS["history"]]))
+            scores["words and graph"] = judged(tasks, _some(sources, GROUPS["words"], graph))
+            scores["all"] = judged(tasks, whole)
     took.sort()
-    seconds = {"learn": learned - started, "index": indexed - learned}
-    return scores, {**seconds, "p50": took[len(took) // 2], "p95": took[len(took) * 95 // 100]}
+    seconds |= {"p50": took[len(took) // 2], "p95": took[len(took) * 95 // 100]}
+    return scores
 
 
-def _some(sources: Sources, only: Iterable[str]) -> Ranking:
+def _some(sources: Sources, only: Iterable[str], graph: Store | None = None) -> Ranking:
     chosen = tuple(only)
 
     def ranked(subject: str) -> Sequence[str]:
-        totals = fused(signals_of(sources.index, sources.view, question_of(subject)), chosen)
-        files = sources.view.files
-        return [files[id].path for id in sorted(totals, key=lambda id: (-totals[id], files[id].path))[:FIRST]]
+        signals = signals_of(sources.index, sources.view, question_of(subject))
+        return _best(sources, with_neighbours(fused(signals, chosen), signals, sources.view, graph))
 
     return ranked
+
+
+def _by_meaning(sources: Sources, meaning: Callable[[str], Mapping[int, float]]) -> Ranking:
+    return lambda subject: _best(sources, meaning(subject))
+
+
+def _best(sources: Sources, totals: Mapping[int, float]) -> Sequence[str]:
+    files = sources.view.files
+    return [files[id].path for id in sorted(totals, key=lambda id: (-totals[id], files[id].path))[:FIRST]]
 
 
 def bm25(tree: Path, paths: Sequence[str]) -> Ranking:

@@ -1,30 +1,39 @@
 """How well and how quickly names are found: `search` on a learned repository, asked as `golore search` asks it.
 
-    python benchmarks/search.py REPO [--names N] [--seed N] [--questions N] [--index]
+    python benchmarks/search.py REPO [--names N] [--seed N] [--questions N] [--index] [--vectors] [--embed N]
 
 REPO is a learned repository. Names are sampled evenly from all declarations that are neither fields nor in generated
 files; each is asked for as it is, then with one slip: a letter dropped, doubled, replaced, or changed over with the
 next one. A name counts as found where a result, or a declaration inside its place, bears it. Questions of several words
 are made from comments of the same repository, and only timed. With `--index`, the index is made anew first, and its
-share of the store's size is told.
+share of the store's size is told. With `--vectors`, the questions are timed once more with a vector for every text:
+random ones, in a file elsewhere, as only the time counts. With `--embed`, N texts of the repository are embedded by the
+model that comes with `golore[vectors]`, and the vectors thrown away.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import resource
 import sqlite3
 import string
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from golore.graph.meanings import KEY, meaning_texts
 from golore.graph.search import Hit, Sources, Wish, search
 from golore.graph.store import Store
+from golore.graph.vectors import Space, VectorFile
 from golore.learner.indexing import index_words
 from golore.mcp_server.finding import sources_of
 from golore.mcp_server.place import find_place
+from golore.summarizers.embeddings import BATCH, open_embedder
 
 FIRST = 5
 SHORTEST = 3
@@ -36,6 +45,8 @@ def main() -> None:
     parser.add_argument("--names", type=int, default=1_000, help="how many names to ask for (1,000)")
     parser.add_argument("--questions", type=int, default=300, help="how many questions to time (300)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--vectors", action="store_true", help="time questions with vectors")
+    parser.add_argument("--embed", type=int, default=0, metavar="N", help="embed N texts and tell time and memory")
     parser.add_argument("--index", action="store_true", help="make the index anew and tell its size")
     options = parser.parse_args()
     place = find_place(options.repository)
@@ -50,7 +61,13 @@ def main() -> None:
         sampled = chance.sample(_names(store), options.names)
         print(f"{total:,} symbols, {len(sources.view.files):,} files")
         _judge(sources, sampled, chance)
-        _time(sources, _questions(store, chance, options.questions))
+        questions = _questions(store, chance, options.questions)
+        _time(sources, questions, "questions")
+        if options.vectors:
+            with tempfile.TemporaryDirectory() as folder:
+                _time(_with_vectors(sources, Path(folder)), questions, "questions with vectors")
+        if options.embed:
+            _embed(sources, options.embed)
 
 
 def _names(store: Store) -> list[tuple[str, str]]:
@@ -107,11 +124,48 @@ def _questions(store: Store, chance: random.Random, number: int) -> list[str]:
     return chance.sample(sentences, min(number, len(sentences)))
 
 
-def _time(sources: Sources, questions: Sequence[str]) -> None:
+def _time(sources: Sources, questions: Sequence[str], name: str) -> None:
     took: list[float] = []
     for question in questions:
         _asked(sources, question, took)
-    print(f"questions: {_times(took)}")
+    print(f"{name}: {_times(took)}")
+
+
+def _with_vectors(sources: Sources, folder: Path) -> Sources:
+    embedder = open_embedder()
+    file = VectorFile(folder, embedder.name, embedder.dimensions)
+    keys = {data[at : at + KEY] for _, data in sources.index.meanings() for at in range(0, len(data), KEY)}
+    file.keys_path.write_bytes(b"".join(sorted(keys)))
+    with file.rows_path.open("wb") as rows:
+        for _ in keys:
+            rows.write(os.urandom(file.dimensions))
+    begun = time.perf_counter()
+    space = Space(file, sources.index.meanings())
+    print(f"{len(space):,} vectors of {file.dimensions} mapped in {time.perf_counter() - begun:.2f} s")
+
+    def meaning(text: str) -> dict[int, float]:
+        return space.nearest(embedder.question(text))
+
+    return replace(sources, meaning=meaning)
+
+
+def _embed(sources: Sources, number: int) -> None:
+    embedder = open_embedder()
+    rows = sources.view.files
+    texts: list[str] = []
+    for id, _ in sources.index.meanings():
+        texts += meaning_texts(rows[id].path, sources.index.symbols(id))
+        if len(texts) >= number:
+            break
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    begun = time.perf_counter()
+    for at in range(0, min(number, len(texts)), BATCH):
+        embedder.passages(texts[at : min(number, at + BATCH)])
+    took, made = time.perf_counter() - begun, min(number, len(texts))
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{made:,} texts embedded in {took:.1f} s, {took / made * 1000:.1f} ms each; peak {after:.0f} MB ({before:.0f})"
+    )
 
 
 def _times(took: list[float]) -> str:

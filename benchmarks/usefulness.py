@@ -1,6 +1,6 @@
 """Whether cards point at the files that are changed together: recall over a repository's own newest commits.
 
-    python benchmarks/usefulness.py REPO_GIT [--commits N] [--locate] [--json]
+    python benchmarks/usefulness.py REPO_GIT [--commits N] [--locate [--vectors]] [--json]
 
 The repository (any git directory with its history) is learned as it was before its newest N commits, merges left out.
 Then, for each of those commits that changed at least two Go files that existed then: each of them is opened in turn,
@@ -42,13 +42,14 @@ def main() -> int:
     parser.add_argument("repository", type=Path, help="a git repository with its history")
     parser.add_argument("--commits", type=int, default=400, help="newest commits to predict (default: 400)")
     parser.add_argument("--locate", action="store_true", help="judge search by the subjects of commits")
+    parser.add_argument("--vectors", action="store_true", help="with --locate: with vectors, too, which takes minutes")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     git = options.repository
     newest = _git(git, "rev-list", "--no-merges", "--date-order", "-n", str(options.commits), "HEAD").split()
     base = _git(git, "rev-parse", f"{newest[-1]}^").strip()
     if options.locate:
-        return _locate(git, base, options.commits, as_json=options.json)
+        return _locate(git, base, options.commits, vectors=options.vectors, as_json=options.json)
     with tempfile.TemporaryDirectory() as folder:
         tree, store = Path(folder, "tree"), Path(folder, "store")
         existing = _check_out(git, base, tree)
@@ -78,13 +79,13 @@ def main() -> int:
     return 0
 
 
-def _locate(git: Path, base: str, commits: int, *, as_json: bool) -> int:
+def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool) -> int:
     with tempfile.TemporaryDirectory() as folder:
         tree, store = Path(folder, "tree"), Path(folder, "store")
         clone_at(git, base, tree)
         existing = _check_out(git, base, tree)
         tasks = tasks_of(git, commits, existing, _git)
-        scores, seconds = locate(tree, store, tasks)
+        scores, seconds = locate(tree, store, tasks, vectors=vectors)
     gained = {name: scores["all"][at] - scores["BM25"][at] for at, name in enumerate(("recall", "mrr"))}
     if as_json:
         about = {"repository": str(git), "base": base, "files": len(existing), "commits": len(tasks)}
