@@ -244,6 +244,16 @@ class Shelf:
         statement = "SELECT * FROM document_examples WHERE place = ? ORDER BY subject, file, line, name"
         return [Example(*row) for row in self._connection.execute(statement, (place,))]
 
+    def about(self, ids: Collection[str]) -> list[DocumentLink]:
+        """What describes these nodes themselves."""
+        return sorted(map(_link, self._among("SELECT * FROM document_links WHERE target IN", ids)))
+
+    def examples_of(self, ids: Collection[str]) -> list[Example]:
+        """Those whose names say that they show these."""
+        wanted = set(ids)
+        rows = self._connection.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
+        return [Example(*row) for row in rows if str(row[4]).partition("\n")[0] in wanted]
+
     def _among(self, statement: str, values: Collection[str]) -> Iterator[Any]:
         wanted = sorted(values)
         for at in range(0, len(wanted), _BATCH):
@@ -284,6 +294,12 @@ class Told:
         if self._shelf is None or place not in self._places:
             return ()
         return document_lines(self._shelf.at(place), self._shelf.examples_at(place))
+
+    def lines_of(self, ids: Collection[str]) -> tuple[str, ...]:
+        """The same for symbols."""
+        if self._shelf is None:
+            return ()
+        return document_lines(self._shelf.about(ids), self._shelf.examples_of(ids))
 
 
 def lines_about(store_directory: Path, place: str) -> tuple[str, ...]:

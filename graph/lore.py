@@ -84,6 +84,10 @@ class Lorebook:
         found = in_order(notes_about(self._knowledge, tuple(ids)), self._now)
         return tuple(note_line(note, "") for note in found)
 
+    def documents_of(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The documents and examples that name these symbols."""
+        return self._documents.lines_of(tuple(ids))
+
     def tasks(self) -> str:
         """The tasks that are open, for the beginning of a session."""
         tasks = open_tasks(self._knowledge) if self._knowledge is not None else []

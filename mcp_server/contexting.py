@@ -111,6 +111,8 @@ def _symbol_context(place: Place, store: Store, deck: Deck, target: str) -> Cont
     texts = [declaration_text(store, deck, symbol.file, symbol.qualified_name) for symbol in symbols]
     with Lorebook(place.store) as book:
         texts += [f"- {line}" for line in book.of_nodes(symbol.id for symbol in symbols)]
+        documents = book.documents_of(symbol.id for symbol in symbols)
+        texts += ["Documents:", *(f"- {line}" for line in documents)] if documents else []
     card = deck.card(symbols[0].file, silent=True)
     related = card.related if card is not None else ()
     stale = _is_stale(place, card) if card is not None else None

@@ -101,8 +101,10 @@ def symbol_reply(asked: Opened, subject: Meaning, behind: tuple[str, ...] = ()) 
         around += _retitled(other, answer_reply(other))
     with Lorebook(asked.place.store) as book:
         noted = book.of_nodes(symbol.id for symbol in subject.symbols)
+        told = book.documents_of(symbol.id for symbol in subject.symbols)
     notes = (Section("notes, as written by people and agents:", noted),) if noted else ()
-    return Reply(tuple(head), (*notes, *around, *sections), (*shown.tail, *behind))
+    documents = (Section("documents and examples that name it:", told),) if told else ()
+    return Reply(tuple(head), (*notes, *around, *documents, *sections), (*shown.tail, *behind))
 
 
 def _retitled(answer: Answer, reply: Reply) -> list[Section]:

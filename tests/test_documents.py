@@ -18,6 +18,7 @@ from golore.learner.markdown import read_markdown
 from golore.learner.pipeline import learn
 from golore.learner.sections import LONGEST, read_document
 from golore.learner.warm import WarmLearner
+from golore.mcp_server.cli import main
 from golore.mcp_server.observing import Burst, Bursts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -154,6 +155,14 @@ def test_the_card_of_a_file_names_its_documents_decisions_first_and_its_examples
     assert lines[0] == "docs/adr/0001-memory.md:6 “Context” (decision, Accepted): Memory, Memory.Save, Put"
     assert lines[-1] == "examples: ExampleMemory_Save (store/example_test.go:5), ExamplePut (store/example_test.go:3)"
     assert lines_about(repository / ".golore", "store/")[-1] == "examples: Example (store/example_test.go:7)"
+
+
+def test_context_of_a_symbol_names_its_documents_and_examples(repository: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["context", "store.Put", "--repo", str(repository)]) == 0
+    told = capsys.readouterr().out
+    assert "Documents:\n- docs/adr/0001-memory.md:6 “Context” (decision, Accepted): Put" in told
+    assert "ExamplePut (store/example_test.go:3)" in told
+    assert "ExampleMemory_Save" not in told
 
 
 @pytest.mark.parametrize(
