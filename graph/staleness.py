@@ -20,7 +20,7 @@ from golore.graph.inputs import Behind, Matter, text_digest
 from golore.graph.knowledge import Knowledge, Transaction
 from golore.graph.manifest import read_manifest
 from golore.graph.model import REPOSITORY_ID, Edge, EdgeKind, Summary
-from golore.graph.projecting import Projection, project
+from golore.graph.projecting import Projection, is_projected, project
 from golore.graph.roles import places_of
 from golore.graph.store import Store
 from golore.graph.summaries import Record, every, note_state, settle
@@ -47,7 +47,7 @@ def renew_summaries(
         if not any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1")):
             return Looked(0, frozenset())
         looked = _look(root, store_directory, knowledge, changed)
-        _copy(store_directory, knowledge, wait)
+        _copy(store_directory, knowledge, wait, believes=changed is not None)
     return looked
 
 
@@ -63,6 +63,7 @@ class _Row(NamedTuple):
     kind: str
     subject: str
     place: str
+    now: str
 
 
 def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection[str] | None) -> Looked:
@@ -84,12 +85,14 @@ def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection
                 now[row.kind, row.subject] = matter.part(row.kind, row.subject)
             except Behind:
                 unknown.add(row.place)
+    known = {place: "" if place in unknown else digest for place, digest in places.items()}
+    others = [row for row in rows if now.get((row.kind, row.subject), ("", row.now)) != (row.place, row.now)]
+    if not others and changed is not None:
+        return Looked(len(now), frozenset())
     with knowledge.transaction() as run:
-        told = places_of(run, _note(run, rows, now))
-        run.run_many(
-            "INSERT OR REPLACE INTO summary_places VALUES (?, ?)",
-            ((place, digest) for place, digest in places.items() if digest and place not in unknown),
-        )
+        told = places_of(run, _note(run, others, now))
+        # What was looked at without knowing all of its place is looked at again by who knows.
+        run.run_many("INSERT OR REPLACE INTO summary_places VALUES (?, ?)", known.items())
     return Looked(len(now), frozenset(told))
 
 
@@ -108,7 +111,7 @@ def _note(run: Transaction, rows: Iterable[_Row], now: dict[tuple[str, str], tup
 
 
 def _inputs_from(knowledge: Knowledge, places: Iterable[str]) -> list[_Row]:
-    statement = "SELECT summary, kind, subject, place FROM summary_parts WHERE place = ? ORDER BY 1, 2, 3"
+    statement = "SELECT summary, kind, subject, place, now FROM summary_parts WHERE place = ? ORDER BY 1, 2, 3"
     return [_Row(*row) for place in sorted(places) for row in knowledge.rows(statement, (place,))]
 
 
@@ -127,12 +130,17 @@ def _other_places(store: Store, knowledge: Knowledge) -> dict[str, str]:
     return {place: now.get(place, "gone") for place, before in wanted if now.get(place, "gone") != before}
 
 
-def _copy(directory: Path, knowledge: Knowledge, wait: float | None) -> None:
-    """Put the summaries into the graph. Where a learn goes on, the next one does it."""
+def _copy(directory: Path, knowledge: Knowledge, wait: float | None, *, believes: bool) -> None:
+    """Put the summaries into the graph. Where a learn goes on, the next one does it. What was noted of the copy is
+    believed after an edit; otherwise the graph is asked, for it may have been brought from elsewhere."""
     manifest = read_manifest(directory)
     state = next(knowledge.rows("SELECT number FROM summary_state"))[0]
     mark = f"{state} {manifest.graph if manifest else ''}"
-    if next(knowledge.rows("SELECT copied FROM summary_state"))[0] == mark:
+    is_noted = next(knowledge.rows("SELECT copied FROM summary_state"))[0] == mark
+    if is_noted and not believes:
+        with Store.open(directory, write=False) as store:
+            is_noted = is_projected(store, "Summary", mark)
+    if is_noted:
         return
     records = list(every(knowledge))
     edges: defaultdict[EdgeKind, list[Edge]] = defaultdict(list)

@@ -13,7 +13,7 @@ from golore.graph.errors import AnswerBroken, ModelUnavailable
 
 CHARACTERS: Final = 3
 """In a token, at least: Go code has fewer to a token than prose, so that a prompt counted by this fits."""
-ANSWER: Final = 320
+ANSWER: Final = 240
 """Tokens that a summary may take."""
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 _THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)

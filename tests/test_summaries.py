@@ -149,6 +149,18 @@ def test_what_is_again_as_it_was_is_stale_no_more(shop: Path) -> None:
     assert doubts(shop) == {}
 
 
+def test_what_a_watch_has_marked_is_unmarked_by_a_learn(shop: Path) -> None:
+    write(shop, "symbol", SAVE)
+    renew_summaries(shop, shop / ".golore")
+    edit(shop, "store/store.go", "m.items[key]++", "m.items[key] += 2")
+    assert doubts(shop)
+    path = shop / "store/store.go"
+    path.write_text(path.read_text().replace("m.items[key] += 2", "m.items[key]++"))
+    learn(shop, store_directory=shop / ".golore", workers=0)
+    renew_summaries(shop, shop / ".golore")
+    assert doubts(shop) == {}
+
+
 def test_moving_code_makes_nothing_stale(shop: Path) -> None:
     write(shop, "symbol", PUT)
     edit(shop, "store/store.go", "// Limit is how much fits.", "\n\n\n// Limit is how much fits.")
