@@ -20,6 +20,8 @@ _PASTED: Final = re.compile(
     r"^\s*(>|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|(ERROR|WARN|INFO|FAIL|---|\+\+\+|@@)\b).*$", re.MULTILINE
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')”]*\s+(?=\S)|\n+")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+"""What a terminal would obey."""
 _NOT: Final = r"(n'?t| not)"
 
 
@@ -132,8 +134,8 @@ def correction_in(words: Words) -> Correction | None:
     kept = [sentence for sentence in sentences if not _is_aside(sentence)]
     if not _is_correction(kept, words):
         return None
-    text = " ".join(sentence for sentence in kept if not _is_question(sentence))
-    return Correction(text, _premise(words.said, text))
+    text = _CONTROL.sub(" ", " ".join(sentence for sentence in kept if not _is_question(sentence)))
+    return Correction(text, _CONTROL.sub(" ", _premise(words.said, text)))
 
 
 def _is_aside(sentence: str) -> bool:

@@ -120,6 +120,12 @@ def test_words_of_thanks_and_questions_are_left_out_of_the_text() -> None:
     assert found.text == CORRECTION
 
 
+def test_what_a_terminal_would_obey_is_not_passed_on() -> None:
+    found = correction_in(Words(f"\x1b[2J{CORRECTION}\x07", f"\x1b]0;x\x07{SAID}", (), "", "", ""))
+    assert found is not None
+    assert (found.text + found.premise).isprintable()
+
+
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_shop(tmp_path_factory.mktemp("learned") / "shop")
