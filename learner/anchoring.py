@@ -114,6 +114,8 @@ def _looks(
     files = looking.files({*homes, *(anchor.file for anchor in anchors)})
     packages = looking.packages(homes)
     fresh: list[Declared] | None = None
+    lost = (one for one in anchors if one.home_level == "symbol" and one.home not in symbols)
+    looking.bearing(*{_plain(anchor) for anchor in lost if changed is None or not anchor.fate})
     found: dict[str, Found] = {}
     for note in notes:
         anchor = note.anchor
@@ -224,8 +226,10 @@ def _seen(looking: Looking, symbol: Declared) -> str:
 
 
 def _lost_symbol(looking: Looking, anchor: Anchor, lookalikes: set[str]) -> Found:
-    """A declaration that is not there under its id: twins have other ids, renamed and moved code other names."""
-    named = looking.named(anchor.home_name)
+    """A declaration that is not there under its id: twins have other ids, renamed and moved code other names. Where it
+    kept its own name, what has the same text under other names was not it."""
+    bearing = looking.bearing(_plain(anchor))
+    named = [one for one in bearing if one.qualified_name == anchor.home_name]
     named = [one for one in named if one.file == anchor.file] or named
     if len(named) == 1:
         return _at_symbol(looking, anchor._replace(evidence="same name"), named[0])
@@ -233,8 +237,8 @@ def _lost_symbol(looking: Looking, anchor: Anchor, lookalikes: set[str]) -> Foun
         return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
     if not anchor.body:
         return _left(looking, anchor, [])
-    equal = looking.alike(_likeness(anchor))
-    return _elsewhere(looking, anchor, equal or [], lookalikes)
+    equal = [one for one in looking.equal(_likeness(anchor), bearing) if one.id not in lookalikes]
+    return _elsewhere(looking, anchor, equal or looking.alike(_likeness(anchor)) or [], lookalikes)
 
 
 def _elsewhere(looking: Looking, anchor: Anchor, declared: Iterable[Declared], lookalikes: set[str]) -> Found:
@@ -246,6 +250,10 @@ def _elsewhere(looking: Looking, anchor: Anchor, declared: Iterable[Declared], l
     if not new and anchor.fate:
         return _left(looking, anchor, [], anchor.fate)
     return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
+
+
+def _plain(anchor: Anchor) -> str:
+    return anchor.home_name.rpartition(".")[2]
 
 
 def _likeness(anchor: Anchor) -> Likeness:

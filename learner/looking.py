@@ -53,6 +53,7 @@ class Looking:
         self._texts: dict[str, bytes | None] = {}
         self._likenesses: dict[str, Likeness | None] = {}
         self._files: dict[str, Filed | None] = {}
+        self._bearing: dict[str, list[Declared]] = {}
 
     def symbols(self, ids: Iterable[str]) -> dict[str, Declared]:
         statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_SYMBOL}"
@@ -79,11 +80,16 @@ class Looking:
         statement = "MATCH (p:Package) WHERE p.dir = $dir RETURN p.id ORDER BY p.test, p.id LIMIT 1"
         return next((row[0] for row in self._store.rows(statement, {"dir": directory})), "")
 
-    def named(self, qualified_name: str) -> list[Declared]:
-        """The declarations of a qualified name: several where there are twins for other builds."""
-        given = {"name": qualified_name.rpartition(".")[2]}
-        rows = self._store.rows(f"MATCH (s:Symbol) WHERE s.name = $name RETURN {_SYMBOL}", given)
-        return sorted(one for one in map(_declared, rows) if one.qualified_name == qualified_name)
+    def bearing(self, *names: str) -> list[Declared]:
+        """The declarations of plain names (`Save`). One scan for all names that were not asked for before, since a
+        directory that moves takes many along."""
+        wanted = sorted(set(names) - self._bearing.keys())
+        if wanted:
+            self._bearing.update((name, []) for name in wanted)
+            statement = f"MATCH (s:Symbol) WHERE s.name IN $names RETURN {_SYMBOL}"
+            for row in sorted(self._store.rows(statement, {"names": wanted})):
+                self._bearing[row[1]].append(_declared(row))
+        return [one for name in names for one in self._bearing[name]]
 
     def declared_in(self, paths: Iterable[str]) -> list[Declared]:
         """The declarations of these files, with the members of their types."""

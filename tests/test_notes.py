@@ -203,6 +203,19 @@ def test_code_that_looked_the_same_all_along_is_not_taken_for_what_is_gone(bank:
 
 
 @pytest.mark.slow
+def test_moved_code_that_kept_its_name_is_told_from_new_code_of_the_same_body(bank: Bank) -> None:
+    bank.pin("symbol", REPORT, "note", "It is called at night.")
+    (bank.root / "night").mkdir()
+    body = "(sum int) int { return sum * 31 }"
+    bank.edit("ledger/report.go", "(l *Ledger) int { return l.sum }", body)
+    bank.learn()
+    (bank.root / "ledger/report.go").write_text(f"package ledger\n\nfunc Other{body}\n")
+    (bank.root / "night/report.go").write_text(f"package night\n\nfunc Report{body}\n")
+    bank.learn()
+    assert bank.described() == [("It is called at night.", "example.com/bank/night.Report", DRIFTED)]
+
+
+@pytest.mark.slow
 def test_a_twin_for_another_build_leaves_a_note_where_it_is(bank: Bank) -> None:
     bank.note("Report", "It is called at night.")
     bank.edit("ledger/report.go", "package", "//go:build linux\n\npackage")
