@@ -8,7 +8,7 @@ and the graph; when the format changes, the old tables are dropped. How document
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -207,12 +207,11 @@ class Shelf:
         found = self._connection.execute(statement, (file,)).fetchone()
         return found[0] if found else ""
 
-    def set_appearances(self, files: Iterable[tuple[str, str]] | None) -> None:
-        """Remember these, or forget all."""
-        if files is None:
+    def set_appearances(self, files: Mapping[str, str], *, is_all: bool) -> None:
+        """Remember these; with `is_all`, no others."""
+        if is_all:
             self._connection.execute("DELETE FROM document_files")
-        else:
-            self._connection.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files)
+        self._connection.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
 
     def examples(self, directories: Collection[str] | None = None) -> list[Example]:
         if directories is None:

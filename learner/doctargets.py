@@ -22,8 +22,11 @@ _EXAMPLE: Final = "Example"
 
 
 class Found(NamedTuple):
+    """`looks` tell files apart that declare or import other things, as far as they were asked for."""
+
     rows: set[Row]
     examples: list[Example]
+    looks: dict[str, str]
 
 
 class _Package(NamedTuple):
@@ -47,16 +50,25 @@ def all_targets(store: Store, keys: Collection[str]) -> Found:
     """Everything that bears one of these keys, and every example."""
     packages = _packages(store)
     rows = set(_package_rows(packages, keys))
-    files = store.columns("MATCH (f:File) RETURN f.id, f.package")
-    rows.update(_file_rows(zip(*files, strict=True), packages, keys))
+    paths, owners, shapes = store.columns("MATCH (f:File) RETURN f.id, f.package, f.shape")
+    rows.update(_file_rows(zip(paths, owners, strict=True), packages, keys))
     names = {key.rpartition(" ")[2].rpartition(".")[2] for key in keys if key.startswith("Symbol ")}
     columns = store.columns(f"MATCH (s:Symbol) RETURN {_SYMBOL.format('s')}")
     symbols = (_Symbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE))
     kept = list(symbols)
     for symbol in kept:
         rows.update(_symbol_rows(symbol, packages, keys))
-    wanted = [symbol for symbol in kept if _is_example(symbol)]
-    return Found(rows, resolved_examples(store, _examples(wanted, packages)))
+    shown = [symbol for symbol in kept if is_example(symbol.kind, symbol.name, symbol.file)]
+    lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for symbol in shown:
+        lines[symbol.file].append((symbol.name, symbol.line))
+    looks = {path: look_of(shape, lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)}
+    return Found(rows, resolved_examples(store, _examples(shown, packages)), looks)
+
+
+def look_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
+    """What tells a file from one that declares or imports other things, or has its examples on other lines."""
+    return " ".join((shape, *(f"{name}:{line}" for name, line in sorted(examples))))
 
 
 def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> Found:
@@ -74,9 +86,10 @@ def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> Fou
         rows.update(_file_rows(of_file, packages, keys))
         for symbol in symbols:
             rows.update(_symbol_rows(symbol, packages, keys))
-        examples += _examples([symbol for symbol in symbols if _is_example(symbol)], packages)
+        shown = [symbol for symbol in symbols if is_example(symbol.kind, symbol.name, symbol.file)]
+        examples += _examples(shown, packages)
     rows.update(_package_rows(packages, keys))
-    return Found(rows, examples)
+    return Found(rows, examples, {})
 
 
 def existing_packages(store: Store, ids: Iterable[str]) -> set[str]:
@@ -127,10 +140,9 @@ def _example_subjects(name: str) -> tuple[str, ...]:
     return (f"{parts[0]}.{parts[1]}", parts[0]) if is_member else (parts[0],)
 
 
-def _is_example(symbol: _Symbol) -> bool:
-    rest = symbol.name.removeprefix(_EXAMPLE)
-    is_named = symbol.name.startswith(_EXAMPLE) and not rest[:1].islower()
-    return is_named and symbol.kind == "func" and symbol.file.endswith("_test.go")
+def is_example(kind: str, name: str, file: str) -> bool:
+    is_named = name.startswith(_EXAMPLE) and not name.removeprefix(_EXAMPLE)[:1].islower()
+    return is_named and kind == "func" and file.endswith("_test.go")
 
 
 def _packages(store: Store) -> dict[str, _Package]:

@@ -33,6 +33,8 @@ from golore.learner.doctargets import (
     all_targets,
     by_key,
     existing_packages,
+    is_example,
+    look_of,
     outside_packages,
     resolved_examples,
     targets_in,
@@ -122,16 +124,13 @@ def _other_looks(directory: Path, shelf: Shelf, changed: Collection[str]) -> dic
 
 
 def _appearance(cache: Cache, path: str) -> str:
-    """A digest of what matters here of a file; empty where it is not known."""
+    """How a file looks by what is cached of it; empty where nothing is."""
     file = cache.file(path)
     outline = next((data for _, data in cache.get_outlines([file.key])), None) if file is not None else None
     if outline is None:
         return ""
     told = f.decode_outline(outline)
-    declared = [
-        (one.kind, one.name, one.owner, one.line if one.name.startswith("Example") else 0) for one in told.symbols
-    ]
-    return digest(_encode((told.package, told.constraint, sorted(one.path for one in told.imports), sorted(declared))))
+    return look_of(told.shape, [(one.name, one.line) for one in told.symbols if is_example(one.kind, one.name, path)])
 
 
 class _Change(NamedTuple):
@@ -209,7 +208,7 @@ def _renew_links(directory: Path, shelf: Shelf, looks: Mapping[str, str] | None,
         affected |= shelf.using({row[0] for row in before ^ after}) if is_same_outside else pages.keys()
         shelf.set_note("outside", renewed.outside)
         shelf.set_note("graph", renewed.graph)
-        shelf.set_appearances(None if looks is None else looks.items())
+        shelf.set_appearances(renewed.looks, is_all=looks is None and bool(renewed.looks))
         outside = outside_names(renewed.outside.split("\n"))
         for path, content in shelf.contents(affected):
             _link_page(shelf, path, _decode(content), pages[path], outside, change)
@@ -224,6 +223,7 @@ class _Renewed(NamedTuple):
     after: set[Row]
     directories: set[str] | None
     examples: list[Example] | None
+    looks: Mapping[str, str]
     outside: str
     graph: str
 
@@ -235,11 +235,11 @@ def _renewed_targets(store: Store, shelf: Shelf, changed: Mapping[str, str] | No
     if changed is not None:
         before, after, examples = _around(store, shelf, changed, wanted)
         directories = {posixpath.dirname(path) for path in changed}
-        return _Renewed(before, after, directories, examples, outside, graph)
+        return _Renewed(before, after, directories, examples, changed, outside, graph)
     if shelf.is_linked and shelf.note("graph") == graph:
-        return _Renewed(set(), set(), None, None, outside, graph)
+        return _Renewed(set(), set(), None, None, {}, outside, graph)
     found = all_targets(store, wanted)
-    return _Renewed(shelf.all_targets(), found.rows, None, found.examples, outside, graph)
+    return _Renewed(shelf.all_targets(), found.rows, None, found.examples, found.looks, outside, graph)
 
 
 def _around(
