@@ -17,6 +17,7 @@ from threading import Event, Thread
 
 import pytest
 from fake_ollama import MODEL, FakeOllama, fake_ollama
+from golore.graph import lock
 from golore.graph.errors import AnswerBroken, ModelUnavailable, UsageError
 from golore.graph.inputs import inputs_of
 from golore.graph.knowledge import Knowledge
@@ -29,6 +30,7 @@ from golore.mcp_server.cli import main
 from golore.mcp_server.doctor import examine
 from golore.mcp_server.place import Place
 from golore.mcp_server.settings import model_settings, upgrade_settings
+from golore.mcp_server.summarizing import LOCK_NAME
 from golore.summarizers.drafting import Bounds, Outcome, draft
 from golore.summarizers.facts import facts_about, name_of
 from golore.summarizers.models import CHARACTERS, Prompt, ask
@@ -238,7 +240,10 @@ class _Chat(BaseHTTPRequestHandler):
         self._say(b'{"object":"list","data":[{"id":"smol","object":"model"}]}', "application/json")
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v1/messages":
+            self._message(asked)
+            return
         words = ("It is", " a part", " of the shop.")
         events: list[object] = [{"choices": [{"delta": {"content": word}, "finish_reason": None}]} for word in words]
         events.append({"choices": [{"delta": {"content": None}, "finish_reason": "stop"}]})
@@ -246,8 +251,23 @@ class _Chat(BaseHTTPRequestHandler):
         lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
         self._say(f"{lines}data: [DONE]\n\n".encode(), "text/event-stream")
 
-    def _say(self, data: bytes, kind: str) -> None:
-        self.send_response(200)
+    def _message(self, asked: dict[str, object]) -> None:
+        """As Anthropic's API answers."""
+        if self.headers["x-api-key"] != "right":
+            self._say(b'{"type":"error","error":{"type":"authentication_error"}}', "application/json", 401)
+            return
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "model": asked["model"],
+            "content": [{"type": "text", "text": "It is a part of the shop."}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 10, "output_tokens": 7},
+        }
+        self._say(json.dumps(answer).encode(), "application/json")
+
+    def _say(self, data: bytes, kind: str, status: int = 200) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -295,6 +315,59 @@ def test_drafts_are_rewritten_through_an_api(shop: Path, capsys: pytest.CaptureF
     assert "2 summaries rewritten by smol (18 tokens in, 12 out" in printed
     with Knowledge.open(shop / ".golore") as knowledge:
         assert Counter(one.quality for one in all_current(knowledge)) == {"draft": 5, "reviewed": 2}
+
+
+def test_anthropics_api_is_asked_with_the_key_from_the_environment(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    command = ["upgrade", "--json", "--yes", "--repo", str(shop), "--model", "frontier", "--limit", "1"]
+    assert main(command) == 1
+    assert "There is no key in ANTHROPIC_API_KEY" in capsys.readouterr().err
+    with chat_server() as host:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "wrong")
+        assert main([*command, "--host", host]) == 1
+        assert "wants another key" in json.loads(capsys.readouterr().out)["stopped"]
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "right")
+        assert main([*command, "--host", host]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["taken"], outcome["prompt_tokens"], outcome["answer_tokens"]) == (1, 10, 7)
+
+
+def test_history_and_drafts_are_shown(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fake_ollama() as server:
+        run(shop, server)
+    assert main(["note", "--repo", str(shop), "--summary", "store/store.go", "It keeps keys for the shop."]) == 0
+    capsys.readouterr()
+    assert main(["show", "--repo", str(shop), "--history", "store/store.go"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "file store/store.go"
+    assert lines[1].endswith("  reviewed, by person")
+    assert lines[2] == "  It keeps keys for the shop."
+    assert lines[3].endswith("  draft, superseded, by tiny")
+    assert lines[5] == "structural, from the graph"
+    assert main(["drafts", "--repo", str(shop), "--json", "--limit", "20"]) == 0
+    offered = json.loads(capsys.readouterr().out)["drafts"]
+    assert {(one["level"], one["quality"]) for one in offered} == {
+        ("file", "draft"),
+        ("package", "draft"),
+        ("repository", "draft"),
+    }
+    assert "store/store.go" not in {one["subject"] for one in offered}
+    assert [one["value"] for one in offered] == sorted((one["value"] for one in offered), reverse=True)
+
+
+def test_one_run_at_a_time_works_on_a_store(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fake_ollama() as server:
+        command = ["summarize", "--repo", str(shop), "--model", "tiny", "--host", server.host]
+        held = lock.acquire(shop / ".golore" / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
+        try:
+            assert main(command) == 1
+        finally:
+            held.release()
+        assert "Wait until that run has ended." in capsys.readouterr().err
+        assert main(command) == 0
+    assert drafted(shop) == LEVELS
 
 
 def test_a_strangers_settings_send_no_code_away(shop: Path, tmp_path: Path) -> None:
