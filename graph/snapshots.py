@@ -39,7 +39,7 @@ _CLONE: Final = 0x40049409
 
 
 class Snapshot(NamedTuple):
-    """`files` are the digests of its files, `shared` how many of its bytes another snapshot has, too."""
+    """`files` are the digests of its files by name, `golore` the version that made the graph."""
 
     name: str
     created: str

@@ -178,14 +178,14 @@ def lose_all_but_snapshots(store: Path) -> None:
     "damage",
     [
         truncate_graph,
-        empty_graph,
-        lose_graph,
         lose_cache,
         corrupt_knowledge,
         corrupt_inside_knowledge,
-        lose_knowledge,
-        spoil_manifest,
         lose_all_but_snapshots,
+        pytest.param(empty_graph, marks=pytest.mark.slow),
+        pytest.param(lose_graph, marks=pytest.mark.slow),
+        pytest.param(lose_knowledge, marks=pytest.mark.slow),
+        pytest.param(spoil_manifest, marks=pytest.mark.slow),
     ],
 )
 def test_a_restore_after_damage_loses_nothing_that_was_in_the_snapshot(
