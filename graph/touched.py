@@ -17,6 +17,8 @@ from golore.graph.delta import GraphDelta
 _NAME: Final = "touched"
 _LONGEST: Final = 4 << 20
 """Bytes after which the notes begin anew: by then it is time to derive again from all of the graph."""
+_MOST: Final = 20_000
+"""Nodes of one change beyond which nothing is noted: it is no less work to derive everything again."""
 _LABELS: Final = ("Symbol", "External")
 
 
@@ -47,6 +49,9 @@ def touched_by(delta: GraphDelta) -> Touched:
 def note_touched(directory: Path, before: str, after: str, touched: Touched) -> None:
     """`before` and `after` name the graph (see `Store.generation`)."""
     path = directory / _NAME
+    if len(touched.changed) + len(touched.gone) > _MOST:
+        path.unlink(missing_ok=True)
+        return
     line = json.dumps([before, after, sorted(touched.changed), sorted(touched.gone)], ensure_ascii=False) + "\n"
     with suppress(OSError):
         is_long = path.exists() and path.stat().st_size > _LONGEST

@@ -16,6 +16,7 @@ from golore.graph.mapping import make_adjacency, start_mapping
 from golore.graph.model import Edge, EdgeKind, External, Node, Symbol
 from golore.graph.steps import is_mapping_due, open_steps
 from golore.graph.store import Store
+from golore.graph.touched import NOTHING, Touched, note_touched, touched_since
 from golore.mcp_server.mapper import Mapper
 
 KINDS = [
@@ -205,6 +206,15 @@ def test_a_change_that_nothing_was_noted_of_makes_the_file_due(tmp_path: Path) -
     with Store.open(tmp_path, write=False) as store:
         assert is_mapping_due(store)
         agree(store, graph, 1)
+
+
+def test_a_change_of_very_much_is_not_noted_and_makes_the_file_due(tmp_path: Path) -> None:
+    before, after = "one", "two"
+    note_touched(tmp_path, before, after, Touched(frozenset(("a",)), frozenset()))
+    assert touched_since(tmp_path, before, after) == Touched(frozenset(("a",)), frozenset())
+    note_touched(tmp_path, after, "three", Touched(frozenset(map(str, range(20_001))), frozenset()))
+    assert touched_since(tmp_path, before, "three") is None
+    assert touched_since(tmp_path, after, after) == NOTHING
 
 
 @pytest.mark.parametrize("content", [b"", b"golore", b"something else altogether, and long enough to be read as one"])
