@@ -21,7 +21,7 @@ def _add_learn(make: Make) -> None:
     learn = add(make, "learn", about, _learn, reads=False)
     add_root(learn)
     learn.add_argument("--full", action="store_true", help="make the graph anew, whatever the store holds")
-    learn.add_argument("--no-summaries", action="store_true", help="ask no model for summaries (a learn never does; see summarize)")
+    learn.add_argument("--no-summaries", action="store_true", help="ask no model (a learn never does)")
     learn.add_argument("--workers", type=whole, metavar="N", help="worker processes; 0: do all in this one")
 
 
