@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from heapq import nsmallest
 from math import log1p
 from typing import Final
 
@@ -26,14 +27,14 @@ def with_neighbours(
     after = dict(totals)
     if store is None or not totals:
         return after
-    numbers = {row.path: row.id for row in view.files.values()}
     votes: defaultdict[int, float] = defaultdict(float)
-    for file in sorted(totals, key=lambda one: (-totals[one], view.files[one].path))[:_AROUND]:
+    for file in nsmallest(_AROUND, totals, key=lambda one: (-totals[one], view.files[one].path)):
         near = _near(store, view.files[file].path)
         whole = sum(near.values())
         for path in sorted(near):
-            if numbers.get(path) in totals:
-                votes[numbers[path]] += totals[file] * near[path] / whole
+            number = view.numbers.get(path)
+            if number is not None and number in totals:
+                votes[number] += totals[file] * near[path] / whole
     most = max(votes.values(), default=0.0)
     signals["neighbours"] = {file: vote / most for file, vote in votes.items()} if most else {}
     share = WEIGHTS["neighbours"] / TOTAL

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from heapq import nsmallest
 from typing import Final
 
 from golore.graph.answering import LASTING, answers
@@ -89,7 +90,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The best, how many more were found (at least), and names that may have been meant."""
+    """The best, how many more were looked at, and names that may have been meant."""
 
     hits: tuple[Hit, ...]
     left_out: int
@@ -187,14 +188,16 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
     signals = signals_of(sources.index, view, question)
     if sources.meaning is not None:
         signals["meaning"] = weighed_meaning(sources.meaning(wish.text), signals["cover"])
-    totals = with_neighbours(fused(signals), signals, view, sources.store)
-    ranked = sorted(
-        (file for file in totals if _is_allowed(wish, view.files[file])),
-        key=lambda file: (-totals[file], view.files[file].path),
-    )
+    totals = fused(signals)
+    if len(view.files) < len(view.numbers):  # some are not to be found, as they are not in the graph
+        totals = {file: value for file, value in totals.items() if file in view.files}
+    totals = with_neighbours(totals, signals, view, sources.store)
+    allowed = [file for file in totals if _is_allowed(wish, view.files[file])]
+    most = _LOOKED_INTO if _is_for_symbols(wish) else wish.limit + _LOOKED_INTO
+    ranked = nsmallest(most, allowed, key=lambda file: (-totals[file], view.files[file].path))
     found: list[Hit] = []
     wanted = terms_to_show(_rarities(sources, question)) if _is_for_symbols(wish) else None
-    for file in ranked[:_LOOKED_INTO] if wanted is not None else ranked:
+    for file in ranked:
         row, score = view.files[file], round(_BY_WORDS * totals[file], 4)
         parts = _parts(signals, file) if wish.explain else {}
         if wanted is None:
@@ -208,14 +211,13 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
 
 def _shown(sources: Sources, wish: Wish, hits: list[Hit]) -> tuple[Hit, ...]:
     """The hits, with what in the files that were found by words says why."""
-    numbers = {row.path: row for row in sources.view.files.values()}
     wanted = terms_to_show(_rarities(sources, question_of(wish.text)))
     shown: list[Hit] = []
     for place, hit in enumerate(hits):
         if hit.kind != "file" or hit.snippet:
             shown.append(hit)
             continue
-        row = numbers[hit.file]
+        row = sources.view.files[sources.view.numbers[hit.file]]
         fits = fitting(sources.index.symbols(row.id), wanted, _is_wanted(wish))
         inside = tuple(_inside(row, symbol) for symbol, _ in fits[:_INSIDE])
         share = fits[0][1] if fits else 0.0

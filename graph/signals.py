@@ -32,6 +32,8 @@ class View(NamedTuple):
     """The files of an index. Lists are by the files' numbers, which have gaps."""
 
     files: dict[int, FileRow]
+    numbers: dict[str, int]
+    """by path"""
     norms: list[float]
     path_norms: list[float]
     name_norms: list[float]
@@ -51,6 +53,7 @@ def view_of(index: TextIndex) -> View:
     numbers = {row.path: row.id for row in files.values()}
     return View(
         files,
+        numbers,
         _norms(files.values(), [row.length for row in files.values()], _TEXT_B, size),
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),

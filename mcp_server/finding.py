@@ -26,6 +26,8 @@ from golore.mcp_server.place import Place
 
 _kept: dict[Path, tuple[bytes, View]] = {}
 _MOST_KEPT = 4
+_WAIT: Final = 1.0
+"""Seconds to wait for somebody who writes the index."""
 MODEL_NAME: Final = "vectors.model"
 """The file of a store that names the model of its vectors, if it has any."""
 
@@ -52,7 +54,7 @@ def _index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
     if index is not None and is_current(index, store):
         return index, False
     try:
-        writer = open_index(place.store, write=True)
+        writer = open_index(place.store, write=True, wait=_WAIT)
         if writer is not None:
             with writer:
                 bring_up_to_date(writer, store, place.root)

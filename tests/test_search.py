@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,20 @@ def test_what_was_deleted_is_not_found_and_what_is_new_is_found_before_the_index
     assert not {"example.com/shop/store.Flush"} & {hit.name for hit in asked(root, "Flush")}
     assert names(asked(root, "Drain"))[0] == ("func", "example.com/shop/store.Drain")
     assert "store/sync_linux.go" not in {hit.file for hit in asked(root, "sync")}
+
+
+def test_what_an_index_that_cannot_be_written_knows_otherwise_is_left_out(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    learn(root)
+    finish(root, root / ".golore")
+    source = root / "store/store.go"
+    source.write_text(source.read_text("utf-8").replace("Flush", "Drain"), encoding="utf-8")
+    learn(root)
+    with closing(sqlite3.connect(root / ".golore/cache.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # as a learn does that is writing it
+        assert "store/store.go" not in {hit.file for hit in asked(root, "flush things that are kept in memory")}
+        assert "store/store_test.go" in {hit.file for hit in asked(root, "put new kept")}
+    assert names(asked(root, "Drain"))[0] == ("func", "example.com/shop/store.Drain")
 
 
 def test_names_are_taken_apart_and_endings_cut_off() -> None:
