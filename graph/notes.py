@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 from golore.graph.errors import UsageError
@@ -181,8 +182,7 @@ def forget(knowledge: Knowledge, id: str) -> tuple[str, ...]:
         newer = [row[0] for row in run.rows("SELECT newer FROM note_successions WHERE older = ?", (id,))]
         older = [row[0] for row in run.rows("SELECT older FROM note_successions WHERE newer = ?", (id,))]
         run.run("DELETE FROM note_successions WHERE newer = ? OR older = ?", (id, id))
-        pairs = [(first, last) for first in newer for last in older]
-        run.run_many("INSERT OR IGNORE INTO note_successions VALUES (?,?)", pairs)
+        run.run_many("INSERT OR IGNORE INTO note_successions VALUES (?,?)", product(newer, older))
         run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, other) for other in (*newer, *older)))
         run.run("DELETE FROM notes WHERE id = ?", (id,))
         run.run("INSERT OR REPLACE INTO forgotten_notes VALUES (?,?)", (id, revision))
@@ -222,8 +222,7 @@ def restore_notes(knowledge: Knowledge, notes: Iterable[Pinned]) -> None:
     with knowledge.transaction() as run:
         revision = _next_revision(run)
         for note in notes:
-            tags = json.dumps(sorted(note.tags), ensure_ascii=False)
-            row = (*note[:8], tags, note.done, revision)
+            row = (*note[:8], json.dumps(sorted(note.tags), ensure_ascii=False), note.done, revision)
             run.run("DELETE FROM note_successions WHERE older = ?", (note.id,))
             run.run("INSERT OR REPLACE INTO notes VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
             run.run("DELETE FROM forgotten_notes WHERE id = ?", (note.id,))
@@ -302,8 +301,16 @@ def chain_of(knowledge: Knowledge, note: Pinned) -> list[Pinned]:
     found = {note.id}
     while more := {id for pair in links if found & set(pair) for id in pair} - found:
         found |= more
-    known = {one.id: one for one in all_notes(knowledge) if one.id in found}
-    return sorted(known.values(), key=lambda one: (one.created, not one.newer, one.id), reverse=True)
+    newer = {older: one for one, older in links}
+
+    def age(one: Pinned) -> tuple[int, str]:
+        """How many have come since; a second is too long to tell by the time."""
+        since, id = 0, one.id
+        while id in newer:
+            since, id = since + 1, newer[id]
+        return (since, one.id)
+
+    return sorted((one for one in all_notes(knowledge) if one.id in found), key=age)
 
 
 def has_any(knowledge: Knowledge) -> bool:
