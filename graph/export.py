@@ -25,6 +25,11 @@ from golore.graph.store import Store
 
 FORMAT: Final = 1
 """Of what stands beside nodes and edges."""
+MARK: Final = "Mark"
+HELD: Final = "Held"
+EXPORT: Final = "Export"
+"""Labels of what is no node of the graph and stands after it: looks like one, so that who reads nodes and edges, and
+knows no other sort of line, is not disturbed."""
 _LINES: Final = 4_096
 _PROJECTED: Final = "projected "
 """Marks that begin so are of this machine: they count its writes (see `projecting`)."""
@@ -58,7 +63,7 @@ def export_store(store: Store, out: TextIO) -> None:
         count += chunk.count("\n")
         out.write(chunk)
     closing = {**header_of(store)._asdict(), "lines": count, "digest": digest.hexdigest()}
-    out.write(f'{{"type":"export","label":"golore",{_object(closing)[1:]}\n')
+    out.write(f'{{"type":"node","label":"{EXPORT}","id":"golore",{_object(closing)[1:]}\n')
 
 
 def header_of(store: Store) -> Header:
@@ -100,11 +105,11 @@ def _chunks(lines: Iterator[str]) -> Iterator[str]:
 def _all_lines(store: Store) -> Iterator[str]:
     yield from _lines(store)
     for name, value in kept_marks(store).items():
-        yield f'{{"type":"mark","label":"Meta","id":{_text(name)},"value":{_text(value)}}}\n'
+        yield f'{{"type":"node","label":"{MARK}","id":{_text(name)},"value":{_text(value)}}}\n'
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge, held_still(knowledge):
-            for table, row in held_rows(knowledge):
-                yield f'{{"type":"knowledge","label":{_text(table)},"row":{row}}}\n'
+            for number, (table, row) in enumerate(held_rows(knowledge)):
+                yield f'{{"type":"node","label":"{HELD}","id":"{number}","table":{_text(table)},"row":{row}}}\n'
 
 
 def _plain(value: Any) -> object:

@@ -152,17 +152,17 @@ def _read_lines(source: Path, load: BulkLoad, put: Put) -> _Taken:
                 lines += 1
                 row = decode(line)
                 match row.pop("type"), row.pop("label"):
+                    case "node", "Mark":
+                        marks[row["id"]] = row["value"]
+                    case "node", "Held":
+                        put(row["table"], row["row"])
+                        knowledge += 1
+                    case "node", "Export":
+                        break
                     case "node", label:
                         rows.node(label, row)
                     case "edge", label:
                         rows.edge(label, row)
-                    case "mark", _:
-                        marks[row["id"]] = row["value"]
-                    case "knowledge", table:
-                        put(table, row["row"])
-                        knowledge += 1
-                    case "export", _:
-                        break
                     case kind, _:
                         raise ValueError(f"{kind!r} is unknown")
                 digest.update(line)
