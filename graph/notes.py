@@ -358,8 +358,7 @@ def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ())
         f"coalesce(s.newer, ''), {columns} FROM notes n JOIN note_anchors a ON a.note = n.id "
         f"LEFT JOIN note_successions s ON s.older = n.id {condition}"
     )
-    for row in knowledge.rows(statement, values):
-        yield _pinned(row)
+    yield from map(_pinned, knowledge.rows(statement, values))
 
 
 def _pinned(row: tuple[Any, ...]) -> Pinned:
