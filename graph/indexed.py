@@ -115,7 +115,7 @@ def _described(store: Store) -> dict[str, tuple[str, str, int]]:
     """By note, the name, file and line of what it is about."""
     columns = {
         "Symbol": "b.qualified_name, b.file, b.line",
-        "File": "b.path, b.path, 0",
+        "File": "b.path, b.id, 0",
         "Package": "b.path, b.dir, -1",
         "Repository": "b.name, '', 0",
     }
