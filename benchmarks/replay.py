@@ -27,7 +27,7 @@ from typing import NamedTuple
 from golore.graph.export import export_jsonl
 from golore.graph.store import Store
 from golore.learner.freshness import changes_since
-from golore.learner.pipeline import Report, learn
+from golore.learner.pipeline import Report
 from golore.learner.warm import WarmLearner
 
 SHOWN = 20
