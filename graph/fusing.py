@@ -11,8 +11,8 @@ docker/cli, moby, gin, loki, cilium, cobra, lo), which had no part in the choice
 
 Taking out any single signal cost 0.00 to 0.02 on both sides. `neighbours` was added later: +.004 and +.003 on six
 repositories, none of them worse by more than .001; more weight did harm. Importance by PageRank added nothing (.000 and
-.001), nor did the test beside a file. `meaning` changes nothing here with this weight, and with 1 it cost .010 and .013;
-it is there for questions whose words are not in the code.
+.001), nor did the test beside a file. `meaning` changes nothing here with this weight, and with 1 it cost .010 and
+.013; it is there for questions whose words are not in the code.
 """
 
 from __future__ import annotations
