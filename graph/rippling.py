@@ -50,16 +50,19 @@ def ripple_of(store: Store, old: Slice, new: Slice, delta: GraphDelta) -> Ripple
 
 
 def shifted(text: str, path: str, lines: Mapping[int, int]) -> str | None:
-    """A text with the new numbers of a file's lines; None if it names one whose number is not known."""
+    """A text with the new numbers of a file's lines; None if it names one whose number is not known. What it quotes,
+    such as notes, stays as it is."""
     is_known = True
 
     def number(match: re.Match[str]) -> str:
         nonlocal is_known
+        if match[1] is None:
+            return match[0]
         line = lines.get(int(match[1]))
         is_known = is_known and line is not None
         return f"({path}:{line})"
 
-    written = re.sub(rf"\({re.escape(path)}:(\d+)\)", number, text)
+    written = re.sub(rf"“[^”]*”|\({re.escape(path)}:(\d+)\)", number, text)
     return written if is_known else None
 
 

@@ -194,6 +194,7 @@ def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:
             "Put: 2 callers: main.run (main.go:17), x (main.go:10)",
         ),
         ("main.go:15 (xmain.go:15) (main.go)", "main.go:15 (xmain.go:15) (main.go)"),
+        ("note: “see (main.go:15)”; run (main.go:15)", "note: “see (main.go:15)”; run (main.go:17)"),
         ("(main.go:15) and (main.go:16)", None),
     ],
 )
