@@ -600,7 +600,7 @@ class Editing(RuleBasedStateMachine):
 
 
 class TestAFewEdits(Editing.TestCase):
-    settings = settings(max_examples=2, stateful_step_count=20, deadline=None, derandomize=True)
+    settings = settings(max_examples=1, stateful_step_count=12, deadline=None, derandomize=True)
 
 
 @pytest.mark.slow
