@@ -8,13 +8,18 @@ where there is nothing to compare. An edge to code that the graph does not have 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from golore.graph.errors import StoreBusy
 from golore.graph.identity import graph_identity, keep_identity
 from golore.graph.model import EDGE_KINDS, Edge, EdgeKind, Node
 from golore.graph.slices import Slice, difference, read_edges, read_mark, read_nodes
 from golore.graph.store import Store
+
+_MUCH: Final = 1 << 17
+"""Bytes of log that make an open take half as long again."""
 
 
 class Projection(NamedTuple):
@@ -93,3 +98,12 @@ def _with_targets(store: Store, kind: EdgeKind, edges: Collection[Edge], project
 
 def _mark_of(label: str) -> str:
     return f"projected {label}"
+
+
+def fold(store_directory: Path) -> None:
+    """Fold what was put into a graph since it was loaded into its file, where that is much: every open reads it all."""
+    with suppress(StoreBusy), Store.open(store_directory, write=True, wait=0) as store:
+        if not store.is_empty and store.log_bytes > _MUCH:
+            identity = graph_identity(store_directory)
+            store.checkpoint()
+            keep_identity(store_directory, identity)

@@ -254,11 +254,16 @@ class Store:
         except EngineFailure as failure:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
-        log = self._database.with_name(self._database.name + ".wal")
         worth = max(_SHORTEST_LOG, self._database.stat().st_size // _LOG_SHARE)
-        if log.exists() and log.stat().st_size > min(worth, _LONGEST_LOG):
+        if self.log_bytes > min(worth, _LONGEST_LOG):
             self.checkpoint()
         self._close_session()
+
+    @property
+    def log_bytes(self) -> int:
+        """How much has been written that is not folded into the database file yet."""
+        log = self._database.with_name(self._database.name + ".wal")
+        return log.stat().st_size if log.exists() else 0
 
     def checkpoint(self) -> None:
         """Fold the log into the database file; takes seconds on a large store and makes opening it quicker."""

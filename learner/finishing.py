@@ -12,6 +12,7 @@ from typing import Final
 
 from golore.graph.dealing import Changed, Progress
 from golore.graph.deck import make_deck
+from golore.graph.projecting import fold
 from golore.graph.slices import read_mark
 from golore.graph.staleness import renew_summaries, tell_again
 from golore.graph.store import Store
@@ -63,6 +64,8 @@ def finish(
         places = noted | summaries.places | documents.places | recent
         tell_again(store_directory, places.difference(paths or ()))
     index_words(root, store_directory, changed=paths, whole=whole, progress=progress)
+    if changed is None:
+        fold(store_directory)
     with closing(make_deck(store_directory)) as deck:
         deck.set_note(_FINISHED, (_state_of(store_directory) if changed is None else changed.state).encode())
 
