@@ -259,7 +259,7 @@ def test_a_graph_made_anew_and_knowledge_put_back_get_all_notes(root: Path) -> N
 @pytest.mark.skipif(engine_name() == "kuzu", reason="this is that run")
 def test_all_of_this_holds_on_kuzu() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "not slow", __file__],
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-m", "not slow", __file__],
         env={**os.environ, "GOLORE_ENGINE": "kuzu"},
         capture_output=True,
         text=True,

@@ -587,7 +587,7 @@ def test_manifest_names_engine_and_schema(tmp_path: Path) -> None:
 @pytest.mark.skipif(engine_name() == "kuzu", reason="this is that run")
 def test_all_of_this_holds_on_kuzu() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-x", "-p", "no:cacheprovider", __file__],
         env={**os.environ, "GOLORE_ENGINE": "kuzu"},
         capture_output=True,
         text=True,
