@@ -7,7 +7,7 @@ the cards is `golore.graph`'s affair.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from os.path import exists
 from pathlib import Path
 
@@ -33,6 +33,7 @@ def make_cards(
     root: Path,
     store_directory: Path,
     *,
+    store: Store | None = None,
     changed: Changed | None = None,
     whole: bool = False,
     progress: Progress | None = None,
@@ -50,8 +51,9 @@ def make_cards(
         return found._replace(files=frozenset(there))
 
     try:
-        with Store.open(store_directory, write=False) as store, closing(make_deck(store_directory)) as deck:
-            return render_cards(store, deck, history, head, changed=changed, whole=whole, progress=progress)
+        opened = Store.open(store_directory, write=False) if store is None else nullcontext(store)
+        with opened as graph, closing(make_deck(store_directory)) as deck:
+            return render_cards(graph, deck, history, head, changed=changed, whole=whole, progress=progress)
     except sqlite3.Error as failure:
         raise StoreError(
             f"The cards could not be written to {store_directory}: {failure}. "

@@ -56,14 +56,20 @@ def finish(
         )
         recent = reading.result()
     arrived = newly_there(store_directory, paths or ())
-    dealt = make_cards(
-        root, store_directory, changed=changed, whole=whole or len(recent) > _MANY_TOLD, progress=progress
-    )
+    with Store.open(store_directory, write=False) as store:
+        dealt = make_cards(
+            root,
+            store_directory,
+            store=store,
+            changed=changed,
+            whole=whole or len(recent) > _MANY_TOLD,
+            progress=progress,
+        )
+        index_words(root, store_directory, store=store, changed=paths, whole=whole, progress=progress)
     join_companions(root, store_directory, changed=paths, arrived=arrived)
     if not dealt.whole:
         places = noted | summaries.places | documents.places | recent
         tell_again(store_directory, places.difference(paths or ()))
-    index_words(root, store_directory, changed=paths, whole=whole, progress=progress)
     if changed is None:
         fold(store_directory)
     with closing(make_deck(store_directory)) as deck:

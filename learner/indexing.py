@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -67,17 +68,18 @@ def index_words(
     root: Path,
     store_directory: Path,
     *,
+    store: Store | None = None,
     changed: Collection[str] | None = None,
     whole: bool = False,
     progress: Progress | None = None,
 ) -> Indexed:
     """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
     root = root.resolve()
-    with Store.open(store_directory, write=False) as store:
+    with Store.open(store_directory, write=False) if store is None else nullcontext(store) as graph:
         index = open_index(store_directory, write=True)
         assert index is not None
         with index:
-            return bring_up_to_date(index, store, root, changed=changed, whole=whole, progress=progress)
+            return bring_up_to_date(index, graph, root, changed=changed, whole=whole, progress=progress)
 
 
 def bring_up_to_date(
