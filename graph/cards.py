@@ -72,16 +72,19 @@ def file_texts(
     # What comes now is told only beside something that is known: alone it is no reason to speak.
     if sections:
         sections += [*_last_change(lore), *_doubted(facts)]
-    own = [*_exercises(facts)]
-    if sections or own:
-        own += _unsettled(facts.test, facts.unresolved)
-    held = fitted(own, longest // _OWN_SHARE if sections else longest)
+    exercised = [(target.file, target.local) for _, target in facts.exercised]
+    held = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
     return fitted(sections, longest - len(held) - 1), held
 
 
-def own_text(unresolved: Sequence[Doubtful]) -> str:
-    """The second part for a file that is no test, where the first has something to say."""
-    return fitted([*_unsettled(False, unresolved)], LONGEST // _OWN_SHARE)
+def own_text(
+    exercised: Iterable[tuple[str, str]], unresolved: Sequence[Doubtful], longest: int = LONGEST, *, is_alone: bool
+) -> str:
+    """The second part: what tests in the file call in others, by file and name, and what could not be settled in it."""
+    own = [*_exercises(exercised)]
+    if own or not is_alone:
+        own += _unsettled(unresolved)
+    return fitted(own, longest if is_alone else longest // _OWN_SHARE)
 
 
 def with_lore(text: str, lore: Lore, longest: int = LONGEST) -> str:
@@ -302,11 +305,11 @@ def _tested(facts: FileFacts) -> Iterable[Section]:
     yield Section(title, lines, len(ordered) - len(lines))
 
 
-def _exercises(facts: FileFacts) -> Iterable[Section]:
+def _exercises(exercised: Iterable[tuple[str, str]]) -> Iterable[Section]:
     """For a test file: where the code is that it tests."""
     by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for _, target in facts.exercised:
-        by_file[target.file][target.local] += 1
+    for file, name in exercised:
+        by_file[file][name] += 1
     if by_file:
         ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
         lines = tuple(
@@ -338,9 +341,9 @@ def _doubted(facts: FileFacts) -> Iterable[Section]:
         yield Section(f"Unresolved uses elsewhere bear names of its methods: {_listed(names, _PLACES)}")
 
 
-def _unsettled(is_test: bool, unresolved: Sequence[Doubtful]) -> Iterable[Section]:
+def _unsettled(unresolved: Sequence[Doubtful]) -> Iterable[Section]:
     sites = sum(one.sites for one in unresolved)
-    if sites and not is_test:
+    if sites:
         reasons: Counter[str] = Counter()
         for one in unresolved:
             reasons[one.reason] += one.sites

@@ -211,10 +211,25 @@ def _shift_lines(deck: Deck, changed: Collection[str], lines: Mapping[str, Mappi
     return {place for place in failed if place.endswith(".go")}
 
 
-def renew_early(deck: Deck, path: str, before: str, digest: str, unresolved: Sequence[Doubtful]) -> bool:
-    """Bring the card of an edited file up to date before the graph is, where nothing that it tells of others can have
-    changed: the edit is inside of bodies, and the file is no test. False where there is no such card."""
-    return deck.renew(path, before, digest, own_text(unresolved))
+class Renewed(NamedTuple):
+    """A file that was edited in bodies alone, so that what its card tells of others has not changed: its digests, and
+    what its own part is made of."""
+
+    path: str
+    before: str
+    digest: str
+    exercised: Sequence[tuple[str, str]]
+    unresolved: Sequence[Doubtful]
+
+
+def renew_early(deck: Deck, file: Renewed) -> bool:
+    """Bring the card of an edited file up to date before the graph is. False where there is no card of the file as it
+    was, or the new part leaves less room for the other."""
+    card = deck.card(file.path, silent=True)
+    if card is None:
+        return False
+    own = own_text(file.exercised, file.unresolved, is_alone=not card.told)
+    return len(card.told) + 1 + len(own) <= LONGEST and deck.renew(file.path, file.before, file.digest, own)
 
 
 def _waiting(deck: Deck) -> set[str]:

@@ -175,7 +175,7 @@ class Deck:
     def renew(self, path: str, before: str, digest: str, own: str) -> bool:
         """Let the card of a file count for other contents, of which only its own part tells; False where it was not of
         the contents before."""
-        statement = "UPDATE deck_cards SET digest = ?, own = ? WHERE path = ? AND digest = ? AND text <> ''"
+        statement = "UPDATE deck_cards SET digest = ?, own = ? WHERE path = ? AND digest = ?"
         return self._connection.execute(statement, (digest, own, path, before)).rowcount == 1
 
     def standing(self, path: str) -> tuple[float, str] | None:

@@ -71,7 +71,7 @@ def _mattering(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]
     if kind.label in _TOLD and kind.target == "Symbol":
         for source, target in ends:
             yield target
-            if kind.label == "IMPLEMENTS":
+            if kind.label in ("IMPLEMENTS", "TESTS"):
                 yield source
 
 

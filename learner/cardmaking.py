@@ -12,7 +12,7 @@ from os.path import exists
 from pathlib import Path
 
 from golore.graph.coupling import History
-from golore.graph.dealing import Changed, Dealt, Progress, render_cards, renew_early
+from golore.graph.dealing import Changed, Dealt, Progress, Renewed, render_cards, renew_early
 from golore.graph.deck import make_deck
 from golore.graph.errors import StoreError
 from golore.graph.gathering import Doubtful
@@ -23,10 +23,10 @@ from golore.learner.warm import Edit
 
 def renew_card(store_directory: Path, edit: Edit) -> None:
     """Let the card of a file that was edited in bodies alone count for what it holds now, before the graph does."""
-    if not edit.path.endswith("_test.go"):
-        doubtful = [Doubtful(row.name, row.reason, len(row.sites)) for row in edit.unresolved]
-        with suppress(sqlite3.Error), closing(make_deck(store_directory)) as deck:
-            renew_early(deck, edit.path, edit.before, edit.digest, doubtful)
+    unresolved = () if edit.path.endswith("_test.go") else edit.unresolved
+    doubtful = [Doubtful(row.name, row.reason, len(row.sites)) for row in unresolved]
+    with suppress(sqlite3.Error), closing(make_deck(store_directory)) as deck:
+        renew_early(deck, Renewed(edit.path, edit.before, edit.digest, edit.exercised, doubtful))
 
 
 def make_cards(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from golore.graph.slices import Slice, read_edges_at
+from golore.graph.model import Package, Symbol
+from golore.graph.slices import Slice, read_edges_at, read_nodes
 from golore.graph.store import Store
 from golore.learner.exercise import exercised
 from golore.learner.rows import TESTS, Testing
@@ -63,3 +64,20 @@ def _calls_from(
         pending = sorted({target for id in pending for target in calls.get(id, ()) if target in testing.own} - seen)
         seen.update(pending)
     return calls, beyond
+
+
+def exercised_elsewhere(store: Store, edited: Iterable[Slice], new: Slice) -> dict[str, list[tuple[str, str]]]:
+    """By edited file, what the tests in it exercise in others: file and name, once for each test."""
+    files = {row.id: row.file for part in edited for row in part.nodes["Symbol"] if isinstance(row, Symbol)}
+    edges = [edge for edge in new.edges.get(TESTS, ()) if edge.source in files]
+    symbols = read_nodes(store, "Symbol", (edge.target for edge in edges))
+    targets = {row.id: row for row in symbols if isinstance(row, Symbol)}
+    packages = read_nodes(store, "Package", {row.package for row in targets.values()})
+    starts = {row.id: len(row.path) + 1 for row in packages if isinstance(row, Package)}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for edge in edges:
+        target = targets[edge.target]
+        if target.file != files[edge.source]:
+            name = target.qualified_name[starts[target.package] :]
+            found.setdefault(files[edge.source], []).append((target.file, name))
+    return found

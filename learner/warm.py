@@ -47,7 +47,7 @@ from golore.learner.pipeline import (
 from golore.learner.project import Project
 from golore.learner.reading import Reading, Wanted, read_files
 from golore.learner.resolving import Plan, Workshop
-from golore.learner.writing import Change, Progress, Ready, Silent, Written, update_graph_at_once
+from golore.learner.writing import Change, Early, Progress, Ready, Silent, Written, update_graph_at_once
 
 MOST_EDITED = 200
 """Of more files at once an ordinary learn has them read by several processes."""
@@ -72,12 +72,13 @@ class Update(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A file that was edited in bodies alone, known before the graph is: its digests, and what is unresolved in it."""
+    """A file that was edited in bodies alone, known before the graph is: its digests, and what was found in it."""
 
     path: str
     before: str
     digest: str
     unresolved: Sequence[Unresolved]
+    exercised: Sequence[tuple[str, str]]
 
 
 class WarmLearner:
@@ -91,6 +92,7 @@ class WarmLearner:
         self._workshop: Workshop | None = None
         self._linked: frozenset[str] = frozenset()
         self._updates = 0
+        self._is_kept = True
 
     @property
     def updates(self) -> int:
@@ -104,7 +106,7 @@ class WarmLearner:
         report, survey = learn_and_survey(
             self._root, store_directory=self._directory, workers=self._workers, progress=progress
         )
-        self._survey, self._linked = survey, _linked_files(survey)
+        self._survey, self._linked, self._is_kept = survey, _linked_files(survey), True
         if before is None:
             return Update(report, None, False)
         return Update(
@@ -123,9 +125,14 @@ class WarmLearner:
             there = survey.discovery.files
             edited = [file.path for file in there if _looks_edited(survey.files[file.path], file)]
             update = self.update(edited, progress)
-            if update.is_warm and update.paths:
-                keep_survey(directory, self._survey)
+            self.keep()
         return update
+
+    def keep(self) -> None:
+        """Keep what is known beside the graph, if updates have changed it, so that the next learner can resume."""
+        if self._survey is not None and not self._is_kept:
+            keep_survey(self._directory or self._root / STORE_NAME, self._survey)
+            self._is_kept = True
 
     def update(
         self,
@@ -147,6 +154,7 @@ class WarmLearner:
             if made is not None:
                 update, self._survey = made
                 self._updates += 1
+                self._is_kept = self._is_kept and not update.paths
                 return update
             self._survey = survey
         return self.learn(progress)
@@ -216,7 +224,7 @@ class WarmLearner:
         before: Marks,
         survey: Survey,
         edited: tuple[str, ...],
-        early: Callable[[str, Sequence[Unresolved]], None] | None,
+        early: Early | None,
     ) -> Written | None:
         keys = survey.marks.keys
         plan = Plan(
@@ -243,9 +251,9 @@ class _Early:
         self._before = before
         self._after = after
 
-    def __call__(self, path: str, unresolved: Sequence[Unresolved]) -> None:
+    def __call__(self, path: str, unresolved: Sequence[Unresolved], exercised: Sequence[tuple[str, str]]) -> None:
         if path in self._before and path in self._after:
-            self._tell(Edit(path, self._before[path].digest, self._after[path].digest, unresolved))
+            self._tell(Edit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:

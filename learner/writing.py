@@ -46,7 +46,7 @@ from golore.learner.resolving import (
     leave_workshop,
     resolve_packages,
 )
-from golore.learner.retesting import retested
+from golore.learner.retesting import exercised_elsewhere, retested
 from golore.learner.tables import (
     IMPLEMENTS,
     Edges,
@@ -79,8 +79,9 @@ class Change(NamedTuple):
     notes: Mapping[str, str]
 
 
-Early = Callable[[str, Sequence[Unresolved]], None]
-"""Told, before anything is written, of a file edited in bodies alone, and of what could not be resolved in it."""
+Early = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
+"""Told, before anything is written, of a file edited in bodies alone, of what could not be resolved in it, and of what
+its tests exercise elsewhere: file and name, once for each test."""
 
 
 class Ready(NamedTuple):
@@ -205,11 +206,14 @@ def _update(
         results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
         if ready is not None:
             if ready.early is not None:
-                _tell_early(ready.early, results)
+                _tell_early(ready.early, [result for result in results if result.testing is None], {})
             store.open_for_change()
             if read_mark(store, STATE) != ready.state:
                 return None
         found = _compared(store, here, handed, plan, work, results)
+        if ready is not None and ready.early is not None:
+            tests = [result for result in results if result.testing is not None and result.id not in found.tables]
+            _tell_early(ready.early, tests, exercised_elsewhere(store, [result.rows for result in tests], found.new))
         progress.stage("Storing", 0)
         old, new = found.old, found.new
         externals: dict[str, External] = {}
@@ -230,12 +234,14 @@ def _update(
     return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta), ripple)
 
 
-def _tell_early(early: Early, results: Iterable[PackageResult]) -> None:
+def _tell_early(
+    early: Early, results: Iterable[PackageResult], exercised: Mapping[str, Sequence[tuple[str, str]]]
+) -> None:
     for result in results:
         if not result.is_whole:
             unresolved = [row for row in result.rows.nodes["Unresolved"] if isinstance(row, Unresolved)]
             for file in result.rows.nodes["File"]:
-                early(file[0], [row for row in unresolved if row.file == file[0]])
+                early(file[0], [row for row in unresolved if row.file == file[0]], exercised.get(file[0], ()))
 
 
 def _work(change: Change, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:

@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -26,6 +26,7 @@ from typing import Final
 from golore.graph import lock
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.manifest import MANIFEST_NAME
+from golore.graph.projecting import fold
 from golore.graph.store import Store
 from golore.learner.cardmaking import renew_card
 from golore.learner.discover import discover
@@ -46,6 +47,8 @@ _TICK: Final = 0.5
 _GRACE: Final = 2.0
 """Seconds that the end may take before it is enforced."""
 _COMPARE_EVERY: Final = 60.0
+_SETTLE_AFTER: Final = 20.0
+"""Seconds without an edit after which what edits have left for later is done, while nobody waits for an answer."""
 _LOOK_EVERY: Final = 600.0
 """Seconds after which an ordinary learn looks at what updates after edits do not, such as code outside."""
 _FIRST_RETRY: Final = 1.0
@@ -199,6 +202,7 @@ def _keep_fresh(place: Place, say: _Telling, ground: _Ground, bursts: Bursts, ob
         _follow(place, say, ground, bursts, observing, learning, drafts)
     finally:
         drafts.stop()
+        learning.end()
 
 
 def _follow(
@@ -220,10 +224,12 @@ def _follow(
             compared = time.monotonic()
             if reason := observing.shortage():
                 say.event("polling", f"{reason}. Looking at the files every second instead.")
-        elif time.monotonic() - compared > _COMPARE_EVERY:
-            if learning.is_stale or _is_behind(place):
-                learning.try_once()
-            compared = time.monotonic()
+        else:
+            learning.settle()
+            if time.monotonic() - compared > _COMPARE_EVERY:
+                if learning.is_stale or _is_behind(place):
+                    learning.try_once()
+                compared = time.monotonic()
         if not observing.is_alive and _ground(place) == ground:
             observing.stop()
             observing.start()
@@ -241,6 +247,7 @@ class _Learning:
         self._told: str = ""
         self._learner = WarmLearner(place.root, place.store)
         self._looked = 0.0
+        self._learned = float("inf")
 
     @property
     def is_due(self) -> bool:
@@ -265,6 +272,7 @@ class _Learning:
                 traceback.print_exc()
             self._failed(f"{type(failure).__name__}: {failure}".split("\n")[0])
         else:
+            self._learned = time.monotonic()
             report = update.report
             if report.files_parsed or report.rows_written or report.messages or self._told:
                 self._say.updated(report)
@@ -274,6 +282,18 @@ class _Learning:
                 gc.unfreeze()
                 gc.collect()  # a learn leaves cycles behind, and now nobody waits
                 gc.freeze()  # what stays is not to be looked through again with every edit
+
+    def settle(self) -> None:
+        """Fold the log of the graph, which every open of it reads, and keep what is known for the next command."""
+        if time.monotonic() - self._learned > _SETTLE_AFTER:
+            self._learned = float("inf")
+            with suppress(GoloreError, OSError):
+                fold(self._place.store)
+                self._learner.keep()
+
+    def end(self) -> None:
+        with suppress(GoloreError, OSError):
+            self._learner.keep()
 
     def _renew(self, edit: Edit) -> None:
         renew_card(self._place.store, edit)

@@ -11,6 +11,7 @@ from shutil import copytree
 import pytest
 from golore.graph.deck import make_deck
 from golore.graph.export import export_jsonl
+from golore.graph.identity import graph_identity
 from golore.graph.rippling import shifted
 from golore.graph.store import Store
 from golore.learner.cardmaking import make_cards, renew_card
@@ -174,6 +175,42 @@ def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> 
     assert "Unresolved in it: 1 use" in renewed
     finish(root, root / ".golore", changed=update.changed)
     assert _cards(root)["store/store.go"] == renewed
+
+
+def test_the_card_of_an_edited_test_is_fresh_before_the_graph_is(root: Path) -> None:
+    learner = WarmLearner(root, workers=0)
+    learner.resume()
+    _edit(root / "store" / "store_test.go", 'if Put(New(), "a")', 'Flush()\n\tif Put(New(), "a")')
+    before = graph_identity(root / ".golore")
+    told: list[str] = []
+
+    def early(edit: Edit) -> None:
+        assert graph_identity(root / ".golore") == before
+        renew_card(root / ".golore", edit)
+        told.append(_cards(root)[edit.path])
+
+    update = learner.update(["store/store_test.go"], early=early)
+    assert graph_identity(root / ".golore") != before
+    (renewed,) = told
+    assert "What its tests call is declared in:\n- store/store.go: Flush, New, Put" in renewed
+    finish(root, root / ".golore", changed=update.changed)
+    assert _cards(root)["store/store_test.go"] == renewed
+
+
+def test_the_cards_of_tests_follow_an_edit_of_what_helps_them(root: Path) -> None:
+    helper = root / "store" / "help_test.go"
+    helper.write_text("package store\n\nfunc help() {\n\tFlush()\n}\n")
+    (root / "store" / "calm_test.go").write_text(
+        'package store\n\nimport "testing"\n\nfunc TestCalm(t *testing.T) { help() }\n'
+    )
+    _resume(root)
+    assert "store/store.go: Flush" in _cards(root)["store/calm_test.go"]
+    _edit(helper, "Flush()", "New()")
+    assert _resume(root).is_warm
+    after = _cards(root)
+    assert "store/store.go: New" in after["store/calm_test.go"]
+    make_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
 
 
 def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from golore.graph import lock
 from golore.graph.store import Store
+from golore.learner.keeping import read_kept
 from golore.learner.pipeline import learn
+from golore.learner.warm import WarmLearner
 from golore.mcp_server.cli import main
 from shop import make_shop
 from watching import GOLORE, Watch, exported, until
@@ -135,6 +137,40 @@ def test_a_signal_ends_it_well_and_nothing_stays_behind(number: signal.Signals, 
             os.killpg(watch.pid, 0)
     assert not lock.is_held(root / ".golore/watch.lock")
     assert not lock.is_held(root / ".golore/writer.lock")
+
+
+def test_what_a_watch_knew_when_it_ended_serves_the_next_command(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    with Watch(root) as watch:
+        watch.event("updated")
+        edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
+        watch.event("updated")
+        os.kill(watch.pid, signal.SIGTERM)
+        assert watch.ended() == (0, "")
+    edit(root / "main.go", "func lonely() { main() }", "func lonely() { run() }")
+    assert WarmLearner(root, workers=0).resume().is_warm
+
+
+def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    eager = (
+        "import sys; from golore.graph import projecting; from golore.mcp_server import cli, watch;"
+        "watch._SETTLE_AFTER = projecting._MUCH = 0; sys.exit(cli.main())"
+    )
+    with Watch(root, [sys.executable, "-c", eager]) as watch:
+        watch.event("updated")
+        edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
+        watch.event("updated")
+        kept = read_kept(root / ".golore")
+
+        def is_settled() -> bool:
+            with Store.open(root / ".golore", write=False) as store:
+                return store.log_bytes == 0 and read_kept(root / ".golore") != kept
+
+        assert until(is_settled)
+        edit(root / "main.go", "func lonely() { main() }", "func lonely() { run() }")
+        assert watch.event("updated", "failed")["files_parsed"] == 1
+    assert exported(root / ".golore") == fresh(root, tmp_path / "fresh")
 
 
 def test_a_signal_during_the_first_learn_ends_it_as_well(tmp_path: Path) -> None:
