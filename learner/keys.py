@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from golore.learner.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "4"
+RESOLVER = "5"
 """Raised whenever the same facts would give other edges."""
 
 

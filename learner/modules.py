@@ -45,6 +45,8 @@ class Build(NamedTuple):
     versions: dict[str, tuple[str, str]]
     """Module and version by the module path that is imported, replacements applied."""
     vendors: tuple[str, ...]
+    borrowed: tuple[str, ...]
+    """The vendor directories of modules that require this one: what it is built with as their dependency."""
 
 
 def read_workspace(directory: str, name: str, data: bytes, problems: list[Problem]) -> Workspace:
@@ -85,7 +87,9 @@ def build_of(
             sources[other.path].append(other.dir)
     vendors = [f"{workspace.dir}/vendor"] if workspace else []
     vendors += [f"{module.dir}/vendor"] if module else []
-    return Build({path: tuple(found) for path, found in sources.items()}, versions, tuple(vendors))
+    asking = [other for other in modules if module and any(asked.path == module.path for asked in other.mod.requires)]
+    borrowed = tuple(f"{other.dir}/vendor" for other in asking)
+    return Build({path: tuple(found) for path, found in sources.items()}, versions, tuple(vendors), borrowed)
 
 
 def workspace_of(module: Module, workspaces: tuple[Workspace, ...], named: bool) -> Workspace | None:

@@ -61,7 +61,7 @@ def find_outside(
             elif location.kind in ("repo", "std"):
                 continue
             elif location.dir not in found:
-                locations.setdefault(location.dir, (location, context))
+                locations.setdefault(location.dir, (location, _asker(project, location, context)))
             leads.append((context, path, location.dir if location is not None else ""))
         names = {directory: _go_files(directory) for directory in locations}
         same = {d: known for d, known in names.items() if d in old.packages and old.has(d, known)}
@@ -140,6 +140,15 @@ def _askers(project: Project, imports: Iterable[tuple[str, str]]) -> dict[tuple[
         if known is None or context < known:
             askers[key] = context
     return askers
+
+
+def _asker(project: Project, location: Location, context: str) -> str:
+    """On whose behalf a package's own imports are asked for: vendored code is built as the module has it that vendored
+    it, whoever else comes upon it."""
+    home = location.dir.removesuffix(f"/vendor/{plain_path(location.import_path)}")
+    if location.kind != "vendor" or home not in project.module_at:
+        return context
+    return "" if home == str(project.root) else home.removeprefix(f"{project.root}/")
 
 
 def plain_path(import_path: str) -> str:

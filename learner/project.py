@@ -5,12 +5,16 @@ directory that imports it, because two modules of one repository may mean differ
 would take a published version of a module whose source is in this repository, the source in the repository is
 taken: that is the code its readers can see and change.
 
+A module that vendors nothing finds what another one of the repository has vendored: at the very version that it asks
+for, or as the module has it that requires this one and is built with both.
+
 Versions are those written in go.mod files; the requirements of dependencies' own go.mod files are not followed.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -65,6 +69,8 @@ class Project:
     module_at: dict[str, Module] = field(repr=False)
     required: dict[str, str] = field(repr=False)
     """The newest version of each module that one of the repository's asks for."""
+    vendored: dict[tuple[str, str, str], list[str]] = field(repr=False)
+    """The vendor directories that have a module: by the path it is imported by, and what module and version it is."""
     dirs_of: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
     # What was asked before: the answers are fixed once the project is built.
     builds: dict[str, Build] = field(default_factory=dict[str, Build], repr=False)
@@ -166,10 +172,21 @@ def build_project(discovery: Discovery, environment: Environment | None = None) 
         tuple(problems),
         {module.dir: module for module in modules},
         latest_requires(tuple(modules)),
+        _vendored_modules(vendors),
     )
     for directory in sorted(project.directories):
         project.dirs_of.setdefault(project.import_path(directory), []).append(directory)
     return project
+
+
+def _vendored_modules(vendors: Mapping[str, VendorList]) -> dict[tuple[str, str, str], list[str]]:
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for vendor, listed in sorted(vendors.items()):
+        for item in listed.modules:
+            name, _, version = item.replacement.partition(" ") if item.replacement else (item.path, "", item.version)
+            if version:
+                found.setdefault((item.path, name, version), []).append(vendor)
+    return found
 
 
 def _path_without_module(project: Project, directory: str) -> str:
@@ -245,9 +262,8 @@ def _from_outside(project: Project, module: Module | None, importing_dir: str, p
     if module is None or not environment.modules:
         directory = None if vendored else outside.gopath_directory(environment, path)
         return Location("gopath", ImportPath(path), directory) if directory else vendored
-    if environment.mod == "mod":
-        return _in_cache(project, module, path) or vendored
-    return vendored or _in_cache(project, module, path)
+    cached = None if vendored and environment.mod != "mod" else _in_cache(project, module, path)
+    return cached or vendored or _vendored_elsewhere(project, module, path)
 
 
 def _in_vendor(project: Project, module: Module | None, importing_dir: str, path: str) -> Location | None:
@@ -255,16 +271,28 @@ def _in_vendor(project: Project, module: Module | None, importing_dir: str, path
         vendors = tuple(f"{parent}/vendor" for parent in self_and_parents(project.absolute(importing_dir)))
     else:
         vendors = _build(project, module).vendors
+    own_path = path
+    if module is not None and module.path in ("std", "cmd"):
+        own_path = "/".join(part for part in (module.import_prefix, "vendor", path) if part)
+    return _first_vendored(project, vendors, path, own_path)
+
+
+def _first_vendored(project: Project, vendors: Iterable[str], path: str, own_path: str) -> Location | None:
     for vendor in vendors:
         directory = f"{vendor}/{path}"
         if outside.has_go_files(directory):
             listed = {item.path: item.version for item in project.vendors.get(vendor, VendorList()).modules}
             owner = next((prefix for prefix in self_and_parents(path) if prefix in listed), "")
-            own_path = path
-            if module is not None and module.path in ("std", "cmd"):
-                own_path = "/".join(part for part in (module.import_prefix, "vendor", path) if part)
             return Location("vendor", ImportPath(own_path), directory, owner, listed.get(owner, ""))
     return None
+
+
+def _vendored_elsewhere(project: Project, module: Module, path: str) -> Location | None:
+    build = _build(project, module)
+    owner = next((prefix for prefix in self_and_parents(path) if prefix in build.versions), "")
+    same = project.vendored.get((owner, *build.versions[owner]), ()) if owner else ()
+    borrowed = [vendor for vendor in build.borrowed if vendor in project.vendors]
+    return _first_vendored(project, (*same, *borrowed), path, path)
 
 
 def _in_cache(project: Project, module: Module, path: str) -> Location | None:
