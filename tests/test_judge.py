@@ -243,6 +243,30 @@ func G() {}
     assert not (root / "go.sum").exists()
 
 
+def test_nothing_is_said_to_implement_an_interface_of_which_a_part_is_not_known(tmp_path: Path, cache: Path) -> None:
+    source = """package m
+
+import "github.com/absent/dep"
+
+type Whole interface{ Do() }
+
+type Part interface {
+	Do()
+	dep.More
+}
+
+type T struct{}
+
+func (T) Do() {}
+"""
+    root = write(tmp_path, {"go.mod": GO_MOD + "require github.com/absent/dep v1.0.0\n", "m.go": source})
+    truth = judge_edges(root, cache=cache)
+    assert [(fact.type_name, fact.interface) for fact in truth.implements] == [
+        ("example.com/m.T", "example.com/m.Whole")
+    ]
+    assert [i.name for i in truth.interfaces if i.partial] == ["example.com/m.Part"]
+
+
 def test_a_source_root_provides_what_no_module_does(tmp_path: Path, cache: Path) -> None:
     source = 'package m\n\nimport "github.com/absent/dep/v2"\n\nfunc F() { dep.New().Run() }\n'
     root = write(tmp_path / "m", {"go.mod": GO_MOD, "m.go": source})

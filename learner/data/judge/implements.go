@@ -102,7 +102,7 @@ func (s *implementations) addInterface(name, file string, line int, iface *types
 	for i := range iface.NumMethods() {
 		entry.value = append(entry.value, s.key(iface.Method(i), &entry.partial))
 	}
-	s.interfaces[name+" "+file] = entry
+	keep(s.interfaces, entry)
 }
 
 func (s *implementations) addType(name, file string, line int, named *types.Named) {
@@ -116,7 +116,16 @@ func (s *implementations) addType(name, file string, line int, named *types.Name
 	for i := range pointer.Len() {
 		entry.pointer = append(entry.pointer, s.key(pointer.At(i).Obj().(*types.Func), &entry.partial))
 	}
-	s.types[name+" "+file] = entry
+	keep(s.types, entry)
+}
+
+// keep adds what is declared. A package may be checked once for a module that has what it needs and once for one that
+// has not; then the whole one counts.
+func keep(known map[string]declared, entry declared) {
+	id := entry.name + " " + entry.file
+	if last, seen := known[id]; !seen || last.partial || !entry.partial {
+		known[id] = entry
+	}
 }
 
 // key numbers a method by its name, seen from its package if unexported, and its signature.
@@ -184,6 +193,9 @@ func (s *implementations) writeTo(w io.Writer) error {
 	}
 	for _, id := range sortedKeys(s.interfaces) {
 		iface := s.interfaces[id]
+		if iface.partial {
+			continue // it asks for more than is known of it
+		}
 		rarest := iface.value[0]
 		for _, key := range iface.value {
 			if len(typesHaving[key]) < len(typesHaving[rarest]) {
