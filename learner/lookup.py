@@ -12,6 +12,7 @@ from golore.learner.constraints import compatible
 from golore.learner.generics import substitute
 from golore.learner.types import (
     Declaration,
+    Field,
     FileScope,
     Func,
     Interface,
@@ -95,6 +96,38 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
     return known
 
 
+class Embedded:
+    """A type met at some depth of embedding: by a pointer on the way to it, and more than once, so that nothing it has
+    can be told apart."""
+
+    def __init__(self, type: Type, indirect: bool = False, is_repeated: bool = False) -> None:
+        self.type = type
+        self.indirect = indirect
+        self.is_repeated = is_repeated
+
+
+def embedded_in(field: Field, outer: Embedded) -> Embedded:
+    type = field.type
+    if isinstance(type, Pointer):
+        return Embedded(type.elem, True, outer.is_repeated)
+    return Embedded(type, outer.indirect, outer.is_repeated)
+
+
+def told_once(level: list[Embedded]) -> list[Embedded]:
+    """The types of one depth, each once."""
+    if len(level) < 2:
+        return level
+    kept: list[Embedded] = []
+    for one in level:
+        for other in kept:
+            if other.type is one.type and isinstance(one.type, Named):
+                other.is_repeated = True
+                break
+        else:
+            kept.append(one)
+    return kept
+
+
 def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
     """What `x.name` means for an `x` of this type in a file: None if there is no such member.
 
@@ -124,7 +157,7 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
 
 def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
     package = file.package
-    level: list[Type] = [base]
+    level: list[Embedded] = [Embedded(base)]
     seen: list[Named] = []
     depth = 0
     unsure = False
@@ -133,18 +166,21 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
             return UNSURE
         found: Selection | None = None
         count = 0
-        deeper: list[Type] = []
+        deeper: list[Embedded] = []
         unsure_here = False
-        for met in level:
-            type = built_with(typer, met, file) if isinstance(met, Named) and met.decl.twins is not None else met
+        for met in told_once(level):
+            type = met.type
+            if isinstance(type, Named) and type.decl.twins is not None:
+                type = built_with(typer, type, file)
             under = type
+            times = 2 if met.is_repeated else 1
             if isinstance(type, Named):
                 if any(named is type for named in seen):
                     continue
                 seen.append(type)
                 decls = methods_of(type, name, file, strict)
                 if decls is not None:
-                    count += 1
+                    count += times
                     found = Selection(method_type(typer, type, decls[0]), decls, None, depth)
                     continue
                 under = typer.underlying(type)
@@ -155,14 +191,14 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
             if isinstance(under, Struct):
                 for field in under.fields:
                     if field.name == name and (under.package is package or is_exported(name)):
-                        count += 1
+                        count += times
                         found = Selection(field.type, [], None, depth)
                     elif field.embedded:
-                        deeper.append(field.type.elem if isinstance(field.type, Pointer) else field.type)
+                        deeper.append(embedded_in(field, met))
             elif isinstance(under, Interface):
                 method = interface_methods(typer, under).get(name)
                 if method is not None and (method.package is package or is_exported(name)):
-                    count += 1
+                    count += times
                     found = Selection(method.type, [], method, depth)
                 elif under.unknown_embed:
                     unsure_here = True

@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from golore.learner import facts as f
-from golore.learner.lookup import DEEPEST_EMBEDDING, MOST_EMBEDDED, interface_methods, method_type, visible
+from golore.learner.lookup import (
+    DEEPEST_EMBEDDING,
+    MOST_EMBEDDED,
+    Embedded,
+    embedded_in,
+    interface_methods,
+    method_type,
+    told_once,
+    visible,
+)
 from golore.learner.types import (
     Declaration,
     FileScope,
@@ -19,7 +28,6 @@ from golore.learner.types import (
     Package,
     Pointer,
     Struct,
-    Type,
     Typer,
     Unknown,
     is_exported,
@@ -92,7 +100,7 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
     methods: dict[str, str] = {}
     pointer: set[str] = set()
     hidden: set[str] = set()
-    level: list[tuple[Type, bool]] = [(named, False)]
+    level: list[Embedded] = [Embedded(named)]
     seen: list[Named] = []
     depth = 0
     while level and depth <= DEEPEST_EMBEDDING and len(seen) <= MOST_EMBEDDED:
@@ -100,17 +108,18 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
         found: dict[str, tuple[str, bool]] = {}
         fields: set[str] = set()
         twice: set[str] = set()
-        deeper: list[tuple[Type, bool]] = []
+        deeper: list[Embedded] = []
         unknown = False
-        for type, indirect in level:
+        for met in told_once(level):
+            type = met.type
             if isinstance(type, Named):
                 if any(other is type for other in seen):
                     continue
                 seen.append(type)
                 for name, signature, needs_pointer in _own_methods(typer, type, named.decl.file):
-                    if name in found:
+                    if name in found or met.is_repeated:
                         twice.add(name)
-                    found[name] = (signature, needs_pointer and not indirect)
+                    found[name] = (signature, needs_pointer and not met.indirect)
             under = typer.underlying(type) if isinstance(type, Named) else type
             if isinstance(under, Struct):
                 for field in under.fields:
@@ -119,13 +128,11 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
                         twice.add(name)
                     fields.add(name)
                     if field.embedded:
-                        by_pointer = isinstance(field.type, Pointer)
-                        base = field.type.elem if isinstance(field.type, Pointer) else field.type
-                        deeper.append((base, indirect or by_pointer))
+                        deeper.append(embedded_in(field, met))
             elif isinstance(under, Interface):
                 for method in interface_methods(typer, under).values():
                     name = method.full_name()
-                    if name in found:
+                    if name in found or met.is_repeated:
                         twice.add(name)
                     found[name] = (method.type.key(), False)
                 unknown = unknown or under.unknown_embed
