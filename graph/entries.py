@@ -87,6 +87,15 @@ class FileRow(NamedTuple):
     name_length: int
 
 
+class TextRow(NamedTuple):
+    id: int
+    kind: str
+    name: str
+    file: str
+    flags: int
+    length: int
+
+
 class Entry(NamedTuple):
     """What of a file is looked up: its terms with their counts, the names it declares, and how long its parts are."""
 

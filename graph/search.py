@@ -15,7 +15,7 @@ from heapq import nsmallest
 from typing import Final
 
 from golore.graph.answering import LASTING, answers
-from golore.graph.entries import GENERATED, TEST, Declared, FileRow
+from golore.graph.entries import GENERATED, TEST, Declared, FileRow, TextRow
 from golore.graph.errors import UsageError
 from golore.graph.fusing import TOTAL, WEIGHTS, fused
 from golore.graph.indexed import about
@@ -155,19 +155,21 @@ def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
     """Packages and files that are called so. They stand after declarations of the name: those say more."""
     wanted = wish.text.strip().strip("/").lower()
     if wish.kind in ("", "package"):
-        for id, kind, name, file, flags, _ in sources.index.text_rows():
-            whole = name.lower()
-            if kind != "package" or not (whole == wanted or whole.endswith(f"/{wanted}")):
+        for row in sources.view.texts.values():
+            whole = row.name.lower()
+            if row.kind != "package" or not (whole == wanted or whole.endswith(f"/{wanted}")):
                 continue
-            text = sources.index.text(id)
-            score = (0.97 if whole == wanted else 0.9) - 0.05 * bool(flags & TEST)
-            if text is not None and _is_allowed_text(wish, name, file, flags):
-                yield Hit("package", name, file, 0, round(score, 3), about(text.title, text.text))
+            text = sources.index.text(row.id)
+            score = (0.97 if whole == wanted else 0.9) - 0.05 * bool(row.flags & TEST)
+            if text is not None and _is_allowed_text(wish, row):
+                yield Hit("package", row.name, row.file, 0, round(score, 3), about(text.title, text.text))
     if wish.kind in ("", "file"):
-        for row in sources.view.files.values():
-            path = row.path.lower()
+        files = sources.view.files
+        called = files if wish.kind == "file" else sources.view.called.get(wanted.rpartition("/")[2], ())
+        for file in (files[id] for id in called if id in files):
+            path = file.path.lower()
             stem = path.rpartition("/")[2].removesuffix(".go")
-            if wanted not in path or not _is_allowed(wish, row):
+            if wanted not in path or not _is_allowed(wish, file):
                 continue
             if path == wanted or path.endswith(f"/{wanted}"):
                 score = 0.96
@@ -177,7 +179,8 @@ def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
                 score = (0.7 if stem.startswith(wanted) else 0.6) + 0.05 * len(wanted) / len(path)
             else:
                 continue
-            yield Hit("file", row.path, row.path, 1, round(score - 0.05 * bool(row.flags & TEST), 3), _of_file(row))
+            score = round(score - 0.05 * bool(file.flags & TEST), 3)
+            yield Hit("file", file.path, file.path, 1, score, _of_file(file))
 
 
 def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
@@ -237,7 +240,7 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
     if wish.kind and wish.kind not in TEXT_KINDS:
         return []
     question = question_of(wish.text)
-    rows = {row[0]: row for row in sources.index.text_rows()}
+    rows = sources.view.texts
     total, share = 0.0, dict[int, float]()
     for term in question.terms:
         documents, _ = sources.index.postings(TEXTS, term)
@@ -245,23 +248,22 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
         total += weight
         for id in documents:
             share[id] = share.get(id, 0.0) + weight
-    answering = answers(sources.index, wish.text, question, {id for id, row in rows.items() if row[4] & LASTING})
-    found: list[Hit] = []
+    answering = answers(sources.index, wish.text, question, {id for id, row in rows.items() if row.flags & LASTING})
+    found: list[tuple[Hit, int]] = []
     for id, value in share.items():
-        _, kind, name, file, flags, length = rows[id]
+        row = rows[id]
         part = value / total if total else 0.0
-        least = 0.0 if id in answering else 0.3 if wish.kind else _SAYS_MOST[kind]
-        if part < least or (wish.kind and kind != wish.kind) or not _is_allowed_text(wish, name, file, flags):
+        least = 0.0 if id in answering else 0.3 if wish.kind else _SAYS_MOST[row.kind]
+        if part < least or (wish.kind and row.kind != wish.kind) or not _is_allowed_text(wish, row):
             continue
-        score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + length)) + _RAISED[kind] - 0.1)
+        score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + row.length)) + _RAISED[row.kind] - 0.1)
         if id in answering:  # somebody has thought about the very question, whatever the code's words are
             score = _BY_WORDS + 0.009 * answering[id]
         signals = {"cover": round(part, 3)} if wish.explain else {}
-        found.append(Hit(kind, name, file, 0, round(score, 6), "", (), signals))
-    found.sort(key=lambda hit: (-hit.score, hit.kind, hit.name))
-    ids = {(row[1], row[2], row[3]): row[0] for row in rows.values()}
+        found.append((Hit(row.kind, row.name, row.file, 0, round(score, 6), "", (), signals), id))
+    found.sort(key=lambda item: (-item[0].score, item[0].kind, item[0].name))
     kept = found if wish.kind else found[: max(_MOST_TEXTS, min(len(answering), _MOST_ANSWERS))]
-    return [_with_text(hit, sources.index, ids[hit.kind, hit.name, hit.file]) for hit in kept]
+    return [_with_text(hit, sources.index, id) for hit, id in kept]
 
 
 def _with_text(hit: Hit, index: TextIndex, id: int) -> Hit:
@@ -339,12 +341,12 @@ def _is_allowed(wish: Wish, row: FileRow) -> bool:
     return not wish.path or _matches(wish.path, row.path, row.package)
 
 
-def _is_allowed_text(wish: Wish, name: str, file: str, flags: int) -> bool:
-    if wish.tests is not None and bool(flags & TEST) != wish.tests:
+def _is_allowed_text(wish: Wish, row: TextRow) -> bool:
+    if wish.tests is not None and bool(row.flags & TEST) != wish.tests:
         return False
-    if wish.module and not f"{name}/".startswith(f"{wish.module}/"):
+    if wish.module and not f"{row.name}/".startswith(f"{wish.module}/"):
         return False
-    return not wish.path or _matches(wish.path, file, name)
+    return not wish.path or _matches(wish.path, row.file, row.name)
 
 
 def _matches(glob: str, path: str, package: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import log
 from typing import Final, NamedTuple
 
-from golore.graph.entries import PATH_WEIGHT, FileRow
+from golore.graph.entries import PATH_WEIGHT, FileRow, TextRow
 from golore.graph.pastwork import Chronicle, chronicle, unpacked, without_numbers
 from golore.graph.textindex import COMMITS, FILES, HISTORY, TextIndex
 from golore.graph.words import STOP_WORDS, terms, word_terms, words
@@ -41,6 +41,10 @@ class View(NamedTuple):
     path_norms: list[float]
     name_norms: list[float]
     past: Chronicle
+    called: dict[str, list[int]]
+    """by what a file is called, in small letters, with `.go` and without"""
+    texts: dict[int, TextRow]
+    """packages, notes, documents and summaries"""
 
 
 class Question(NamedTuple):
@@ -61,7 +65,18 @@ def view_of(index: TextIndex) -> View:
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
         chronicle(unpacked(index.note(HISTORY)), numbers, size),
+        _called(files.values()),
+        {row.id: row for row in index.text_rows()},
     )
+
+
+def _called(files: Iterable[FileRow]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for file in files:
+        name = file.path.rpartition("/")[2].lower()
+        for called in {name, name.removesuffix(".go")}:
+            found.setdefault(called, []).append(file.id)
+    return found
 
 
 def _norms(files: Iterable[FileRow], lengths: list[int], b: float, size: int) -> list[float]:

@@ -29,6 +29,7 @@ from golore.graph.entries import (
     FileRow,
     FileText,
     ShortText,
+    TextRow,
     entry_of,
     names_of,
     text_counts,
@@ -149,9 +150,9 @@ class TextIndex:
         rows = self._run.execute("SELECT name, file FROM search_texts WHERE kind = 'package'")
         return {name for name, file in rows if file in places}
 
-    def text_rows(self) -> list[tuple[int, str, str, str, int, int]]:
-        """Number, kind, name, file, flags and length of each."""
-        return self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts").fetchall()
+    def text_rows(self) -> list[TextRow]:
+        rows = self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts")
+        return [TextRow(*row) for row in rows]
 
     def postings(self, room: int, term: str) -> Postings:
         statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"

@@ -15,9 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from golore.graph.meanings import KEY
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _FULL: Final = 127
 _CLOSER: Final = 2_000
@@ -104,7 +108,7 @@ class Space:
         self._at = order[at[found]] if count else np.zeros(0, np.int64)
         self._owners = owners[found]
         self.missing = len(keys) - int(found.sum())
-        self._signs = np.packbits(self._rows[self._at] > 0, axis=1)
+        self._signs = _signs(self._rows[self._at])
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -116,12 +120,14 @@ class Space:
         if not len(self):
             return {}
         wanted = np.frombuffer(quantized(vector), dtype=np.int8)
-        apart = np.bitwise_count(self._signs ^ np.packbits(wanted > 0)).sum(axis=1, dtype=np.int32)
-        close = np.argsort(apart, kind="stable")[:_CLOSER]
+        apart = np.bitwise_count(self._signs ^ _signs(wanted[np.newaxis])).sum(axis=1, dtype=np.int32)
+        # All that are as close as the last one: which of them come first depends on when they were made.
+        last = np.partition(apart, _CLOSER)[_CLOSER] if len(apart) > _CLOSER else apart.max()
+        close = np.flatnonzero(apart <= last)
         rows = self._rows[self._at[close]].astype(np.float32)
         lengths = np.sqrt((rows * rows).sum(axis=1)) + 1e-9
         near = rows @ wanted.astype(np.float32) / lengths
-        best = np.argsort(-near, kind="stable")[:most]
+        best = np.lexsort((self._owners[close], -near))[:most]
         top, low = float(near[best[0]]), float(near[best[-1]])
         found: dict[int, float] = {}
         for place in best.tolist():
@@ -130,3 +136,11 @@ class Space:
             if value > found.get(owner, 0.0):
                 found[owner] = value
         return found
+
+
+def _signs(rows: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """The signs of the numbers as bits, a row as few words: they are counted a word at a time."""
+    import numpy as np
+
+    bits = np.packbits(rows > 0, axis=1)
+    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
