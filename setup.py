@@ -64,11 +64,15 @@ COMPILED: tuple[str, ...] = (
         for name in (
             "cards",
             "coupling",
+            "fusing",
             "gathering",
             "overview",
             "ranking",
             "reasons",
             "relating",
+            "showing",
+            "signals",
+            "words",
         )
     ),
 )

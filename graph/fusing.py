@@ -17,7 +17,7 @@ repositories, none of them worse by more than .001; more weight did harm. Import
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
@@ -57,3 +57,18 @@ def fused(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | No
         for file, value in signals.get(name, {}).items():
             total[file] = total.get(file, 0.0) + share * value
     return total
+
+
+def best_of(
+    totals: Mapping[int, float], most: int, path_of: Callable[[int], str], is_allowed: Callable[[int], bool]
+) -> list[int]:
+    """The best files that are allowed, those that are worth the same by their paths."""
+    chosen: list[int] = []
+    last = 0.0
+    for file in sorted(totals, key=totals.__getitem__, reverse=True):
+        if len(chosen) >= most and totals[file] < last:
+            break
+        if is_allowed(file):
+            chosen.append(file)
+            last = totals[file]
+    return sorted(chosen, key=lambda file: (-totals[file], path_of(file)))[:most]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from heapq import nsmallest
 from math import log1p
 from typing import Final
 
-from golore.graph.fusing import TOTAL, WEIGHTS
+from golore.graph.fusing import TOTAL, WEIGHTS, best_of
 from golore.graph.signals import Signal, View
 from golore.graph.store import Store
 
@@ -28,7 +27,7 @@ def with_neighbours(
     if store is None or not totals:
         return after
     votes: defaultdict[int, float] = defaultdict(float)
-    for file in nsmallest(_AROUND, totals, key=lambda one: (-totals[one], view.files[one].path)):
+    for file in best_of(totals, _AROUND, lambda file: view.files[file].path, lambda _: True):
         near = _near(store, view.files[file].path)
         whole = sum(near.values())
         for path in sorted(near):

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from heapq import nsmallest
 from typing import Final
 
 from golore.graph.answering import LASTING, answers
 from golore.graph.entries import GENERATED, TEST, Declared, FileRow, TextRow
 from golore.graph.errors import UsageError
-from golore.graph.fusing import TOTAL, WEIGHTS, fused
+from golore.graph.fusing import TOTAL, WEIGHTS, best_of, fused
 from golore.graph.indexed import about
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.naming import NAMED, NameHit, is_name, name_hits
@@ -195,9 +194,8 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
     if len(view.files) < len(view.numbers):  # some are not to be found, as they are not in the graph
         totals = {file: value for file, value in totals.items() if file in view.files}
     totals = with_neighbours(totals, signals, view, sources.store)
-    allowed = [file for file in totals if _is_allowed(wish, view.files[file])]
     most = _LOOKED_INTO if _is_for_symbols(wish) else wish.limit + _LOOKED_INTO
-    ranked = nsmallest(most, allowed, key=lambda file: (-totals[file], view.files[file].path))
+    ranked = best_of(totals, most, lambda file: view.files[file].path, lambda file: _is_allowed(wish, view.files[file]))
     found: list[Hit] = []
     wanted = terms_to_show(_rarities(sources, question)) if _is_for_symbols(wish) else None
     for file in ranked:

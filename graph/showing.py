@@ -53,13 +53,21 @@ def _pattern(wanted: Iterable[str]) -> re.Pattern[str] | None:
 def fitting(
     symbols: Iterable[Declared], wanted: Terms, is_wanted: Callable[[str], bool]
 ) -> list[tuple[Declared, float]]:
-    """Declarations that have words of the question in their names or comments, with the share they have of it."""
+    """Declarations that have words of the question in their names or comments, with the share they have of it. Where
+    some have its rarest words, those that have none of these are not looked at."""
+    asked = [symbol for symbol in symbols if is_wanted(symbol.kind)]
+    return _fitting(asked, wanted, wanted.rarest) or _fitting(asked, wanted, wanted.pattern)
+
+
+def _fitting(
+    symbols: Iterable[Declared], wanted: Terms, pattern: re.Pattern[str] | None
+) -> list[tuple[Declared, float]]:
     found: list[tuple[Declared, float]] = []
-    if wanted.pattern is None:
+    if pattern is None:
         return found
-    may_fit, total = wanted.pattern.search, wanted.total
+    may_fit, total = pattern.search, wanted.total
     for symbol in symbols:
-        if not is_wanted(symbol.kind) or not (may_fit(symbol.local) or may_fit(symbol.about)):
+        if not (may_fit(symbol.local) or may_fit(symbol.about)):
             continue
         in_name, in_about = set(terms(symbol.local)), set(terms(symbol.about))
         share = sum(weight for term, weight in wanted.weights.items() if term in in_name)
