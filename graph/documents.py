@@ -7,14 +7,12 @@ and the graph; when the format changes, the old tables are dropped. How document
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
-from golore.graph.drawers import Drawer, open_drawer, read_note, transaction
+from golore.graph.drawers import Drawer, Opened, open_drawer, read_note, transaction
 
 _VERSION: Final = "1"
 _BATCH: Final = 500
@@ -95,35 +93,21 @@ class Example(NamedTuple):
     place: str
 
 
-class Shelf:
+class Shelf(Opened):
     """Open it with `open_shelf` and use it as a context manager."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._connection.close()
 
     def transaction(self) -> AbstractContextManager[None]:
         """All of a block's writes, or none of them."""
-        return transaction(self._connection)
+        return transaction(self._run)
 
     def note(self, name: str) -> str:
-        return read_note(self._connection, _DRAWER, name)
+        return read_note(self._run, _DRAWER, name)
 
     def set_note(self, name: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
+        self._run.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
 
     def pages(self) -> dict[str, Shelved]:
-        rows = self._connection.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
+        rows = self._run.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
         return {row[0]: Shelved(*row) for row in rows}
 
     def contents(self, paths: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -131,7 +115,7 @@ class Shelf:
         return self._among("SELECT path, content FROM document_pages WHERE path IN", paths)
 
     def put(self, page: Shelved, content: bytes, keys: Iterable[str]) -> None:
-        run = self._connection
+        run = self._run
         run.execute("INSERT OR REPLACE INTO document_pages VALUES (?, ?, ?, ?, ?, ?)", (*page, content))
         run.execute("DELETE FROM document_keys WHERE path = ?", (page.path,))
         run.executemany("INSERT INTO document_keys VALUES (?, ?)", ((key, page.path) for key in keys))
@@ -139,31 +123,31 @@ class Shelf:
     def confirm(self, page: Shelved) -> None:
         """Keep the size and time of a document whose text is as it was."""
         statement = "UPDATE document_pages SET size = ?, mtime_ns = ? WHERE path = ?"
-        self._connection.execute(statement, (page.size, page.mtime_ns, page.path))
+        self._run.execute(statement, (page.size, page.mtime_ns, page.path))
 
     def remove(self, paths: Iterable[str]) -> None:
         rows = [(path,) for path in paths]
         for table in ("document_pages", "document_keys", "document_links"):
-            self._connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
+            self._run.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
 
     def clear(self) -> None:
         """Forget everything but the format."""
         for table in _TABLES:
-            self._connection.execute(f"DELETE FROM {table}")
-        self._connection.execute("DELETE FROM document_notes WHERE name <> 'version'")
+            self._run.execute(f"DELETE FROM {table}")
+        self._run.execute("DELETE FROM document_notes WHERE name <> 'version'")
 
     def keys(self) -> set[str]:
         """By what nodes are looked for that documents may mean."""
-        return {key for (key,) in self._connection.execute("SELECT DISTINCT key FROM document_keys")}
+        return {key for (key,) in self._run.execute("SELECT DISTINCT key FROM document_keys")}
 
     @property
     def is_linked(self) -> bool:
         """Whether no document has been read without being linked since."""
-        return self._connection.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
+        return self._run.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
 
     @property
     def link_count(self) -> int:
-        return self._connection.execute("SELECT count(*) FROM document_links").fetchone()[0]
+        return self._run.execute("SELECT count(*) FROM document_links").fetchone()[0]
 
     def using(self, keys: Collection[str]) -> set[str]:
         """The documents that name something by one of these."""
@@ -174,7 +158,7 @@ class Shelf:
         return self._among("SELECT * FROM document_targets WHERE key IN", keys)
 
     def all_targets(self) -> set[tuple[str, ...]]:
-        return set(self._connection.execute("SELECT * FROM document_targets"))
+        return set(self._run.execute("SELECT * FROM document_targets"))
 
     def targets_in(self, files: Collection[str]) -> set[tuple[str, ...]]:
         """The declarations in these files, and the files themselves."""
@@ -186,15 +170,15 @@ class Shelf:
 
     def change_targets(self, removed: Iterable[tuple[str, ...]], added: Iterable[tuple[str, ...]]) -> None:
         statement = "DELETE FROM document_targets WHERE key = ? AND label = ? AND id = ?"
-        self._connection.executemany(statement, (row[:3] for row in removed))
+        self._run.executemany(statement, (row[:3] for row in removed))
         marks = ", ".join("?" * 9)
-        self._connection.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({marks})", added)
+        self._run.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({marks})", added)
 
     def links(self, paths: Collection[str]) -> Iterator[DocumentLink]:
         return map(_link, self._among("SELECT * FROM document_links WHERE path IN", paths))
 
     def set_links(self, path: str, digest: str, links: Iterable[DocumentLink]) -> None:
-        run = self._connection
+        run = self._run
         run.execute("DELETE FROM document_links WHERE path = ?", (path,))
         run.execute("UPDATE document_pages SET links = ? WHERE path = ?", (digest, path))
         marks = ", ".join("?" * len(DocumentLink._fields))
@@ -204,18 +188,18 @@ class Shelf:
     def appearance(self, file: str) -> str:
         """How a Go file looked when what it declares was last taken from the graph; empty where that is not known."""
         statement = "SELECT appearance FROM document_files WHERE path = ?"
-        found = self._connection.execute(statement, (file,)).fetchone()
+        found = self._run.execute(statement, (file,)).fetchone()
         return found[0] if found else ""
 
     def set_appearances(self, files: Mapping[str, str], *, is_all: bool) -> None:
         """Remember these; with `is_all`, no others."""
         if is_all:
-            self._connection.execute("DELETE FROM document_files")
-        self._connection.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
+            self._run.execute("DELETE FROM document_files")
+        self._run.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
 
     def examples(self, directories: Collection[str] | None = None) -> list[Example]:
         if directories is None:
-            rows = self._connection.execute("SELECT * FROM document_examples")
+            rows = self._run.execute("SELECT * FROM document_examples")
         else:
             rows = self._among("SELECT * FROM document_examples WHERE dir IN", directories)
         return [Example(*row) for row in rows]
@@ -223,25 +207,25 @@ class Shelf:
     def set_examples(self, directories: Collection[str] | None, examples: Iterable[Example]) -> None:
         """Those of these directories, or all of them."""
         if directories is None:
-            self._connection.execute("DELETE FROM document_examples")
+            self._run.execute("DELETE FROM document_examples")
         else:
             rows = ((directory,) for directory in directories)
-            self._connection.executemany("DELETE FROM document_examples WHERE dir = ?", rows)
-        self._connection.executemany("INSERT INTO document_examples VALUES (?, ?, ?, ?, ?, ?)", examples)
+            self._run.executemany("DELETE FROM document_examples WHERE dir = ?", rows)
+        self._run.executemany("INSERT INTO document_examples VALUES (?, ?, ?, ?, ?, ?)", examples)
 
     def places(self) -> set[str]:
         """What some document or example is about."""
         statement = "SELECT place FROM document_links UNION SELECT place FROM document_examples WHERE place <> ''"
-        return {place for (place,) in self._connection.execute(statement)}
+        return {place for (place,) in self._run.execute(statement)}
 
     def at(self, place: str) -> list[DocumentLink]:
         """What describes a file, its declarations, or a package ("dir/")."""
         statement = "SELECT * FROM document_links WHERE place = ? ORDER BY path, line, section, label, target"
-        return list(map(_link, self._connection.execute(statement, (place,))))
+        return list(map(_link, self._run.execute(statement, (place,))))
 
     def examples_at(self, place: str) -> list[Example]:
         statement = "SELECT * FROM document_examples WHERE place = ? ORDER BY subject, file, line, name"
-        return [Example(*row) for row in self._connection.execute(statement, (place,))]
+        return [Example(*row) for row in self._run.execute(statement, (place,))]
 
     def about(self, ids: Collection[str]) -> list[DocumentLink]:
         """What describes these nodes themselves."""
@@ -250,14 +234,14 @@ class Shelf:
     def examples_of(self, ids: Collection[str]) -> list[Example]:
         """Those whose names say that they show these."""
         wanted = set(ids)
-        rows = self._connection.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
+        rows = self._run.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
         return [Example(*row) for row in rows if str(row[4]).partition("\n")[0] in wanted]
 
     def _among(self, statement: str, values: Collection[str]) -> Iterator[Any]:
         wanted = sorted(values)
         for at in range(0, len(wanted), _BATCH):
             batch = wanted[at : at + _BATCH]
-            yield from self._connection.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
+            yield from self._run.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
 
 
 def open_shelf(store_directory: Path, *, write: bool = True) -> Shelf | None:

@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from types import TracebackType
+from typing import Final, NamedTuple, Self
 
 from golore.graph.cache import Cache
 from golore.graph.home import CACHE_NAME
@@ -18,7 +19,7 @@ _WAIT: Final = 5.0
 
 
 class Drawer(NamedTuple):
-    """`notes` is the table of names and texts, among which the version is. `tables` are the others, by name."""
+    """`notes` is the table of names and what is noted by them, among which the version is. `tables` are the others."""
 
     version: str
     notes: str
@@ -63,6 +64,24 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
         raise
 
 
+class Opened:
+    """What is in a drawer that was opened; a context manager that closes it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._run.close()
+
+
 def read_note(connection: sqlite3.Connection, drawer: Drawer, name: str) -> str:
     """Empty where there is none."""
     found = connection.execute(f"SELECT value FROM {drawer.notes} WHERE name = ?", (name,)).fetchone()
@@ -83,7 +102,7 @@ def _make(connection: sqlite3.Connection, drawer: Drawer) -> None:
         # Another process may have made them while this one waited.
         if _version_in(connection, drawer) == drawer.version:
             return
-        notes = {drawer.notes: "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"}
+        notes = {drawer.notes: "(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"}
         for name, columns in {**notes, **drawer.tables}.items():
             connection.execute(f"DROP TABLE IF EXISTS {name}")
             connection.execute(f"CREATE TABLE {name}{columns}")

@@ -6,14 +6,12 @@ seconds since 1970 and are told as dates: an age would be wrong on a card that i
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
-from golore.graph.drawers import Drawer, open_drawer, read_note, transaction
+from golore.graph.drawers import Drawer, Opened, open_drawer, read_note, transaction
 
 _VERSION: Final = "1"
 _SUBJECT: Final = 100
@@ -40,32 +38,18 @@ class Change(NamedTuple):
     files: int = 0
 
 
-class Recent:
+class Recent(Opened):
     """Open it with `open_recent` and use it as a context manager. Commits have numbers, the newest 0."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._connection.close()
 
     @property
     def head(self) -> str:
         """The commit that all this was read at; empty where nothing was."""
-        return read_note(self._connection, _DRAWER, "head")
+        return read_note(self._run, _DRAWER, "head")
 
     @property
     def roots(self) -> frozenset[str]:
         """Commits behind which a shallow clone knows nothing: what they seem to change may be older."""
-        return frozenset(read_note(self._connection, _DRAWER, "roots").split())
+        return frozenset(read_note(self._run, _DRAWER, "roots").split())
 
     def commits(self, limit: int) -> list[Change]:
         """The newest that touched Go files."""
@@ -88,13 +72,13 @@ class Recent:
             "(SELECT path, min(number) AS number FROM recent_touches GROUP BY path) t "
             "JOIN recent_commits c ON c.number = t.number"
         )
-        return {row[0]: Change(*row[1:]) for row in self._connection.execute(statement)}
+        return {row[0]: Change(*row[1:]) for row in self._run.execute(statement)}
 
     def replace(
         self, head: str, roots: Iterable[str], commits: Sequence[Change], touched: Iterable[tuple[str, int]]
     ) -> None:
         """Put this history in the place of the last."""
-        run = self._connection
+        run = self._run
         with transaction(run):
             for table in ("recent_commits", "recent_touches"):
                 run.execute(f"DELETE FROM {table}")
@@ -107,14 +91,14 @@ class Recent:
     def blame(self, path: str, key: str) -> bytes | None:
         """Who wrote the lines of a file, for the text and the commit that the key names."""
         statement = "SELECT hunks FROM recent_blames WHERE path = ? AND key = ?"
-        found = self._connection.execute(statement, (path, key)).fetchone()
+        found = self._run.execute(statement, (path, key)).fetchone()
         return found[0] if found else None
 
     def set_blame(self, path: str, key: str, hunks: bytes) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO recent_blames VALUES (?, ?, ?)", (path, key, hunks))
+        self._run.execute("INSERT OR REPLACE INTO recent_blames VALUES (?, ?, ?)", (path, key, hunks))
 
     def _changes(self, statement: str, *values: object) -> list[Change]:
-        return [Change(*row) for row in self._connection.execute(statement, values)]
+        return [Change(*row) for row in self._run.execute(statement, values)]
 
 
 def open_recent(store_directory: Path, *, write: bool = True) -> Recent | None:

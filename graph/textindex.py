@@ -14,12 +14,11 @@ from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 from golore.graph import postings
-from golore.graph.cache import Cache
+from golore.graph.drawers import Drawer, Opened, open_drawer, transaction
 from golore.graph.entries import (
     GENERATED,
     NOTHING,
@@ -36,11 +35,9 @@ from golore.graph.entries import (
     text_key,
 )
 from golore.graph.errors import StoreError
-from golore.graph.home import CACHE_NAME
 from golore.graph.meanings import meaning_key, meaning_texts
 from golore.graph.postings import Counts, Postings, packed_counts
 
-INDEX_VERSION: Final = 2
 FILES: Final = 0
 COMMITS: Final = 1
 TEXTS: Final = 2
@@ -49,44 +46,38 @@ GRAPH: Final = "graph"
 HISTORY: Final = "history"
 """The note that holds the commits."""
 _WAIT: Final = 5.0
-_TABLES: Final = """
-CREATE TABLE search_notes(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE search_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
-                          package TEXT NOT NULL, module TEXT NOT NULL, flags INTEGER NOT NULL,
-                          length INTEGER NOT NULL, path_length INTEGER NOT NULL, name_length INTEGER NOT NULL);
-CREATE TABLE search_contents(id INTEGER PRIMARY KEY, terms BLOB NOT NULL, symbols BLOB NOT NULL);
-CREATE TABLE search_terms(term TEXT NOT NULL, room INTEGER NOT NULL, postings BLOB NOT NULL,
-                          PRIMARY KEY(term, room)) WITHOUT ROWID;
-CREATE TABLE search_names(name TEXT PRIMARY KEY, backwards TEXT NOT NULL, files BLOB NOT NULL) WITHOUT ROWID;
-CREATE INDEX search_names_backwards ON search_names(backwards);
-CREATE TABLE search_texts(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
-                          line INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL,
-                          length INTEGER NOT NULL);
-CREATE INDEX search_texts_by_name ON search_texts(name);
-CREATE TABLE search_meanings(id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
-CREATE TABLE search_ratings(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID
-"""
+_TABLES: Final = {
+    "search_files": (
+        "(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, package TEXT NOT NULL, "
+        "module TEXT NOT NULL, flags INTEGER NOT NULL, length INTEGER NOT NULL, path_length INTEGER NOT NULL, "
+        "name_length INTEGER NOT NULL)"
+    ),
+    "search_contents": "(id INTEGER PRIMARY KEY, terms BLOB NOT NULL, symbols BLOB NOT NULL)",
+    "search_terms": (
+        "(term TEXT NOT NULL, room INTEGER NOT NULL, postings BLOB NOT NULL, PRIMARY KEY(term, room)) WITHOUT ROWID"
+    ),
+    "search_names": "(name TEXT PRIMARY KEY, backwards TEXT NOT NULL, files BLOB NOT NULL) WITHOUT ROWID",
+    "search_texts": (
+        "(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, "
+        "title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL, length INTEGER NOT NULL)"
+    ),
+    "search_meanings": "(id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
+    "search_ratings": "(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID",
+}
+_INDEXES: Final = (
+    "CREATE INDEX search_names_backwards ON search_names(backwards)",
+    "CREATE INDEX search_texts_by_name ON search_texts(name)",
+)
+_DRAWER: Final = Drawer("3", "search_notes", _TABLES, _INDEXES)
 _TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
-_NAMES: Final = ("notes", "files", "contents", "terms", "names", "texts", "meanings", "ratings")
 
 
-class TextIndex:
+class TextIndex(Opened):
     """Open it with `open_index` and use it as a context manager."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._run = connection
+        super().__init__(connection)
         self._path = path
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._run.close()
 
     @contextmanager
     def reading(self) -> Generator[None]:
@@ -100,16 +91,9 @@ class TextIndex:
     @contextmanager
     def writing(self) -> Generator[None]:
         """All of a block's writes, or none of them."""
-        run = self._run
         try:
-            run.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._run):
                 yield
-                run.execute("COMMIT")
-            except BaseException:
-                if run.in_transaction:  # a full disk ends it by itself
-                    run.execute("ROLLBACK")
-                raise
         except sqlite3.Error as failure:
             raise StoreError(
                 f"The search index in {self._path} could not be written: {failure}. The graph is up to date all the "
@@ -327,44 +311,8 @@ def _after(beginning: str) -> str:
 
 def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> TextIndex | None:
     """The index of a store. A reader gets None where there is none, or one of another version; a writer makes it."""
-    path = store_directory / CACHE_NAME
-    if not path.exists():
-        if not write:
-            return None
-        Cache.open(path).close()  # who makes the file marks it as ours
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
-    try:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA cache_size = -16384")
-        if _version_in(connection) != INDEX_VERSION:
-            if not write:
-                connection.close()
-                return None
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            _make_tables(connection)
-    except BaseException:
-        connection.close()
-        raise
+    connection = open_drawer(store_directory, _DRAWER, write=write, wait=wait)
+    if connection is None:
+        return None
+    connection.execute("PRAGMA cache_size = -16384")
     return TextIndex(connection, store_directory)
-
-
-def _version_in(connection: sqlite3.Connection) -> int:
-    try:
-        row = connection.execute("SELECT value FROM search_notes WHERE name = 'version'").fetchone()
-    except sqlite3.OperationalError as failure:
-        if "no such table" in str(failure):
-            return 0
-        raise
-    return int(row[0]) if row else 0
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have made them while this one waited.
-    if _version_in(connection) != INDEX_VERSION:
-        for name in _NAMES:
-            connection.execute(f"DROP TABLE IF EXISTS search_{name}")
-        for statement in _TABLES.split(";"):
-            connection.execute(statement)
-        connection.execute("INSERT INTO search_notes VALUES ('version', ?)", (str(INDEX_VERSION),))
-    connection.execute("COMMIT")
