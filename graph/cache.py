@@ -132,9 +132,6 @@ class Cache:
     def get_shape(self, key: str) -> bytes | None:
         return next((shape for _, shape in self.get_shapes([key])), None)
 
-    def get_body(self, key: str) -> bytes | None:
-        return next((body for _, body in self.get_bodies([key])), None)
-
     def prune(self, keep: Collection[str]) -> int:
         """Forget the facts of every other key, and say how many those were."""
         wanted = set(keep)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
@@ -197,20 +197,6 @@ class NameList:
                 found.setdefault(entry)
                 at = names.find(sought, at + 1)
         return [self._id(entry) for entry in found]
-
-    def holding_all(self, words: Sequence[str], most: int) -> list[str]:
-        """Ids of the first so many in which all of these words occur, in any capitals."""
-        ids = self._ids.lower()
-        wanted = sorted((word.lower().encode() for word in words), key=len, reverse=True)
-        found: list[str] = []
-        at = ids.find(wanted[0])
-        while at >= 0 and len(found) < most:
-            entry = bisect_right(self._id_starts, at) - 1
-            end = ids.index(b"\0", at)
-            if all(ids.find(word, self._id_starts[entry], end) >= 0 for word in wanted[1:]):
-                found.append(self._id(entry))
-            at = ids.find(wanted[0], end)
-        return found
 
     def _id(self, entry: int) -> str:
         start = self._id_starts[entry]

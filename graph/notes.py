@@ -217,20 +217,6 @@ def touch(knowledge: Knowledge, ids: Iterable[str]) -> None:
         run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
 
 
-def restore_notes(knowledge: Knowledge, notes: Iterable[Pinned]) -> None:
-    """Put notes that were kept elsewhere here, in the place of those of the same ids."""
-    with knowledge.transaction() as run:
-        revision = _next_revision(run)
-        for note in notes:
-            row = (*note[:8], json.dumps(sorted(note.tags), ensure_ascii=False), note.done, revision)
-            run.run("DELETE FROM note_successions WHERE older = ?", (note.id,))
-            run.run("INSERT OR REPLACE INTO notes VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
-            run.run("DELETE FROM forgotten_notes WHERE id = ?", (note.id,))
-            _put_anchor(run, note.id, note.anchor)
-            if note.newer:
-                run.run("INSERT INTO note_successions VALUES (?,?)", (note.newer, note.id))
-
-
 def note_of(knowledge: Knowledge, id: str) -> Pinned:
     """The note of an id, or of the beginning of one that no other has."""
     wanted = id.strip().lower()

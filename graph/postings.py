@@ -42,10 +42,6 @@ def packed_counts(counts: Counts) -> int:
     return min(text, _TEXT) | min(path, _PATH) << _TEXT_BITS | min(name, _NAME) << (_TEXT_BITS + _PATH_BITS)
 
 
-def unpacked_counts(packed: int) -> Counts:
-    return Counts(packed & _TEXT, packed >> _TEXT_BITS & _PATH, packed >> (_TEXT_BITS + _PATH_BITS))
-
-
 def to_bytes(postings: Postings) -> bytes:
     return postings.documents.tobytes() + postings.counts.tobytes()
 

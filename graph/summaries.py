@@ -8,7 +8,7 @@ What a text is written from is `inputs`' affair; summaries that are composed fro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -215,11 +215,6 @@ def standings(knowledge: Knowledge) -> dict[str, int]:
         if doubt:
             found[doubt] = found.get(doubt, 0) + number
     return found
-
-
-def forget_refusals(knowledge: Knowledge, subjects: Collection[str]) -> None:
-    with knowledge.transaction() as run:
-        run.run_many("DELETE FROM summary_refusals WHERE subject = ?", ((subject,) for subject in subjects))
 
 
 def _may_follow(last: Record, new: Text, inputs: str) -> bool:

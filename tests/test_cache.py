@@ -24,15 +24,15 @@ def test_facts_come_back_part_by_part(tmp_path: Path) -> None:
         assert dict(cache.get_heads(["a:1"])) == {"a:1": b"h"}
         assert set(cache.keys()) == {"a:1", "b:1"}
         assert cache.get_shape("a:1") == b"s" * 10
-        assert cache.get_body("b:1") == b"b" * 10
-        assert cache.get_body("c:1") is None
+        assert list(cache.get_bodies(["b:1"])) == [("b:1", b"b" * 10)]
+        assert not list(cache.get_bodies(["c:1"]))
 
 
 def test_facts_outlive_the_process_that_put_them(tmp_path: Path) -> None:
     with Cache.open(tmp_path / "cache.db") as cache:
         cache.put_many([facts("a")])
     with Cache.open(tmp_path / "cache.db") as cache:
-        assert cache.get_body("a:1") == b"a" * 10
+        assert list(cache.get_bodies(["a:1"])) == [("a:1", b"a" * 10)]
         assert cache.message is None
 
 
