@@ -22,6 +22,7 @@ from golore.graph.proximity import with_neighbours
 from golore.graph.search import Sources, Wish, search
 from golore.graph.signals import question_of, signals_of
 from golore.graph.store import Store
+from golore.graph.vectors import Near
 from golore.graph.words import terms
 from golore.learner.finishing import finish
 from golore.learner.pipeline import learn
@@ -85,7 +86,7 @@ def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) ->
             return [hit.file for hit in search(sources, Wish(subject, limit=FIRST)).hits]
 
         if sources.meaning is not None:
-            scores["vectors"] = judged(tasks, _by_meaning(sources, sources.meaning))
+            scores["vectors"] = judged(tasks, by_meaning(sources, sources.meaning))
             scores["all, with vectors"] = judged(tasks, whole)
         else:
             for name in ("words", "history"):
@@ -109,8 +110,8 @@ def _some(sources: Sources, only: Iterable[str], graph: Store | None = None) -> 
     return ranked
 
 
-def _by_meaning(sources: Sources, meaning: Callable[[str], Mapping[int, float]]) -> Ranking:
-    return lambda subject: _best(sources, meaning(subject))
+def by_meaning(sources: Sources, meaning: Callable[[str], Mapping[int, Near]]) -> Ranking:
+    return lambda text: _best(sources, {file: near.value for file, near in meaning(text).items()})
 
 
 def _best(sources: Sources, totals: Mapping[int, float]) -> Sequence[str]:

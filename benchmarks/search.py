@@ -29,7 +29,7 @@ from pathlib import Path
 from golore.graph.meanings import KEY, meaning_texts
 from golore.graph.search import Hit, Sources, Wish, search
 from golore.graph.store import Store
-from golore.graph.vectors import Space, VectorFile
+from golore.graph.vectors import Near, Space, VectorFile
 from golore.learner.indexing import index_words
 from golore.mcp_server.finding import sources_of
 from golore.mcp_server.place import find_place
@@ -143,7 +143,7 @@ def _with_vectors(sources: Sources, folder: Path) -> Sources:
     space = Space(file, sources.index.meanings())
     print(f"{len(space):,} vectors of {file.dimensions} mapped in {time.perf_counter() - begun:.2f} s")
 
-    def meaning(text: str) -> dict[int, float]:
+    def meaning(text: str) -> dict[int, Near]:
         return space.nearest(embedder.question(text))
 
     return replace(sources, meaning=meaning)

@@ -21,10 +21,15 @@ _NAMES: Final = 12
 _LONGEST: Final = 240
 
 
+def told_of(symbols: Iterable[Declared]) -> list[Declared]:
+    """The declarations that have texts, in the order of these."""
+    return [symbol for symbol in symbols if symbol.kind in _KINDS]
+
+
 def meaning_texts(path: str, symbols: Iterable[Declared]) -> Iterator[str]:
     """The file's own text first."""
     place = _spoken(path.removesuffix(".go"))
-    told = [symbol for symbol in symbols if symbol.kind in _KINDS]
+    told = told_of(symbols)
     yield f"{place}: {', '.join(_spoken(symbol.name) for symbol in told[:_NAMES])}"[:_LONGEST]
     for symbol in told:
         comment = symbol.about.partition(" — ")[2]

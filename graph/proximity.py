@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import log1p
 from typing import Final
 
-from golore.graph.fusing import TOTAL, WEIGHTS, best_of
+from golore.graph.fusing import best_of, raised
 from golore.graph.signals import Signal, View
 from golore.graph.store import Store
 
@@ -23,9 +23,8 @@ def with_neighbours(
     totals: Mapping[int, float], signals: dict[str, Signal], view: View, store: Store | None
 ) -> dict[int, float]:
     """The totals with this signal added, which is put among the others. It raises what was found, and finds nothing."""
-    after = dict(totals)
     if store is None or not totals:
-        return after
+        return dict(totals)
     votes: defaultdict[int, float] = defaultdict(float)
     for file in best_of(totals, _AROUND, lambda file: view.files[file].path, lambda _: True):
         near = _near(store, view.files[file].path)
@@ -36,10 +35,7 @@ def with_neighbours(
                 votes[number] += totals[file] * near[path] / whole
     most = max(votes.values(), default=0.0)
     signals["neighbours"] = {file: vote / most for file, vote in votes.items()} if most else {}
-    share = WEIGHTS["neighbours"] / TOTAL
-    for file, value in signals["neighbours"].items():
-        after[file] += share * value
-    return after
+    return raised(totals, "neighbours", signals["neighbours"])
 
 
 def _near(store: Store, path: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ looked up in the graph here, except who calls what, if the store is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
@@ -16,15 +16,17 @@ from typing import Final
 from golore.graph.answering import LASTING, answers
 from golore.graph.entries import GENERATED, TEST, Declared, FileRow, TextRow
 from golore.graph.errors import UsageError
-from golore.graph.fusing import TOTAL, WEIGHTS, best_of, fused
+from golore.graph.fusing import TOTAL, WEIGHTS, best_of, doubt, fused, raised
 from golore.graph.indexed import about
+from golore.graph.meanings import told_of
 from golore.graph.model import SYMBOL_KINDS
 from golore.graph.naming import NAMED, NameHit, is_name, name_hits
 from golore.graph.proximity import with_neighbours
 from golore.graph.showing import best_line, fitting, terms_to_show
-from golore.graph.signals import Question, View, question_of, rarity, signals_of, weighed_meaning
+from golore.graph.signals import Question, View, question_of, rarity, signals_of
 from golore.graph.store import Store
 from golore.graph.textindex import FILES, TEXTS, TextIndex
+from golore.graph.vectors import Near
 
 TEXT_KINDS: Final = ("package", "note", "doc", "summary")
 KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)
@@ -106,7 +108,7 @@ class Sources:
     store: Store | None = None
     read: Callable[[str], str] | None = None
     favour: Mapping[str, float] = field(default_factory=dict[str, float])
-    meaning: Callable[[str], Mapping[int, float]] | None = None
+    meaning: Callable[[str], Mapping[int, Near]] | None = None
 
 
 def search(sources: Sources, wish: Wish) -> Hits:
@@ -116,12 +118,13 @@ def search(sources: Sources, wish: Wish) -> Hits:
     if not wish.text.strip():
         raise UsageError("There is nothing to search for. Give a name, a part of one, or words.")
     named = _named(sources, wish)
-    found = [*named, *_texts(sources, wish), *_by_words(sources, wish)]
+    worded, near = _by_words(sources, wish)
+    found = [*named, *_texts(sources, wish), *worded]
     found = _each_once(found) if _is_for_symbols(wish) else _one_place_each(found)
     found = [_favoured(hit, sources.favour) for hit in found]
     found.sort(key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file, hit.line))
     slips = [hit.name for hit in named if hit.score < NAMED] if named and named[0].score < NAMED else []
-    hits = _shown(sources, wish, found[: wish.limit])
+    hits = _shown(sources, wish, found[: wish.limit], near)
     return Hits(hits, max(0, len(found) - wish.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
 
 
@@ -182,18 +185,21 @@ def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
             yield Hit("file", file.path, file.path, 1, score, _of_file(file))
 
 
-def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
-    """Files, or declarations in them, by what they say and what was said of them."""
+def _by_words(sources: Sources, wish: Wish) -> tuple[list[Hit], Mapping[int, Near]]:
+    """Files, or declarations in them, by what they say and what was said of them; and, where that leaves doubt, by what
+    they mean."""
     if wish.kind in TEXT_KINDS:
-        return []
+        return [], {}
     view, question = sources.view, question_of(wish.text)
     signals = signals_of(sources.index, view, question)
-    if sources.meaning is not None:
-        signals["meaning"] = weighed_meaning(sources.meaning(wish.text), signals["cover"])
     totals = fused(signals)
     if len(view.files) < len(view.numbers):  # some are not to be found, as they are not in the graph
         totals = {file: value for file, value in totals.items() if file in view.files}
     totals = with_neighbours(totals, signals, view, sources.store)
+    uncertain = doubt(totals)
+    near = sources.meaning(wish.text) if sources.meaning is not None and uncertain else dict[int, Near]()
+    signals["meaning"] = {file: uncertain * one.value for file, one in near.items() if file in view.files}
+    totals = raised(totals, "meaning", signals["meaning"])
     most = _LOOKED_INTO if _is_for_symbols(wish) else wish.limit + _LOOKED_INTO
     ranked = best_of(totals, most, lambda file: view.files[file].path, lambda file: _is_allowed(wish, view.files[file]))
     found: list[Hit] = []
@@ -204,14 +210,23 @@ def _by_words(sources: Sources, wish: Wish) -> list[Hit]:
         if wanted is None:
             found.append(Hit("file", row.path, row.path, 1, score, "", (), parts))
             continue
-        for symbol, share in fitting(sources.index.symbols(file), wanted, _is_wanted(wish)):
+        symbols = sources.index.symbols(file)
+        for symbol, share in [*fitting(symbols, wanted, _is_wanted(wish)), *_meant(symbols, near.get(file), wish)]:
             signals_of_it = {**parts, "fits": round(share, 3)}
             found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, wish))
-    return found
+    return found, near
 
 
-def _shown(sources: Sources, wish: Wish, hits: list[Hit]) -> tuple[Hit, ...]:
-    """The hits, with what in the files that were found by words says why."""
+def _meant(symbols: Sequence[Declared], near: Near | None, wish: Wish) -> list[tuple[Declared, float]]:
+    """The declaration of a file that comes nearest to what was asked, if that is nearer than the file as a whole."""
+    if near is None or near.text == 0:
+        return []
+    symbol = told_of(symbols)[near.text - 1]
+    return [(symbol, near.value)] if _is_wanted(wish)(symbol.kind) else []
+
+
+def _shown(sources: Sources, wish: Wish, hits: list[Hit], near: Mapping[int, Near]) -> tuple[Hit, ...]:
+    """The hits, with what in the files that were found by words or meaning says why."""
     wanted = terms_to_show(_rarities(sources, question_of(wish.text)))
     shown: list[Hit] = []
     for place, hit in enumerate(hits):
@@ -219,8 +234,10 @@ def _shown(sources: Sources, wish: Wish, hits: list[Hit]) -> tuple[Hit, ...]:
             shown.append(hit)
             continue
         row = sources.view.files[sources.view.numbers[hit.file]]
-        fits = fitting(sources.index.symbols(row.id), wanted, _is_wanted(wish))
-        inside = tuple(_inside(row, symbol) for symbol, _ in fits[:_INSIDE])
+        symbols = sources.index.symbols(row.id)
+        fits = [*fitting(symbols, wanted, _is_wanted(wish)), *_meant(symbols, near.get(row.id), wish)]
+        fits.sort(key=lambda item: -item[1])
+        inside = tuple(dict.fromkeys(_inside(row, symbol) for symbol, _ in fits))[:_INSIDE]
         share = fits[0][1] if fits else 0.0
         line, snippet = (inside[0].line, inside[0].snippet) if inside else (1, _of_file(row))
         if share < _SAYS_ENOUGH and place < _READ and sources.read is not None:

@@ -23,7 +23,6 @@ _TEXT_B: Final = 0.75
 _PATH_B: Final = 0.3
 _NAME_B: Final = 0.6
 _PAST_B: Final = 0.5
-_WORDS_SUFFICE: Final = 0.7
 _MANY, _COMMON, _FEW = 2_000, 0.4, 3
 """In a large repository, words of a longer question that are in so many files are not looked at: it takes half of the
 time to find out that they say nothing."""
@@ -119,12 +118,6 @@ def signals_of(index: TextIndex, view: View, question: Question) -> dict[str, Si
     candidates = {file for name in ("words", "commits", "subjects") for file in found[name]}
     found["busy"] = {file: view.past.busy[file] for file in candidates if view.past.busy[file]}
     return found
-
-
-def weighed_meaning(near: Mapping[int, float], cover: Mapping[int, float]) -> Signal:
-    """Nearness of vectors, as far as no file has the question as words: where one has most of it, they do harm."""
-    share = 1 - max(cover.values(), default=0.0) / _WORDS_SUFFICE
-    return {file: share * value for file, value in near.items()} if share > 0 else {}
 
 
 def _word_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:

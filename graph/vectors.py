@@ -87,6 +87,13 @@ def quantized(vector: Sequence[float]) -> bytes:
     return bytes(round(number / most * _FULL) & 0xFF for number in vector)
 
 
+class Near(NamedTuple):
+    """How near the nearest of a file's texts is, 1 being the nearest of all, 0 the last; and which one, from 0."""
+
+    value: float
+    text: int
+
+
 class Space:
     """The vectors of the files as they are, ready for questions. Make a new one when index or vectors have changed."""
 
@@ -102,19 +109,22 @@ class Space:
         order = np.argsort(known, kind="stable")
         listed = list(meanings)
         keys = np.frombuffer(b"".join(data for _, data in listed), dtype=np.uint64)
-        owners = np.repeat([id for id, _ in listed], [len(data) // KEY for _, data in listed]).astype(np.int64)
+        sizes = [len(data) // KEY for _, data in listed]
+        owners = np.repeat([id for id, _ in listed], sizes).astype(np.int64)
+        numbers = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.zeros(0, np.int64)
         at = np.searchsorted(known, keys, sorter=order).clip(0, max(0, count - 1))
         found = known[order[at]] == keys if count else np.zeros(len(keys), bool)
         self._at = order[at[found]] if count else np.zeros(0, np.int64)
         self._owners = owners[found]
+        self._numbers = numbers[found]
         self.missing = len(keys) - int(found.sum())
         self._signs = _signs(self._rows[self._at])
 
     def __len__(self) -> int:
         return len(self._owners)
 
-    def nearest(self, vector: Sequence[float], most: int = NEAREST) -> dict[int, float]:
-        """The files of the nearest texts, each with how near its nearest is: 1 for the best of all, 0 for the last."""
+    def nearest(self, vector: Sequence[float], most: int = NEAREST) -> dict[int, Near]:
+        """The files of the nearest texts."""
         import numpy as np
 
         if not len(self):
@@ -127,14 +137,14 @@ class Space:
         rows = self._rows[self._at[close]].astype(np.float32)
         lengths = np.sqrt((rows * rows).sum(axis=1)) + 1e-9
         near = rows @ wanted.astype(np.float32) / lengths
-        best = np.lexsort((self._owners[close], -near))[:most]
+        best = np.lexsort((self._numbers[close], self._owners[close], -near))[:most]
         top, low = float(near[best[0]]), float(near[best[-1]])
-        found: dict[int, float] = {}
+        found: dict[int, Near] = {}
         for place in best.tolist():
             owner = int(self._owners[close[place]])
             value = (float(near[place]) - low) / (top - low) if top > low else 1.0
-            if value > found.get(owner, 0.0):
-                found[owner] = value
+            if owner not in found:
+                found[owner] = Near(value, int(self._numbers[close[place]]))
         return found
 
 

@@ -17,7 +17,7 @@ from golore.graph.errors import GoloreError, ModelUnavailable, StoreMissing
 from golore.graph.meanings import meaning_key, meaning_texts
 from golore.graph.signals import view_of
 from golore.graph.textindex import TextIndex, open_index
-from golore.graph.vectors import Space, VectorFile, stored_vectors
+from golore.graph.vectors import Near, Space, VectorFile, stored_vectors
 from golore.mcp_server.finding import MODEL_NAME
 from golore.mcp_server.output import counted, print_json, print_lines
 from golore.mcp_server.place import Place, find_place
@@ -93,7 +93,7 @@ def follow_vectors(place: Place, progress: Progress | None = None) -> None:
             embed(place, _opened(selected), seconds=_AFTER_LEARN, progress=progress)
 
 
-def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str], Mapping[int, float]] | None:
+def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
     """How near each file is to a question; None where a store has no vectors or their model is not at hand."""
     selected = _selected(directory)
     if not selected:
@@ -107,7 +107,7 @@ def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str
     except (ModelUnavailable, ImportError, OSError):
         return None
 
-    def nearest(text: str) -> Mapping[int, float]:
+    def nearest(text: str) -> Mapping[int, Near]:
         try:
             return space.nearest(embedder.question(text))
         except ModelUnavailable:

@@ -9,7 +9,7 @@ from golore.mcp_server.commands.options import Make, add, positive
 
 def add_commands(make: Make) -> None:
     embed = add(make, "embed", "make vectors for searches by meaning; needs golore[vectors] or Ollama", _embed)
-    embed.add_argument("--model", default="", metavar="NAME", help="granite (the default), or ollama:MODEL")
+    embed.add_argument("--model", default="", metavar="NAME", help="minilm (the default), or ollama:MODEL")
     embed.add_argument("--limit", type=positive, metavar="N", help="embed at most N texts")
     embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after so many minutes")
 
