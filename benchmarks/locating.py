@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from golore.graph.fusing import GROUPS, fused
 from golore.graph.proximity import with_neighbours
+from golore.graph.recall import recalled
 from golore.graph.search import Sources, Wish, search
 from golore.graph.signals import question_of, signals_of
 from golore.graph.store import Store
@@ -45,11 +46,24 @@ class Score(NamedTuple):
     mrr: float
 
 
-def locate(
-    tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = False
-) -> tuple[dict[str, Score], dict[str, float]]:
-    """Scores by ranking, and seconds by what took them. `tree` is checked out and a git repository. With `vectors`,
-    also by vectors alone, and all with them."""
+class Prompted(NamedTuple):
+    """For which share of the subjects, taken as prompts, something was recalled, and in which share of those a file
+    was among it that the commit changed."""
+
+    spoke: float
+    right: float
+
+
+class Located(NamedTuple):
+    """Scores by ranking, seconds by what took them."""
+
+    scores: dict[str, Score]
+    seconds: dict[str, float]
+    prompted: Prompted
+
+
+def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = False) -> Located:
+    """`tree` is checked out and a git repository. With `vectors`, also by vectors alone, and all with them."""
     started = time.perf_counter()
     learn(tree, store_directory=store)
     learned = time.perf_counter()
@@ -64,7 +78,14 @@ def locate(
         seconds["embed"] = embed(place, open_embedder()).seconds
         (store / MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
         scores |= _searched(place, tasks, seconds)
-    return scores, seconds
+    return Located(scores, seconds, _prompted(place, tasks))
+
+
+def _prompted(place: Place, tasks: Sequence[Task]) -> Prompted:
+    told = [(task, {one.path for one in recalled(str(place.store), str(place.root), task.subject)}) for task in tasks]
+    spoke = [(task, paths) for task, paths in told if paths]
+    right = sum(1 for task, paths in spoke if not task.files.isdisjoint(paths))
+    return Prompted(len(spoke) / len(told), right / len(spoke) if spoke else 0.0)
 
 
 def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:

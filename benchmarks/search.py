@@ -7,8 +7,8 @@ files; each is asked for as it is, then with one slip: a letter dropped, doubled
 next one. A name counts as found where a result, or a declaration inside its place, bears it. Questions of several words
 are made from comments of the same repository, and only timed. With `--index`, the index is made anew first, and its
 share of the store's size is told. With `--vectors`, the questions are timed once more with a vector for every text:
-random ones, in a file elsewhere, as only the time counts. With `--embed`, N texts of the repository are embedded by the
-model that comes with `golore[vectors]`, and the vectors thrown away.
+random ones, in a file elsewhere, as only the time counts. With `--embed`, N texts of the repository, those of tests and
+generated files among them, are embedded by the model that comes with `golore[vectors]`, and the vectors thrown away.
 """
 
 from __future__ import annotations
@@ -151,10 +151,9 @@ def _with_vectors(sources: Sources, folder: Path) -> Sources:
 
 def _embed(sources: Sources, number: int) -> None:
     embedder = open_embedder()
-    rows = sources.view.files
     texts: list[str] = []
-    for id, _ in sources.index.meanings():
-        texts += meaning_texts(rows[id].path, sources.index.symbols(id))
+    for file in sources.view.files.values():
+        texts += meaning_texts(file.path, sources.index.symbols(file.id))
         if len(texts) >= number:
             break
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

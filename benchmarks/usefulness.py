@@ -85,16 +85,17 @@ def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool)
         clone_at(git, base, tree)
         existing = _check_out(git, base, tree)
         tasks = tasks_of(git, commits, existing, _git)
-        scores, seconds = locate(tree, store, tasks, vectors=vectors)
+        scores, seconds, prompted = locate(tree, store, tasks, vectors=vectors)
     gained = {name: scores["all"][at] - scores["BM25"][at] for at, name in enumerate(("recall", "mrr"))}
     if as_json:
         about = {"repository": str(git), "base": base, "files": len(existing), "commits": len(tasks)}
-        print(json.dumps({**about, "scores": scores, "gained": gained, "seconds": seconds}))
+        print(json.dumps({**about, "scores": scores, "gained": gained, "prompted": prompted, "seconds": seconds}))
         return 0
     print(f"{git}: {len(tasks)} of {commits} commits, {len(existing):,} files at {base[:12]}")
     for name, (recall, mrr) in scores.items():
         print(f"  {name:18} recall@{FIRST} {recall:.3f}  MRR@{FIRST} {mrr:.3f}")
     print(f"  search is ahead of BM25 by {gained['recall']:+.3f} and {gained['mrr']:+.3f}")
+    print(f"  as a prompt, something was recalled for {prompted.spoke:.0%}, and right in {prompted.right:.0%} of those")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
     return 0
 
