@@ -7,8 +7,9 @@ chosen at random, N times, which moves all that follows it by a line. *Warm* is 
 that stays has committed the graph; *watch* is the time from the write until `golore watch` tells of the update, with
 its wait for the end of a burst and all that follows the graph; *card* is the time from the same write until the card of
 the edited file is of its new contents (for tests, whose cards take a look at the graph, apart); *command* is a whole
-`golore learn`. With a second, smaller repository the same is measured there, and how much the times grow with the size. CPU seconds are told besides, as other work on the machine
-does not change them. With --room, copies and stores that are already there are used again.
+`golore learn`. With a second, smaller repository the same is measured there, and how much the times grow with the size.
+CPU seconds are told besides, as other work on the machine does not change them. With --room, copies and stores that are
+already there are used again.
 """
 
 from __future__ import annotations

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from golore.graph.errors import ModelUnavailable
+from golore.graph.fusing import doubt
 from golore.graph.search import Hit, Wish, search
 from golore.graph.store import Store
 from golore.graph.textindex import open_index
-from golore.graph.vectors import Space, VectorFile, stored_vectors
+from golore.graph.vectors import Near, Space, VectorFile, stored_vectors
 from golore.learner.finishing import finish
 from golore.learner.pipeline import learn
 from golore.mcp_server.cli import main
@@ -108,16 +110,17 @@ def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Place
 
 
 def test_the_embedded_model_finds_what_is_said_in_other_words(shop: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    (shop.root / "store/expiry.go").write_text(
-        "package store\n\n// EvictStale removes entries whose lifetime is over.\nfunc EvictStale() {}\n",
+    (shop.root / "store/more.go").write_text(
+        "package store\n\n// Rotate turns a list around.\nfunc Rotate() {}\n\n"
+        "// EvictStale removes entries whose lifetime is over.\nfunc EvictStale() {}\n",
         encoding="utf-8",
     )
     learn(shop.root)
     finish(shop.root, shop.store)
 
-    def asked(text: str) -> tuple[Hit, ...]:
+    def asked(text: str, kind: str = "file") -> tuple[Hit, ...]:
         with Store.open(shop.store, write=False) as store, sources_of(shop, store) as sources:
-            return search(sources, Wish(text, kind="file", explain=True)).hits
+            return search(sources, Wish(text, kind=kind, explain=True)).hits
 
     question = "discard what has outlived its time"
     before = asked(question)
@@ -125,11 +128,34 @@ def test_the_embedded_model_finds_what_is_said_in_other_words(shop: Place, capsy
     told = json.loads(capsys.readouterr().out)
     assert (told["dimensions"], told["left"]) == (384, 0)
     after = asked(question)
-    assert "store/expiry.go" not in {hit.file for hit in before}
-    assert after[0].file == "store/expiry.go"
+    assert "store/more.go" not in {hit.file for hit in before}
+    assert after[0].file == "store/more.go"
     assert after[0].signals["meaning"] > 0
+    assert (after[0].line, after[0].symbols[0].name) == (7, "example.com/shop/store.EvictStale")
+    assert asked(question, "func")[0].name == "example.com/shop/store.EvictStale"
     assert main(["embed", "--json", "--repo", str(shop.root)]) == 0
     assert json.loads(capsys.readouterr().out)["made"] == 0
+
+
+@pytest.mark.parametrize(("best", "expected"), [(0.3, 1.0), (0.4, 1.0), (0.475, 0.5), (0.55, 0.0), (0.9, 0.0)])
+def test_vectors_count_as_far_as_the_other_signals_leave_in_doubt(best: float, expected: float) -> None:
+    assert doubt({1: best, 2: best / 2}) == pytest.approx(expected)
+
+
+def test_vectors_are_not_asked_where_words_and_paths_agree_on_a_file(shop: Place) -> None:
+    def asked(text: str) -> bool:
+        questions: list[str] = []
+
+        def meaning(question: str) -> dict[int, Near]:
+            questions.append(question)
+            return {}
+
+        with Store.open(shop.store, write=False) as store, sources_of(shop, store) as sources:
+            search(replace(sources, meaning=meaning), Wish(text))
+        return bool(questions)
+
+    assert asked("discard what has outlived its time")
+    assert not asked("store: sync on linux")
 
 
 class Served(BaseHTTPRequestHandler):
