@@ -92,7 +92,7 @@ def census(store: Store) -> Census:
     """How much of what there is."""
     kinds = {row[0]: row[1] for row in store.rows("MATCH (s:Symbol) RETURN s.kind, count(*)")}
     (files, lines), *_ = store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")
-    sites = (len(text.split()) for (text,) in store.rows("MATCH (u:Unresolved) RETURN u.sites"))
+    (sites,), *_ = store.rows("MATCH (u:Unresolved) RETURN sum(size(string_split(u.sites, ' ')))")
     return Census(
         packages=_count(store, "(n:Package)"),
         files=files,
@@ -101,7 +101,7 @@ def census(store: Store) -> Census:
         edges={label: _count(store, f"()-[e:{label}]->()") for label in EDGE_PROPERTIES},
         externals=_count(store, "(n:External)"),
         unresolved=_count(store, "(n:Unresolved)"),
-        unresolved_sites=sum(sites),
+        unresolved_sites=int(sites or 0),
         files_with_problems=_count(store, "(f:File) WHERE size(f.problems) > 0"),
     )
 

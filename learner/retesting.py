@@ -6,9 +6,9 @@ exercise: those that come to it by calls. All calls of unedited files are in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from golore.graph.model import Package, Symbol
+from golore.graph.model import Edge, Package, Symbol
 from golore.graph.slices import Slice, read_edges_at, read_nodes
 from golore.graph.store import Store
 from golore.learner.exercise import exercised
@@ -22,15 +22,15 @@ def retested(store: Store, testing: Testing) -> tuple[Slice, Slice]:
     old, new = Slice(), Slice()
     for kind, edge in read_edges_at(store, "TESTS", "source", sorted(tests)):
         old.edges[kind].append(edge)
-    calls, beyond = _calls_from(store, testing, tests)
-    new.edges[TESTS] += exercised(
-        tests,
-        calls,
-        testing.helpers,
-        testing.subjects,
-        lambda caller, target: (caller, target) not in beyond,
-    )
+    new.edges[TESTS] += _exercised(store, testing, tests)
     return old, new
+
+
+def _exercised(store: Store, testing: Testing, tests: Mapping[str, str]) -> list[Edge]:
+    calls, beyond = _calls_from(store, testing, tests)
+    return exercised(
+        tests, calls, testing.helpers, testing.subjects, lambda caller, target: (caller, target) not in beyond
+    )
 
 
 def _coming_to(store: Store, testing: Testing) -> set[str]:
@@ -66,10 +66,10 @@ def _calls_from(
     return calls, beyond
 
 
-def exercised_elsewhere(store: Store, edited: Iterable[Slice], new: Slice) -> dict[str, list[tuple[str, str]]]:
+def exercised_elsewhere(store: Store, rows: Slice, testing: Testing) -> dict[str, list[tuple[str, str]]]:
     """By edited file, what the tests in it exercise in others: file and name, once for each test."""
-    files = {row.id: row.file for part in edited for row in part.nodes["Symbol"] if isinstance(row, Symbol)}
-    edges = [edge for edge in new.edges.get(TESTS, ()) if edge.source in files]
+    files = {row.id: row.file for row in rows.nodes["Symbol"] if isinstance(row, Symbol)}
+    edges = _exercised(store, testing, {id: name for id, name in testing.tests.items() if id in files})
     symbols = read_nodes(store, "Symbol", (edge.target for edge in edges))
     targets = {row.id: row for row in symbols if isinstance(row, Symbol)}
     packages = read_nodes(store, "Package", {row.package for row in targets.values()})

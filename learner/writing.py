@@ -206,14 +206,13 @@ def _update(
         results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
         if ready is not None:
             if ready.early is not None:
-                _tell_early(ready.early, [result for result in results if result.testing is None], {})
+                _tell_early(ready.early, [result for result in results if result.testing is None])
             store.open_for_change()
             if read_mark(store, STATE) != ready.state:
                 return None
+            if ready.early is not None:
+                _tell_early(ready.early, [result for result in results if result.testing is not None], store)
         found = _compared(store, here, handed, plan, work, results)
-        if ready is not None and ready.early is not None:
-            tests = [result for result in results if result.testing is not None and result.id not in found.tables]
-            _tell_early(ready.early, tests, exercised_elsewhere(store, [result.rows for result in tests], found.new))
         progress.stage("Storing", 0)
         old, new = found.old, found.new
         externals: dict[str, External] = {}
@@ -234,11 +233,13 @@ def _update(
     return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta), ripple)
 
 
-def _tell_early(
-    early: Early, results: Iterable[PackageResult], exercised: Mapping[str, Sequence[tuple[str, str]]]
-) -> None:
+def _tell_early(early: Early, results: Iterable[PackageResult], store: Store | None = None) -> None:
+    """Of tests with the store, which has what lies between them and what they exercise."""
     for result in results:
         if not result.is_whole:
+            exercised: Mapping[str, Sequence[tuple[str, str]]] = {}
+            if store is not None and result.testing is not None:
+                exercised = exercised_elsewhere(store, result.rows, result.testing)
             unresolved = [row for row in result.rows.nodes["Unresolved"] if isinstance(row, Unresolved)]
             for file in result.rows.nodes["File"]:
                 early(file[0], [row for row in unresolved if row.file == file[0]], exercised.get(file[0], ()))
