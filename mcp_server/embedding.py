@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.errors import GoloreError, ModelUnavailable, StoreMissing
+from golore.graph.errors import GoloreError, ModelUnavailable
 from golore.graph.meanings import meaning_key, meaning_texts
 from golore.graph.signals import view_of
-from golore.graph.textindex import TextIndex, open_index
+from golore.graph.store import Store
+from golore.graph.textindex import TextIndex
 from golore.graph.vectors import Near, Space, VectorFile, stored_vectors
-from golore.mcp_server.finding import MODEL_NAME
+from golore.mcp_server.finding import MODEL_NAME, index_of
 from golore.mcp_server.output import counted, print_json, print_lines
 from golore.mcp_server.place import Place, find_place
 from golore.mcp_server.progress import Progress, shown_progress
@@ -61,11 +62,10 @@ def embed(
 ) -> Embedded:
     """Make the vectors that are missing, for as long as is allowed."""
     begun = time.monotonic()
-    index = open_index(place.store)
-    if index is None:
-        raise StoreMissing(f"There is no search index in {place.store}. Run `golore learn` first.")
-    with index, index.reading():
-        texts = dict(_in_order(index))
+    with Store.open(place.store, write=False) as store:
+        index, _ = index_of(place, store)
+        with index, index.reading():
+            texts = dict(_in_order(index))
     file = VectorFile(place.store, embedder.name, embedder.dimensions)
     known = file.keys()
     missing = [(key, text) for key, text in texts.items() if key not in known]

@@ -35,7 +35,7 @@ MODEL_NAME: Final = "vectors.model"
 @contextmanager
 def sources_of(place: Place, store: Store) -> Generator[Sources]:
     """For a store that is open for reading."""
-    index, is_behind = _index_of(place, store)
+    index, is_behind = index_of(place, store)
     with index, index.reading():
         view = _view_of(place.store, index)
         if is_behind:
@@ -48,8 +48,8 @@ def sources_of(place: Place, store: Store) -> Generator[Sources]:
         yield Sources(index, view, store, _reader(place.root), _favour(place.store), meaning)
 
 
-def _index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
-    """The index, and whether it is behind the graph."""
+def index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
+    """The index, brought up to date where that can be, and whether it is behind the graph all the same."""
     index = open_index(place.store)
     if index is not None and is_current(index, store):
         return index, False

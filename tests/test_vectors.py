@@ -14,7 +14,7 @@ from golore.graph.errors import ModelUnavailable
 from golore.graph.fusing import doubt
 from golore.graph.search import Hit, Wish, search
 from golore.graph.store import Store
-from golore.graph.textindex import open_index
+from golore.graph.textindex import GRAPH, open_index
 from golore.graph.vectors import Near, Space, VectorFile, stored_vectors
 from golore.learner.finishing import finish
 from golore.learner.pipeline import learn
@@ -197,3 +197,13 @@ def test_a_model_of_ollama_is_asked_by_its_own_protocol(ollama: str) -> None:
         open_embedder("ollama:nothing", ollama).question("a")
     with pytest.raises(ModelUnavailable, match="There is no embedding model 'word2vec'"):
         open_embedder("word2vec")
+
+
+def test_an_index_that_was_lost_is_made_again_before_texts_are_taken_from_it(shop: Place) -> None:
+    whole = embed(shop, Letters()).made
+    writer = open_index(shop.store, write=True)
+    assert writer is not None
+    with writer, writer.writing():
+        writer.replace_all(())
+        writer.set_note(GRAPH, b"")
+    assert embed(shop, Letters("other letters", 30)).made == whole
