@@ -22,13 +22,13 @@ WORD: Final = -3
 """Stands for the next of the words, as a name."""
 
 DATA: Final = re.compile(
-    rb"""(?:[\s,.{}:+-]++|\d[\w.]*+|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)++'|`[^`]*+`"""
-    rb"""|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|(?:true|false|nil)\b)*+"""
+    rb"""(?>(?:[\s,.{}:+-]++|\d[\w.]*+|"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)+)'|`[^`]*+`"""
+    rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|(?:true|false|nil)\b)*)"""
 )
 """A literal without names and calls: nothing in it can refer to anything."""
 
 _CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
-_TYPE: Final = re.compile(rb"((?:\*|\[\]|[&!-])*+)(" + _CHAIN + rb"|interface\{\}|struct\{\})")
+_TYPE: Final = re.compile(rb"((?>(?:\*|\[\]|[&!-])*))(" + _CHAIN + rb"|interface\{\}|struct\{\})")
 _MAP: Final = re.compile(rb"map\[(" + _CHAIN + rb")\](" + _TYPE.pattern + rb")")
 _LITERAL: Final = re.compile(rb'0[xX][0-9a-fA-F]{1,8}|\d{1,9}|"[^"\\\n]*+"')
 _NAME: Final = re.compile(rb"[A-Za-z_]\w*")

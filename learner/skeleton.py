@@ -12,28 +12,29 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# Groups are atomic instead of possessive: Python 3.11.2, as Debian 12 has it, loses its place where one of those fails.
 _TEXT: Final = (
-    rb"""[^`"'/\n]++|`[^`]*+`|"(?:[^"\\\n]++|\\[^\n])*+"|'(?:[^'\\\n]++|\\[^\n])*+'"""
-    rb"""|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|/(?![/*])"""
+    rb"""[^`"'/\n]++|`[^`]*+`|"(?>(?:[^"\\\n]++|\\[^\n])*)"|'(?>(?:[^'\\\n]++|\\[^\n])*)'"""
+    rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|/(?![/*])"""
 )
 _PLAIN: Final = rb"[^\n`\"'/]*"
 _NO_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
 """Before a brace: it does not open a struct or an interface."""
 _LAID_OUT: Final = re.compile(
-    rb"^(?:func\b(?:"
+    rb"^(?:func\b(?>(?:"
     + _PLAIN
-    + rb"\(\n(?:[ \t][^\n]*\n|\n)*+\))*+"
+    + rb"\(\n(?>(?:[ \t][^\n]*\n|\n)*)\))*)"
     + _PLAIN
     + rb"|var\b"
     + _PLAIN
     + rb"|\})"
     + _NO_TYPE
-    + rb"(\{)(?=\n)(?:"
+    + rb"(\{)(?=\n)(?>(?:"
     + _TEXT
-    + rb"|\n(?!\}|(?:func|type|var|const)\b))*+\n(\})",
+    + rb"|\n(?!\}|(?:func|type|var|const)\b))*)\n(\})",
     re.MULTILINE,
 )
-_BETWEEN: Final = re.compile(rb"(?:" + _TEXT + rb"|\n)*+")
+_BETWEEN: Final = re.compile(rb"(?>(?:" + _TEXT + rb"|\n)*)")
 
 
 def cuts_of(source: bytes) -> dict[int, int]:

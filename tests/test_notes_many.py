@@ -78,7 +78,7 @@ def test_there_are_two_thousand_symbols_and_ten_thousand_notes(crowd: Path, caps
     statement = "MATCH (s:Symbol) RETURN count(*) AS n UNION ALL MATCH (n:Note)-[:DESCRIBES]->() RETURN count(*) AS n"
     capsys.readouterr()
     assert main(["query", "--repo", str(crowd), "--json", statement]) == 0
-    assert [row["n"] for row in json.loads(capsys.readouterr().out)["rows"]] == [2_030, 10_000]
+    assert {row["n"] for row in json.loads(capsys.readouterr().out)["rows"]} == {2_030, 10_000}
 
 
 def test_a_card_with_thirty_notes_keeps_to_its_length_and_shows_what_binds_most(crowd: Path) -> None:
