@@ -222,14 +222,14 @@ class Renewed(NamedTuple):
     unresolved: Sequence[Doubtful]
 
 
-def renew_early(deck: Deck, file: Renewed) -> bool:
-    """Bring the card of an edited file up to date before the graph is. False where there is no card of the file as it
-    was, or the new part leaves less room for the other."""
+def renew_early(deck: Deck, file: Renewed) -> None:
+    """Bring the card of an edited file up to date before the graph is; not where it is of other contents than those
+    before the edit, or the new part leaves less room for the other."""
     card = deck.card(file.path, silent=True)
-    if card is None:
-        return False
-    own = own_text(file.exercised, file.unresolved, is_alone=not card.told)
-    return len(card.told) + 1 + len(own) <= LONGEST and deck.renew(file.path, file.before, file.digest, own)
+    if card is not None:
+        own = own_text(file.exercised, file.unresolved, is_alone=not card.told)
+        if len(card.told) + 1 + len(own) <= LONGEST:
+            deck.renew(file.path, file.before, file.digest, own)
 
 
 def _waiting(deck: Deck) -> set[str]:

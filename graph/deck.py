@@ -172,11 +172,10 @@ class Deck:
             raise
         run.execute("COMMIT")
 
-    def renew(self, path: str, before: str, digest: str, own: str) -> bool:
-        """Let the card of a file count for other contents, of which only its own part tells; False where it was not of
-        the contents before."""
+    def renew(self, path: str, before: str, digest: str, own: str) -> None:
+        """Let the card of a file that is of the contents before count for others, of which only its own part tells."""
         statement = "UPDATE deck_cards SET digest = ?, own = ? WHERE path = ? AND digest = ?"
-        return self._connection.execute(statement, (digest, own, path, before)).rowcount == 1
+        self._connection.execute(statement, (digest, own, path, before))
 
     def standing(self, path: str) -> tuple[float, str] | None:
         """A file's rank and what the history says of it, as they were stored; for a directory ("dir/"), the latter."""
