@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -144,8 +144,9 @@ def reason_to_stay_pure() -> str:
     except PackageNotFoundError:
         return "mypy is not installed beside setuptools"
     # Not at the top: setuptools has to be imported first, to put its own copy in the place of distutils.
-    from distutils.ccompiler import new_compiler
-    from distutils.sysconfig import customize_compiler, get_python_inc
+    # From Python 3.12 on, distutils exists only as that copy, which the type checker cannot find.
+    from distutils.ccompiler import new_compiler  # pyright: ignore[reportMissingModuleSource]
+    from distutils.sysconfig import customize_compiler, get_python_inc  # pyright: ignore[reportMissingModuleSource]
 
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.c")
@@ -182,7 +183,7 @@ def run_mypyc() -> list[Extension]:
             separate=True,
             target_dir=str(workshop() / "c"),
         )
-        return cast(list[Extension], made)  # mypyc takes setuptools' class when that is loaded, but does not say so
+        return cast(Any, made)  # setuptools' class, but declared as such only for Python 3.12 and newer
     finally:
         os.chdir(ROOT)
 

@@ -100,8 +100,9 @@ class MiniLM:
             mask[at, : len(row)] = 1
         given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
         (states,) = self._session.run(None, given)
-        means = (states * mask[:, :, np.newaxis]).sum(axis=1)
-        return cast("list[list[float]]", (means / np.linalg.norm(means, axis=1, keepdims=True)).tolist())
+        means: Any = (states * mask[:, :, np.newaxis]).sum(axis=1)
+        lengths: Any = (means * means).sum(axis=1, keepdims=True) ** 0.5
+        return (means / lengths).tolist()
 
 
 def _folder(package: str) -> Path:
