@@ -30,55 +30,46 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
 COMPILED: tuple[str, ...] = (
-    *(
-        f"golore.learner.{name}"
-        for name in (
-            "bodies",
-            "code",
-            "comments",
-            "declarations",
-            "emit",
-            "extract",
-            "generics",
-            "infer",
-            "kinds",
-            "lookup",
-            "methodsets",
-            "modern",
-            "oneline",
-            "reader",
-            "record",
-            "resolve",
-            "simple",
-            "skeleton",
-            "sources",
-            "statements",
-            "tokens",
-            "types",
-            "universe",
-            "world",
-        )
-    ),
-    *(
-        f"golore.graph.{name}"
-        for name in (
-            "cards",
-            "coupling",
-            "fusing",
-            "gathering",
-            "overview",
-            "ranking",
-            "reasons",
-            "relating",
-            "showing",
-            "signals",
-            "words",
-        )
-    ),
+    "golore.graph.cards.card_text",
+    "golore.graph.cards.package_cards",
+    "golore.graph.cards.page_rank",
+    "golore.graph.cards.related_files",
+    "golore.graph.cards.related_reasons",
+    "golore.graph.history.co_change",
+    "golore.graph.queries.file_facts",
+    "golore.graph.search.signals",
+    "golore.graph.search.snippets",
+    "golore.graph.search.terms",
+    "golore.graph.search.weights",
+    "golore.learner.extraction.declarations",
+    "golore.learner.extraction.doc_comments",
+    "golore.learner.extraction.extract",
+    "golore.learner.extraction.lexer",
+    "golore.learner.extraction.newer_syntax",
+    "golore.learner.extraction.node_kinds",
+    "golore.learner.extraction.one_line",
+    "golore.learner.extraction.opcodes",
+    "golore.learner.extraction.short_forms",
+    "golore.learner.extraction.skeleton",
+    "golore.learner.extraction.token_encoder",
+    "golore.learner.extraction.tree_encoder",
+    "golore.learner.resolution.expressions",
+    "golore.learner.resolution.generics",
+    "golore.learner.resolution.members",
+    "golore.learner.resolution.method_sets",
+    "golore.learner.resolution.package_loader",
+    "golore.learner.resolution.resolve_file",
+    "golore.learner.resolution.statements",
+    "golore.learner.resolution.type_reader",
+    "golore.learner.resolution.types",
+    "golore.learner.resolution.universe",
+    "golore.learner.resolution.use_recorder",
+    "golore.learner.resolution.world",
 )
 """The hot modules, by the names they are imported by. Each becomes a library of its own."""
 
 ROOT = Path(__file__).resolve().parent
+ROOMS = ("graph", "learner", "mcp_server", "summarizers")
 EXT_SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 MYPY_OPTIONS = (
     "--config-file=",
@@ -248,4 +239,14 @@ class BuildHot(build_ext):
         mark.write_text("\n".join((sources_digest(), *(extension.name for extension in self.extensions))))
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildHot})
+def packages() -> dict[str, str]:
+    """Every package, by the name it is imported by, with its folder.
+
+    The folders stand at the top of the repository, but a tool that runs in other people's projects must not own a name
+    such as `graph`.
+    """
+    folders = sorted(path.parent.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("__init__.py"))
+    return {f"golore.{'.'.join(folder.parts)}": folder.as_posix() for folder in folders}
+
+
+setup(packages=list(packages()), package_dir=packages(), ext_modules=extensions(), cmdclass={"build_ext": BuildHot})

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from golore.graph.steps import is_mapping_due
-from golore.graph.store import Store
-from golore.mcp_server.place import Place, find_place
+from golore.graph.database.store import Store
+from golore.graph.queries.symbol_steps import is_mapping_due
+from golore.mcp_server.services.repository import Place, find_place
 from mcp import Client, StdioServerParameters
 
 ASKED: dict[str, tuple[str, ...]] = {

@@ -18,11 +18,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from golore.graph.dealing import render_cards
-from golore.graph.deck import make_deck
-from golore.graph.store import Store
-from golore.learner.history import head_commit, read_history
-from golore.mcp_server.place import Place, find_place
+from golore.graph.cards.card_builder import render_cards
+from golore.graph.cards.card_store import make_deck
+from golore.graph.database.store import Store
+from golore.learner.checkout.git_log import head_commit, read_history
+from golore.mcp_server.services.repository import Place, find_place
 
 TABLES = {"deck_cards": "path", "deck_symbols": "path, line, qualified_name, text"}
 

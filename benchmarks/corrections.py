@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from golore.mcp_server.corrections import Correction, correction_in
-from golore.mcp_server.transcripts import Words, inside, read_lines
+from golore.mcp_server.sessions.correction_rules import Correction, correction_in
+from golore.mcp_server.sessions.transcripts import Words, inside, read_lines
 
 EXCERPTS: Final = Path(__file__).parents[1] / "fixtures" / "sessions" / "excerpts.txt"
 LATER: Final = EXCERPTS.with_name("later.txt")

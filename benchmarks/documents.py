@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from golore.graph.documents import lines_about, make_shelf
-from golore.graph.recent import line_about, make_recent
-from golore.graph.store import Store
-from golore.learner.documents import learn_documents
-from golore.learner.recent import blame_of, renew_recent
-from golore.mcp_server.place import Place, find_place
+from golore.graph.database.store import Store
+from golore.graph.history.recent_commits import line_about, make_recent
+from golore.graph.knowledge.documents import lines_about, make_shelf
+from golore.learner.checkout.git_activity import blame_of, renew_recent
+from golore.learner.documents.document_step import learn_documents
+from golore.mcp_server.services.repository import Place, find_place
 
 ASKED = 300
 BLAMED = 10

@@ -30,9 +30,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from golore.graph.deck import make_deck
-from golore.learner.discover import digest, discover
-from golore.learner.warm import WarmLearner
+from golore.graph.cards.card_store import make_deck
+from golore.learner.checkout.discovery import digest, discover
+from golore.learner.pipeline.incremental import WarmLearner
 
 SEED = 4
 KINDS = ("warm", "watch", "card", "card of test", "command")

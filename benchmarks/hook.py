@@ -22,11 +22,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.deck import Card, SymbolLine, make_deck, open_deck
-from golore.graph.manifest import MANIFEST_NAME
-from golore.mcp_server.ahead import compile_ahead
-from golore.mcp_server.place import find_place
-from golore.mcp_server.whereabouts import blake2b_hex
+from golore.graph.cards.card_store import Card, SymbolLine, make_deck, open_deck
+from golore.graph.files.manifest import MANIFEST_NAME
+from golore.mcp_server.hooks.precompile import compile_ahead
+from golore.mcp_server.hooks.store_locator import blake2b_hex
+from golore.mcp_server.services.repository import find_place
 
 FILES = 13_000
 PER_DIRECTORY = 13

@@ -24,8 +24,8 @@ INTERVAL = 0.05
 PARSE = """
 import json, sys, time
 from pathlib import Path
-from golore.learner.discover import discover
-from golore.learner.syntax import parse
+from golore.learner.checkout.discovery import discover
+from golore.learner.extraction.parser import parse
 discovery = discover(Path(sys.argv[1]))
 sources = [(discovery.root / file.path).read_bytes() for file in discovery.files]
 wall, cpu = time.perf_counter(), time.process_time()
@@ -38,8 +38,8 @@ print(json.dumps([len(sources), lines, sum(map(len, sources)), wall, cpu]))
 OUTSIDE = """
 import json, sys, time
 from pathlib import Path
-from golore.graph.cache import Cache
-from golore.learner.syntax import parse
+from golore.graph.files.cache_db import Cache
+from golore.learner.extraction.parser import parse
 with Cache.open(Path(sys.argv[1])) as cache:
     paths = [Path(name) for name in cache.files()]
 sources = [path.read_bytes() for path in paths if path.is_absolute()]
@@ -51,7 +51,7 @@ print(json.dumps([len(sources), time.perf_counter() - wall]))
 LEARN = """
 import json, os, sys, time
 from pathlib import Path
-from golore.learner.pipeline import learn
+from golore.learner.pipeline.learn import learn
 if __name__ == "__main__":
     workers = int(sys.argv[3]) if sys.argv[3] else None
     began = time.perf_counter()

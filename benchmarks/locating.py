@@ -17,20 +17,20 @@ from math import log
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.fusing import GROUPS, fused
-from golore.graph.proximity import with_neighbours
-from golore.graph.recall import recalled
-from golore.graph.search import Sources, Wish, search
-from golore.graph.signals import question_of, signals_of
-from golore.graph.store import Store
-from golore.graph.vectors import Near
-from golore.graph.words import terms
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.embedding import embed
-from golore.mcp_server.finding import MODEL_NAME, sources_of
-from golore.mcp_server.place import Place
-from golore.summarizers.embeddings import DEFAULT, open_embedder
+from golore.graph.database.store import Store
+from golore.graph.search.call_proximity import with_neighbours
+from golore.graph.search.prompt_recall import recalled
+from golore.graph.search.search import Sources, Wish, search
+from golore.graph.search.signals import question_of, signals_of
+from golore.graph.search.terms import terms
+from golore.graph.search.vectors import Near
+from golore.graph.search.weights import GROUPS, fused
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
+from golore.mcp_server.services.vectors import embed
+from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 
 FIRST = 10
 Ranking = Callable[[str], Sequence[str]]

@@ -21,15 +21,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from golore.graph.search import Sources, Wish, search
-from golore.graph.store import Store
-from golore.learner.finishing import finish
-from golore.learner.judge import find_toolchain
-from golore.learner.pipeline import learn
-from golore.mcp_server.embedding import embed
-from golore.mcp_server.finding import MODEL_NAME, sources_of
-from golore.mcp_server.place import Place
-from golore.summarizers.embeddings import DEFAULT, open_embedder
+from golore.graph.database.store import Store
+from golore.graph.search.search import Sources, Wish, search
+from golore.learner.audit.go_judge import find_toolchain
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
+from golore.mcp_server.services.vectors import embed
+from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 from locating import FIRST, Ranking, Task, by_meaning, clone_at, judged
 
 QUESTIONS = Path(__file__).with_name("paraphrases.tsv")

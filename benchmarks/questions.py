@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from golore.graph.answers import Meaning
-from golore.graph.names import Names
-from golore.graph.questions import callees, callers, implementers, users
-from golore.graph.store import Store
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Meaning
+from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.questions import callees, callers, implementers, users
 
 ASKED: dict[str, tuple[Callable[[Store, Meaning], Any], tuple[str, ...]]] = {
     "callers": (callers, ("func", "method", "imethod")),

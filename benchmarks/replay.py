@@ -24,11 +24,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.freshness import changes_since
-from golore.learner.pipeline import Report
-from golore.learner.warm import WarmLearner
+from golore.graph.database.store import Store
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.freshness import changes_since
+from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.learn import Report
 
 SHOWN = 20
 LEARNED = ("*.go", "go.mod", "go.work", "*/go.mod", "*.gitignore", "*.gitmodules", "*modules.txt")
@@ -45,9 +45,9 @@ COUNTERS = (
 FRESH = """
 import sys
 from pathlib import Path
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.graph.database.store import Store
+from golore.learner.pipeline.learn import learn
 if __name__ == "__main__":
     root, store, output = map(Path, sys.argv[1:])
     learn(root, store_directory=store)

@@ -26,14 +26,14 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from golore.graph.meanings import KEY, meaning_texts
-from golore.graph.search import Hit, Sources, Wish, search
-from golore.graph.store import Store
-from golore.graph.vectors import Near, Space, VectorFile
-from golore.learner.indexing import index_words
-from golore.mcp_server.finding import sources_of
-from golore.mcp_server.place import find_place
-from golore.summarizers.embeddings import BATCH, open_embedder
+from golore.graph.database.store import Store
+from golore.graph.search.embedded_texts import KEY, meaning_texts
+from golore.graph.search.search import Hit, Sources, Wish, search
+from golore.graph.search.vectors import Near, Space, VectorFile
+from golore.learner.derived.search_step import index_words
+from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.search_sources import sources_of
+from golore.summarizers.models.embeddings import BATCH, open_embedder
 
 FIRST = 5
 SHORTEST = 3

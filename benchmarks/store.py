@@ -21,11 +21,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from golore.graph.delta import GraphDelta
-from golore.graph.engine import engine_name
-from golore.graph.export import export_jsonl
-from golore.graph.model import Edge, EdgeKind, External, Symbol
-from golore.graph.store import Store
+from golore.graph.database.engine import engine_name
+from golore.graph.database.store import Store
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Edge, EdgeKind, External, Symbol
+from golore.graph.transfer.jsonl_export import export_jsonl
 
 CALLS = EdgeKind("CALLS", "Symbol", "Symbol")
 SHARES = {
@@ -168,7 +168,7 @@ def callers(directory: Path, symbols: int) -> dict[str, float]:
 def cold(directory: Path) -> float:
     """A whole process: start Python, import, open, one query."""
     code = (
-        "import sys; from pathlib import Path; from golore.graph.store import Store\n"
+        "import sys; from pathlib import Path; from golore.graph.database.store import Store\n"
         "with Store.open(Path(sys.argv[1]), write=False) as store:\n"
         "    list(store.rows('MATCH (s:Symbol {id: $id}) RETURN s.name', {'id': sys.argv[2]}))"
     )

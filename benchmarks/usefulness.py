@@ -26,11 +26,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from golore.graph.dealing import render_cards
-from golore.graph.deck import make_deck
-from golore.graph.store import Store
-from golore.learner.history import read_history
-from golore.learner.pipeline import learn
+from golore.graph.cards.card_builder import render_cards
+from golore.graph.cards.card_store import make_deck
+from golore.graph.database.store import Store
+from golore.learner.checkout.git_log import read_history
+from golore.learner.pipeline.learn import learn
 from locating import clone_at, locate, tasks_of
 
 FIRST = 10

@@ -14,6 +14,7 @@ def compiled() -> bool:
 
     Python prefers an extension to the source beside it, so that being there is being used.
     """
-    here = Path(__file__).parent
-    hot = (here / f"{source.stem}{suffix}" for source in here.glob("*.py") for suffix in EXTENSION_SUFFIXES)
+    hot = (
+        source.with_suffix(suffix) for source in Path(__file__).parent.rglob("*.py") for suffix in EXTENSION_SUFFIXES
+    )
     return any(library.exists() for library in hot)

@@ -1,1 +1,1 @@
-"""What people and agents touch: the command line, and later the servers, hooks and installers."""
+"""What people and agents touch: the command line, hooks, the MCP server, `watch`, and the installer for agents."""

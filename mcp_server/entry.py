@@ -10,11 +10,11 @@ import sys
 def main() -> int:
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
-        from golore.mcp_server.hook import run_hook
+        from golore.mcp_server.hooks.hook import run_hook
 
         # A wrong call must not fail either: some agents take a failing hook for a veto. Leaving at once spares the
         # agent Python's clearing up, which takes as long as reading the card.
         os._exit(run_hook(arguments[1] if len(arguments) > 1 else ""))
-    from golore.mcp_server.cli import main as run
+    from golore.mcp_server.cli.main import main as run
 
     return run()

@@ -11,12 +11,12 @@ from pathlib import Path
 from threading import Thread
 
 from fake_ollama import FakeOllama
-from golore.graph.knowledge import Knowledge
-from golore.graph.summaries import all_current
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.summarizers.drafting import Bounds, Outcome, draft
-from golore.summarizers.ollama_server import OllamaModel
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import all_current
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.summarizers.drafting.run import Bounds, Outcome, draft
+from golore.summarizers.models.ollama import OllamaModel
 from shop import make_shop
 
 LEVELS = {"file": 4, "package": 2, "repository": 1}

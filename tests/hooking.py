@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from golore.graph.deck import Card, SymbolLine, make_deck
-from golore.graph.manifest import MANIFEST_NAME
-from golore.mcp_server.whereabouts import blake2b_hex
+from golore.graph.cards.card_store import Card, SymbolLine, make_deck
+from golore.graph.files.manifest import MANIFEST_NAME
+from golore.mcp_server.hooks.store_locator import blake2b_hex
 
 GOLORE: Final = Path(sys.executable).with_name("golore")
 

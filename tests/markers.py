@@ -30,13 +30,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.answers import Answer, Impact, Meaning
-from golore.graph.model import EDGE_KINDS, External, Symbol, Unresolved
-from golore.graph.names import Names
-from golore.graph.questions import callers, users
-from golore.graph.reach import impact
-from golore.graph.store import Store
-from golore.learner.audit import OurCall, OurEdges, OurImplements, OurUnresolved
+from golore.graph.database.store import Store
+from golore.graph.model.entities import EDGE_KINDS, External, Symbol, Unresolved
+from golore.graph.queries.answers import Answer, Impact, Meaning
+from golore.graph.queries.impact import impact
+from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.questions import callers, users
+from golore.learner.audit.comparison import OurCall, OurEdges, OurImplements, OurUnresolved
 
 _FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"//@(.*)$")

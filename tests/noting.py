@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.deck import open_deck
-from golore.graph.knowledge import Knowledge
-from golore.graph.noted import project_notes
-from golore.graph.notes import Anchor, Draft, Pinned, all_notes, write_notes
-from golore.graph.store import Store
-from golore.learner.anchoring import pinned_at
-from golore.learner.looking import Looking
-from golore.mcp_server.cli import main
+from golore.graph.cards.card_store import open_deck
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.note_nodes import project_notes
+from golore.graph.knowledge.notes import Anchor, Draft, Pinned, all_notes, write_notes
+from golore.learner.derived.note_code_finder import Looking
+from golore.learner.derived.note_step import pinned_at
+from golore.mcp_server.cli.main import main
 
 NOWHERE = Anchor("", "", "", "", "", "", "", "")
 FILES = {

@@ -1,4 +1,4 @@
-"""The search of `golore.graph.reach` in its plainest form, one look-up in the graph for each symbol that it passes.
+"""The search of `graph.queries.impact` in its plainest form, one look-up in the graph for each symbol that it passes.
 
 It is slow and easy to check by reading: what the real one has to agree with, ties included. Of equally short ways the
 first in the order of ids is taken, with what lies outside last.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from golore.graph.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
-from golore.graph.lookup import by_place, doubt, external, inbound, members, outbound, symbols
-from golore.graph.store import Store
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
+from golore.graph.queries.edges import by_place, doubt, external, inbound, members, outbound, symbols
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from golore.mcp_server.repositories import Repositories
-from golore.mcp_server.server import build_server
+from golore.mcp_server.server.app import build_server
+from golore.mcp_server.server.open_repositories import Repositories
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 

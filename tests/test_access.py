@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import anyio
-from golore.learner.pipeline import learn
+from golore.learner.pipeline.learn import learn
 from mcp import Client, StdioServerParameters
 from shop import make_shop
 from talking import told

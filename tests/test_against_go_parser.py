@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from golore.learner import emit
-from golore.learner.extract import encode, extract
-from golore.learner.facts import Declared, Outline
-from golore.learner.judge import FileDeclarations, JudgedDeclaration, find_toolchain, judge_declarations
-from golore.learner.oneline import one_line
+from golore.learner.audit.go_judge import FileDeclarations, JudgedDeclaration, find_toolchain, judge_declarations
+from golore.learner.extraction import tree_encoder
+from golore.learner.extraction.extract import encode, extract
+from golore.learner.extraction.facts import Declared, Outline
+from golore.learner.extraction.one_line import one_line
 
 WHOLE_PACKAGES = ("encoding/json/v2", "go/ast", "internal/types/testdata/check", "sync/atomic", "unicode")
 ESCAPED_IMPORT = "internal/types/testdata/check/importdecl0/importdecl0b.go"
@@ -150,13 +150,13 @@ def test_a_share_of_the_toolchain_reads_as_go_reads_it(share: list[Compared], ch
     check(share)
 
 
-@pytest.mark.skipif(not emit.__file__.endswith(".py"), reason="a compiled constant cannot be changed")
+@pytest.mark.skipif(not tree_encoder.__file__.endswith(".py"), reason="a compiled constant cannot be changed")
 def test_short_texts_give_the_code_that_the_tree_gives(
     source_root: Path, share: list[Compared], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = {path: (source_root / path).read_bytes() for path, _, read in share if not read.complaints}
     by_text = {path: encode(extract(source)) for path, source in sources.items()}
-    monkeypatch.setattr(emit, "LONGEST", -1)
+    monkeypatch.setattr(tree_encoder, "LONGEST", -1)
     for path, source in sources.items():
         assert encode(extract(source)) == by_text[path], path
 

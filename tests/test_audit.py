@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from golore.learner.audit import (
+from golore.learner.audit.comparison import (
     AuditResult,
     OurCall,
     OurEdges,
@@ -16,7 +16,7 @@ from golore.learner.audit import (
     compare,
     render_table,
 )
-from golore.learner.judge import (
+from golore.learner.audit.go_judge import (
     JudgedCall,
     JudgedFile,
     JudgedImplements,

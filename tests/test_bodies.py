@@ -8,11 +8,11 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
-from golore.learner.bodies import Unread
-from golore.learner.declarations import Declarations
-from golore.learner.extract import extract, read_plain, read_whole
-from golore.learner.judge import find_toolchain, judge_declarations
-from golore.learner.skeleton import cuts_of
+from golore.learner.audit.go_judge import find_toolchain, judge_declarations
+from golore.learner.extraction.declarations import Declarations
+from golore.learner.extraction.extract import extract, read_plain, read_whole
+from golore.learner.extraction.skeleton import cuts_of
+from golore.learner.extraction.token_encoder import Unread
 
 MISREAD_BY_THE_GRAMMAR = {
     "reflect/all_test.go",  # `chan<- chan T` is taken for `chan (<-chan T)`

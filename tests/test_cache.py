@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from golore.graph.cache import Cache, CachedFacts, CachedFile, CachedResolution, facts_key
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
+from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, CachedResolution, facts_key
 
 
 def facts(name: str, size: int = 10) -> CachedFacts:
@@ -147,7 +147,7 @@ def test_second_writer_waits_then_says_so(tmp_path: Path) -> None:
 def test_kill_while_putting_leaves_a_usable_cache(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     code = (
-        "import sys; from pathlib import Path; from golore.graph.cache import Cache, CachedFacts\n"
+        "import sys; from pathlib import Path; from golore.graph.files.cache_db import Cache, CachedFacts\n"
         "cache = Cache.open(Path(sys.argv[1]))\n"
         "for turn in range(100000):\n"
         "    cache.put_many(CachedFacts(f'{turn}.{i}', b'h', b'o' * 500, b's', b'b') for i in range(50))\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from golore.graph.cards import Users, file_texts
-from golore.graph.gathering import FileFacts, Named, Use
-from golore.graph.relating import best
+from golore.graph.cards.card_text import Users, file_texts
+from golore.graph.cards.related_files import best
+from golore.graph.queries.file_facts import FileFacts, Named, Use
 
 
 def named(name: str, file: str, line: int) -> Named:

@@ -6,17 +6,17 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from golore.graph.cards import LONGEST, Section, fitted
-from golore.graph.coupling import Commit, History
-from golore.graph.dealing import Changed, Dealt, card_text, render_cards
-from golore.graph.deck import Card, Deck, SymbolLine, make_deck, open_deck
-from golore.graph.gathering import Single, Whole
-from golore.graph.ranking import importance
-from golore.graph.relating import stem_of
-from golore.graph.rippling import Ripple
-from golore.graph.store import Store
-from golore.learner.cardmaking import make_cards
-from golore.learner.pipeline import learn
+from golore.graph.cards.card_builder import Changed, Dealt, card_text, render_cards
+from golore.graph.cards.card_store import Card, Deck, SymbolLine, make_deck, open_deck
+from golore.graph.cards.card_text import LONGEST, Section, fitted
+from golore.graph.cards.edit_effects import Ripple
+from golore.graph.cards.page_rank import importance
+from golore.graph.cards.related_files import stem_of
+from golore.graph.database.store import Store
+from golore.graph.history.co_change import Commit, History
+from golore.graph.queries.file_facts import Single, Whole
+from golore.learner.derived.card_step import make_cards
+from golore.learner.pipeline.learn import learn
 from shop import make_shop
 
 HISTORY = History(
@@ -149,7 +149,7 @@ def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_
     main = root / "main.go"
     main.write_text("\n\n" + main.read_text())
     learn(root, workers=0)
-    monkeypatch.setattr("golore.graph.dealing._MOST_AT_ONCE", 0)
+    monkeypatch.setattr("golore.graph.cards.card_builder._MOST_AT_ONCE", 0)
     with Store.open(root / ".golore", write=False) as store, make_deck(root / ".golore") as deck:
         assert render_cards(store, deck, lambda: HISTORY, "h", changed=MOVED) == Dealt(1, False)
         assert "(main.go:13)" in card(root, "store/store.go").text

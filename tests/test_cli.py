@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph import lock
-from golore.mcp_server.cli import main
-from golore.mcp_server.place import find_place, store_of
+from golore.graph.files import locks
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.services.repository import find_place, store_of
 from shop import make_shop
 
 GOLORE = Path(sys.executable).with_name("golore")
@@ -328,7 +328,7 @@ def test_a_place_that_cannot_hold_a_store_is_told(
 def test_a_store_in_use_is_told_with_who_uses_it(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     assert main(["learn", str(root)]) == 0
-    held = lock.acquire(root / ".golore" / "writer.lock", exclusive=True, timeout=0, purpose="written")
+    held = locks.acquire(root / ".golore" / "writer.lock", exclusive=True, timeout=0, purpose="written")
     try:
         busy = golore("learn", cwd=root)
         assert main(["callers", "Sync", "--repo", str(root)]) == 0

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from golore.learner.constraints import (
+from golore.learner.go_rules.build_constraints import (
     DEFAULT,
     GOARCH,
     GOOS,

@@ -8,7 +8,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from golore.mcp_server.cli import main
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 
 

@@ -8,16 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golore.graph.coupled import Pair, pairs_in
-from golore.graph.coupling import LARGEST, Commit, History
-from golore.graph.deck import make_deck
-from golore.graph.export import export_jsonl
-from golore.graph.identity import graph_identity
-from golore.graph.store import Store
-from golore.learner.companions import join_companions, newly_there
-from golore.learner.finishing import finish
-from golore.learner.history import head_commit, read_history
-from golore.learner.pipeline import learn
+from golore.graph.cards.card_store import make_deck
+from golore.graph.database.store import Store
+from golore.graph.files.identity import graph_identity
+from golore.graph.history.co_change import LARGEST, Commit, History
+from golore.graph.history.co_change_edges import Pair, pairs_in
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.git_log import head_commit, read_history
+from golore.learner.derived.co_change_step import join_companions, newly_there
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
 from test_history import DAY, NOW, commit, git
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import markers
 import pytest
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
+from golore.graph.database.store import Store
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.pipeline.learn import learn
 
 ARCHIVES = sorted((Path(__file__).parent.parent / "fixtures" / "resolve").glob("*.txtar"))
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.graph.database.store import Store
+from golore.learner.pipeline.learn import learn
 
 root, directory = map(Path, sys.argv[1:])
 learn(root, store_directory=directory, workers=0)

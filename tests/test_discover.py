@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.errors import RepositoryError
-from golore.learner.discover import ConfigFile, Limits, digest, discover
+from golore.learner.checkout.discovery import ConfigFile, Limits, digest, discover
 
 GO = Path(sys.executable).with_name("go")
 NOBODY = 65534

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from golore.mcp_server.cli import main
-from golore.mcp_server.doctor import examine
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.commands.doctor import examine
 
 
 def test_doctor_finds_everything_that_golore_needs(tmp_path: Path) -> None:

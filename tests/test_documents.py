@@ -7,19 +7,19 @@ import json
 from pathlib import Path
 
 import pytest
-from golore.graph.deck import make_deck
-from golore.graph.documents import lines_about
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.discover import discover
-from golore.learner.documents import Learned, learn_documents
-from golore.learner.finishing import finish
-from golore.learner.markdown import read_markdown
-from golore.learner.pipeline import learn
-from golore.learner.sections import LONGEST, read_document
-from golore.learner.warm import WarmLearner
-from golore.mcp_server.cli import main
-from golore.mcp_server.observing import Burst, Bursts
+from golore.graph.cards.card_store import make_deck
+from golore.graph.database.store import Store
+from golore.graph.knowledge.documents import lines_about
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.discovery import discover
+from golore.learner.derived.finish import finish
+from golore.learner.documents.document_step import Learned, learn_documents
+from golore.learner.documents.markdown import read_markdown
+from golore.learner.documents.sections import LONGEST, read_document
+from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.watching.file_events import Burst, Bursts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

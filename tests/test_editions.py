@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from golore.graph import lock
-from golore.graph.delta import GraphDelta
+from golore.graph.database.store import Store
 from golore.graph.errors import StoreMismatch
-from golore.graph.manifest import read_manifest, write_manifest
-from golore.graph.model import Symbol
-from golore.graph.store import Store
-from golore.learner import facts
-from golore.learner.edition import is_outdated
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.files import locks
+from golore.graph.files.manifest import read_manifest, write_manifest
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Symbol
+from golore.learner.extraction import facts
+from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.version import is_outdated
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 from watching import exported
 
@@ -102,7 +102,7 @@ def test_an_older_golore_does_not_undo_what_a_newer_one_has_made(
 
 
 def test_old_rows_that_cannot_be_made_again_now_still_answer(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    held = lock.acquire(old / ".golore/writer.lock", exclusive=True, timeout=5, purpose="held")
+    held = locks.acquire(old / ".golore/writer.lock", exclusive=True, timeout=5, purpose="held")
     code, out, err = asked(capsys, "show", "lonely", "--repo", old)
     held.release()
     assert (code, "as it was" in out) == (0, True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from golore.learner.warm import WarmLearner
+from golore.learner.pipeline.incremental import WarmLearner
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (

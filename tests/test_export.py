@@ -7,10 +7,10 @@ import json
 import random
 from pathlib import Path
 
-from golore.graph.delta import GraphDelta
-from golore.graph.export import export_jsonl
-from golore.graph.model import Edge, EdgeKind, External, File, Node, Symbol, Unresolved
-from golore.graph.store import Store
+from golore.graph.database.store import Store
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Edge, EdgeKind, External, File, Node, Symbol, Unresolved
+from golore.graph.transfer.jsonl_export import export_jsonl
 
 CALLS = EdgeKind("CALLS", "Symbol", "Symbol")
 CALLS_OUT = EdgeKind("CALLS", "Symbol", "External")

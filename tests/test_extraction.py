@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from golore.learner import code as c
-from golore.learner import emit
-from golore.learner.extract import encode, extract, extract_shape
-from golore.learner.facts import Declared, Outline, unpack
+from golore.learner.extraction import opcodes as c
+from golore.learner.extraction import tree_encoder
+from golore.learner.extraction.extract import encode, extract, extract_shape
+from golore.learner.extraction.facts import Declared, Outline, unpack
 
 
 def outline(source: str | bytes) -> Outline:
@@ -197,7 +197,7 @@ def test_deeply_nested_code_is_read_as_far_as_it_goes(shape: str) -> None:
     assert is_complete == (not read.outline.complaints)
 
 
-@pytest.mark.skipif(not emit.__file__.endswith(".py"), reason="a compiled constant cannot be changed")
+@pytest.mark.skipif(not tree_encoder.__file__.endswith(".py"), reason="a compiled constant cannot be changed")
 def test_short_texts_give_the_code_that_the_tree_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     source = (
         b'package p\n\nimport "a/b"\n\ntype C[T ~int | string, U a | b] interface{ a | b }\n\n'
@@ -210,5 +210,5 @@ def test_short_texts_give_the_code_that_the_tree_gives(monkeypatch: pytest.Monke
         b'\treturn &b.T{Name: "n", F:  f(1), G: {H: i}, 1: 2, k(): -1, Fn: func() {}}\n}\n'
     )
     by_text = encode(extract(source))
-    monkeypatch.setattr(emit, "LONGEST", -1)
+    monkeypatch.setattr(tree_encoder, "LONGEST", -1)
     assert encode(extract(source)) == by_text

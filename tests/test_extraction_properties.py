@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from golore.learner.extract import encode, extract
-from golore.learner.facts import decode_body, decode_outline, decode_shape
+from golore.learner.extraction.extract import encode, extract
+from golore.learner.extraction.facts import decode_body, decode_outline, decode_shape
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.store import Store
-from golore.learner.freshness import SNAPSHOT_NAME, Changes, changes_since
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.database.store import Store
+from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, changes_since
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 
 LONG_AGO = time.time_ns() - 3_600_000_000_000

@@ -9,17 +9,17 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from golore.graph.deck import make_deck
-from golore.graph.export import export_jsonl
-from golore.graph.identity import graph_identity
-from golore.graph.rippling import shifted
-from golore.graph.store import Store
-from golore.learner.cardmaking import make_cards, renew_card
-from golore.learner.finishing import finish
-from golore.learner.freshness import Changes, changes_since
-from golore.learner.keeping import KEPT_NAME
-from golore.learner.pipeline import learn
-from golore.learner.warm import Edit, Update, WarmLearner
+from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.edit_effects import shifted
+from golore.graph.database.store import Store
+from golore.graph.files.identity import graph_identity
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.freshness import Changes, changes_since
+from golore.learner.derived.card_step import make_cards, renew_card
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.incremental import Edit, Update, WarmLearner
+from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.saved_survey import KEPT_NAME
 from shop import make_shop
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.learner.gomod import (
+from golore.learner.go_rules.go_mod import (
     Exclude,
     Replace,
     Require,

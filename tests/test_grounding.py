@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
-from golore.summarizers.form import form_complaints, instructions, tidied, whole_sentences
-from golore.summarizers.grounding import complaints
-from golore.summarizers.mentions import Mention, mentions
+from golore.graph.database.store import Store
+from golore.learner.pipeline.learn import learn
+from golore.summarizers.grounding.check import complaints
+from golore.summarizers.grounding.code_mentions import Mention, mentions
+from golore.summarizers.grounding.text_form import form_complaints, instructions, tidied, whole_sentences
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "grounding"
 COURIER = FIXTURES / "courier"

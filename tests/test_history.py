@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from golore.graph.coupling import LARGEST, Commit, History, couplings
-from golore.graph.deck import open_deck
-from golore.learner.cardmaking import make_cards
-from golore.learner.history import Touch, head_commit, read_history, renames
-from golore.learner.pipeline import learn
+from golore.graph.cards.card_store import open_deck
+from golore.graph.history.co_change import LARGEST, Commit, History, couplings
+from golore.learner.checkout.git_log import Touch, head_commit, read_history, renames
+from golore.learner.derived.card_step import make_cards
+from golore.learner.pipeline.learn import learn
 
 DAY = 86_400
 NOW = 1_700_000_000

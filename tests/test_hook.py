@@ -15,16 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golore.graph.deck import SymbolLine
+from golore.graph.cards.card_store import SymbolLine
 from golore.graph.errors import StoreMissing
-from golore.mcp_server import hook as hook_module
-from golore.mcp_server.cli import main
-from golore.mcp_server.hooksettings import read_hook_settings
-from golore.mcp_server.mentions import mentioned_names, mentioned_paths, touched_names
-from golore.mcp_server.payloads import parse_json
-from golore.mcp_server.place import find_place, store_of
-from golore.mcp_server.relearning import FAILURE_NAME, LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
-from golore.mcp_server.whereabouts import find_store
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.hooks import hook as hook_module
+from golore.mcp_server.hooks.background_learn import FAILURE_NAME, LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
+from golore.mcp_server.hooks.hook_settings import read_hook_settings
+from golore.mcp_server.hooks.payloads import parse_json
+from golore.mcp_server.hooks.prompt_names import mentioned_names, mentioned_paths, touched_names
+from golore.mcp_server.hooks.store_locator import find_store
+from golore.mcp_server.services.repository import find_place, store_of
 from hooking import GOLORE, event, hook, read, seen, settings, with_cards
 from hypothesis import given
 from hypothesis import settings as limits
@@ -246,9 +246,9 @@ def test_a_hook_loads_nothing_that_it_does_not_need(repository: Path) -> None:
     )
     assert FACT in seen(done.stdout.decode())
     loaded = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
-    assert "golore.graph.deck" in loaded
-    heavy = {"argparse", "enum", "json", "pathlib", "re", "subprocess", "typing", "golore.mcp_server.cli"}
-    heavy |= {"kuzu", "ladybug", "mcp", "msgspec", "pydantic", "rich", "golore.graph.store"}
+    assert "golore.graph.cards.card_store" in loaded
+    heavy = {"argparse", "enum", "json", "pathlib", "re", "subprocess", "typing", "golore.mcp_server.cli.main"}
+    heavy |= {"kuzu", "ladybug", "mcp", "msgspec", "pydantic", "rich", "golore.graph.database.store"}
     assert not loaded & heavy
 
 
@@ -367,7 +367,7 @@ def learners(root: Path) -> list[str]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             command = path.read_bytes().split(b"\0")
-            if b"golore.mcp_server.relearning" in command and str(root).encode() in command:
+            if b"golore.mcp_server.hooks.background_learn" in command and str(root).encode() in command:
                 found.append(path.parent.name)
     return found
 

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from golore.learner.discover import discover
-from golore.learner.ignore import IgnoreRules, parse_patterns, rules_for
+from golore.learner.checkout.discovery import discover
+from golore.learner.checkout.ignore_rules import IgnoreRules, parse_patterns, rules_for
 from hypothesis import given
 from hypothesis import strategies as st
 

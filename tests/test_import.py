@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.columnar import HEADER_NAME
-from golore.graph.holdings import put_rows, rows_of
-from golore.graph.knowledge import Knowledge
-from golore.graph.notes import forget
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.knowledge_rows import put_rows, rows_of
+from golore.graph.knowledge.notes import forget
+from golore.graph.transfer.parquet_export import HEADER_NAME
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 from test_snapshots import exported, put_note, truncate_graph
 
@@ -44,7 +44,7 @@ from pathlib import Path
 store, clean, source = map(Path, sys.argv[1:4])
 
 def run(last):
-    from golore.graph.importing import import_store
+    from golore.graph.transfer.importer import import_store
     seen = 0
     def count(event, arguments):
         nonlocal seen
@@ -57,9 +57,9 @@ def run(last):
     os._exit(0)
 
 def state():
-    from golore.graph.holdings import rows_of
-    from golore.graph.knowledge import Knowledge
-    from golore.graph.store import Store
+    from golore.graph.files.knowledge_rows import rows_of
+    from golore.graph.files.knowledge_db import Knowledge
+    from golore.graph.database.store import Store
     with Knowledge.open(store) as knowledge, Store.open(store, write=False) as opened:
         symbols = [row for row in opened.rows("MATCH (s:Symbol) RETURN s.id ORDER BY s.id")]
         print(symbols, [row for row in rows_of(knowledge, "notes", ("id",))], flush=True)

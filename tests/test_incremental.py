@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.freshness import changes_since
-from golore.learner.pipeline import Report, learn
-from golore.learner.warm import WarmLearner
+from golore.graph.database.store import Store
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.freshness import changes_since
+from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.learn import Report, learn
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule

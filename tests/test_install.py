@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.mcp_server import jsonc
-from golore.mcp_server.agents import Where, hook_command, setup_for
-from golore.mcp_server.cli import main
-from golore.mcp_server.commands.agents import AGENTS
-from golore.mcp_server.installing import BACKUP
+from golore.mcp_server.cli.agent_arguments import AGENTS
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.install import json_edits
+from golore.mcp_server.install.agent_configs import Where, hook_command, setup_for
+from golore.mcp_server.install.installer import BACKUP
 from hooking import GOLORE, with_cards
 from hypothesis import given
 from hypothesis import settings as limits
@@ -128,10 +128,10 @@ def with_theirs(root: Path) -> dict[str, bytes]:
 
 
 def values(text: bytes, name: str) -> Any:
-    return tomllib.loads(text.decode()) if name.endswith(".toml") else jsonc.loads(text.decode())
+    return tomllib.loads(text.decode()) if name.endswith(".toml") else json_edits.loads(text.decode())
 
 
-def is_contained(less: jsonc.Json, more: jsonc.Json) -> bool:
+def is_contained(less: json_edits.Json, more: json_edits.Json) -> bool:
     """Whether all that is in one value is in the other, at the same place and in the same order."""
     if isinstance(less, dict):
         return isinstance(more, dict) and all(key in more and is_contained(less[key], more[key]) for key in less)
@@ -188,7 +188,7 @@ def test_uninstall_takes_out_only_ours_when_others_wrote_meanwhile(agent: str, r
         if file.suffix == ".toml":
             file.write_text(file.read_text() + "\n[added_later]\nyes = true\n")
         else:
-            file.write_text(jsonc.insert(file.read_text(), ("addedLater",), True))
+            file.write_text(json_edits.insert(file.read_text(), ("addedLater",), True))
     assert uninstall(agent, repository) == 0
     after = contents(repository)
     assert set(after) == set(before)
@@ -380,7 +380,7 @@ def test_complaint_41_what_is_installed_names_no_tool_that_could_be_renamed(repo
         assert install(agent, repository) == 0
     matchers: list[str] = []
 
-    def visit(value: jsonc.Json) -> None:
+    def visit(value: json_edits.Json) -> None:
         if isinstance(value, dict):
             for key, inner in value.items():
                 if key == "matcher":
@@ -434,7 +434,7 @@ GAPS = st.sampled_from(["", " ", "\n", "\n  ", " // said\n", " /* said */ ", "\n
 def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """JSON as people write it: comments and blanks anywhere, commas at the end."""
 
-    def text(value: jsonc.Json) -> str:
+    def text(value: json_edits.Json) -> str:
         if isinstance(value, dict):
             inner = [f"{draw(GAPS)}{json.dumps(key)}{draw(GAPS)}:{draw(GAPS)}{text(one)}" for key, one in value.items()]
         elif isinstance(value, list):
@@ -453,23 +453,26 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @limits(deadline=None, max_examples=120)
 def test_json_with_comments_keeps_them_through_every_change(document: tuple[str, dict[str, Any]], new: Any) -> None:
     text, value = document
-    assert jsonc.loads(text) == value
-    inserted = jsonc.insert(text, ("zz", "deep"), new)
-    assert jsonc.loads(inserted) == {**value, "zz": {"deep": new}}
+    assert json_edits.loads(text) == value
+    inserted = json_edits.insert(text, ("zz", "deep"), new)
+    assert json_edits.loads(inserted) == {**value, "zz": {"deep": new}}
     assert inserted.count("said") == text.count("said")
-    removed = jsonc.remove(inserted, ("zz",))
-    assert jsonc.loads(removed) == value
+    removed = json_edits.remove(inserted, ("zz",))
+    assert json_edits.loads(removed) == value
     assert removed.count("said") == text.count("said")
-    appended = jsonc.append(jsonc.append(text, ("zz",), new), ("zz",), 1)
-    assert jsonc.loads(appended) == {**value, "zz": [new, 1]}
+    appended = json_edits.append(json_edits.append(text, ("zz",), new), ("zz",), 1)
+    assert json_edits.loads(appended) == {**value, "zz": [new, 1]}
     assert appended.count("said") == text.count("said")
     for key in value:
         less = {name: one for name, one in value.items() if name != key}
-        assert jsonc.loads(jsonc.remove(text, (key,))) == less
+        assert json_edits.loads(json_edits.remove(text, (key,))) == less
         if isinstance(value[key], list):
-            assert jsonc.loads(jsonc.append(text, (key,), new)) == {**value, key: [*value[key], new]}
+            assert json_edits.loads(json_edits.append(text, (key,), new)) == {**value, key: [*value[key], new]}
         if isinstance(value[key], dict):
-            assert jsonc.loads(jsonc.insert(text, (key, "zz"), new)) == {**value, key: {**value[key], "zz": new}}
+            assert json_edits.loads(json_edits.insert(text, (key, "zz"), new)) == {
+                **value,
+                key: {**value[key], "zz": new},
+            }
 
 
 @given(st.text(alphabet='{}[],:"\\/* \n1tn', max_size=30))
@@ -480,8 +483,8 @@ def test_json_without_comments_is_read_as_json_reads_it(text: str) -> None:
     except ValueError:
         theirs = None
     try:
-        ours = jsonc.loads(text)
-    except jsonc.NotJson:
+        ours = json_edits.loads(text)
+    except json_edits.NotJson:
         ours = None
     has_more = "/" in text or "," in text  # comments, and commas at the end
     assert ours == theirs or (has_more and theirs is None)

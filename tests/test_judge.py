@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.errors import ToolchainError
-from golore.learner.judge import (
+from golore.learner.audit.go_judge import (
     FileDeclarations,
     Toolchain,
     Truth,

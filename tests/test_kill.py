@@ -14,15 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.pipeline.learn import learn
 
 LEARN = """
 import sys
 from pathlib import Path
-from golore.learner.pipeline import learn
+from golore.learner.pipeline.learn import learn
 if __name__ == "__main__":
     learn(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), workers=int(sys.argv[3]))
 """

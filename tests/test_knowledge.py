@@ -15,19 +15,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from golore.graph.engine import engine_name
+from golore.graph.database.engine import engine_name
+from golore.graph.database.projection import Projection, is_projected, project
+from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreMismatch
-from golore.graph.identity import graph_identity
-from golore.graph.knowledge import APPLICATION, KNOWLEDGE_NAME, Knowledge
-from golore.graph.model import Edge, EdgeKind, Node, Note
-from golore.graph.noted import project_notes
-from golore.graph.notes import Anchor, Draft, all_notes, forget, touch, write_notes
-from golore.graph.projecting import Projection, is_projected, project
-from golore.graph.store import Store
-from golore.learner.anchoring import follow_notes
-from golore.learner.freshness import changes_since
-from golore.learner.pipeline import learn
-from golore.learner.warm import WarmLearner
+from golore.graph.files.identity import graph_identity
+from golore.graph.files.knowledge_db import APPLICATION, KNOWLEDGE_NAME, Knowledge
+from golore.graph.knowledge.note_nodes import project_notes
+from golore.graph.knowledge.notes import Anchor, Draft, all_notes, forget, touch, write_notes
+from golore.graph.model.entities import Edge, EdgeKind, Node, Note
+from golore.learner.checkout.freshness import changes_since
+from golore.learner.derived.note_step import follow_notes
+from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.learn import learn
 from noting import kept, make_bank, pin
 
 POST = "example.com/bank/ledger.Post"
@@ -36,8 +36,8 @@ DESCRIBES = EdgeKind("DESCRIBES", "Note", "Symbol")
 WRITER = """
 import sys
 from pathlib import Path
-from golore.graph.knowledge import Knowledge
-from golore.graph.notes import Anchor, Draft, write_notes
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.notes import Anchor, Draft, write_notes
 anchor = Anchor("repository", ".", ".", "", "repository", ".", ".", "")
 with Knowledge.open(Path(sys.argv[1])) as knowledge:
     number = 0

@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from golore.graph import lock
 from golore.graph.errors import StoreBusy
+from golore.graph.files import locks
 from watching import until
 
 _HOLD = """
 import sys
 from pathlib import Path
-from golore.graph import lock
-held = lock.acquire(Path(sys.argv[1]), exclusive=sys.argv[2] == "exclusive", timeout=0, purpose="held")
+from golore.graph.files import locks
+held = locks.acquire(Path(sys.argv[1]), exclusive=sys.argv[2] == "exclusive", timeout=0, purpose="held")
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -31,8 +31,8 @@ def holder(path: Path, mode: str) -> subprocess.Popen[str]:
     return process
 
 
-def acquire(path: Path, *, exclusive: bool, timeout: float = 0.02) -> lock.FileLock:
-    return lock.acquire(path, exclusive=exclusive, timeout=timeout, purpose="tried")
+def acquire(path: Path, *, exclusive: bool, timeout: float = 0.02) -> locks.FileLock:
+    return locks.acquire(path, exclusive=exclusive, timeout=timeout, purpose="tried")
 
 
 def test_shared_locks_go_together_and_shut_out_the_exclusive_one(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_shared_locks_go_together_and_shut_out_the_exclusive_one(tmp_path: Path)
         acquire(path, exclusive=False).release()
         with pytest.raises(StoreBusy, match=f"cannot be tried: process {process.pid} \\(.*python"):
             acquire(path, exclusive=True)
-        assert not lock.is_held(path)
+        assert not locks.is_held(path)
         process.kill()
 
 
@@ -51,7 +51,7 @@ def test_exclusive_lock_shuts_out_all_others_and_names_its_holder(tmp_path: Path
         for exclusive in (True, False):
             with pytest.raises(StoreBusy, match=f"process {process.pid} "):
                 acquire(path, exclusive=exclusive)
-        assert lock.is_held(path)
+        assert locks.is_held(path)
         process.kill()
 
 
@@ -76,7 +76,7 @@ def test_released_lock_can_be_released_again_and_taken_anew(tmp_path: Path) -> N
     held.release()
     held.release()
     acquire(path, exclusive=True).release()
-    assert not lock.is_held(tmp_path / "none")
+    assert not locks.is_held(tmp_path / "none")
 
 
 def test_forked_child_neither_keeps_nor_ends_its_parents_lock(tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ def test_forked_child_neither_keeps_nor_ends_its_parents_lock(tmp_path: Path) ->
         os.read(wait, 1)
         os._exit(0)
     assert os.read(ready, 1) == b"x"
-    assert lock.is_held(path)
+    assert locks.is_held(path)
     # As if the parent had died: its descriptor is gone, no unlock was called, and the child still lives.
     os.close(held._descriptor)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    assert not lock.is_held(path)
+    assert not locks.is_held(path)
     os.close(done)
     os.waitpid(child, 0)
     for descriptor in (ready, tell, wait):
@@ -105,11 +105,11 @@ def test_forked_child_neither_keeps_nor_ends_its_parents_lock(tmp_path: Path) ->
 _SHARE = """
 import sys
 from pathlib import Path
-from golore.graph import lock
+from golore.graph.files import locks
 print("ready", flush=True)
 while True:
-    lock.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared").release()
-    held = lock.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared")
+    locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared").release()
+    held = locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared")
     for _ in range(20_000):
         pass
     held.release()
@@ -125,7 +125,7 @@ def test_one_that_wants_it_alone_gets_it_among_many_that_share_it_all_the_time(t
             assert sharer.stdout is not None
             assert sharer.stdout.readline() == "ready\n"
         for _ in range(5):
-            lock.acquire_in_turn(path, exclusive=True, timeout=30, purpose="tried").release()
+            locks.acquire_in_turn(path, exclusive=True, timeout=30, purpose="tried").release()
     finally:
         for sharer in sharers:
             sharer.kill()
@@ -135,9 +135,9 @@ def test_one_that_wants_it_alone_gets_it_among_many_that_share_it_all_the_time(t
 def test_one_that_waits_for_a_long_reader_does_not_keep_the_others_out_for_good(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with holder(path, "shared") as long, ThreadPoolExecutor() as waiting:
-        alone = waiting.submit(lock.acquire_in_turn, path, exclusive=True, timeout=60, purpose="tried")
-        assert until(lambda: lock.is_held(path.with_name("lock.turn")))
-        lock.acquire_in_turn(path, exclusive=False, timeout=60, purpose="shared").release()
+        alone = waiting.submit(locks.acquire_in_turn, path, exclusive=True, timeout=60, purpose="tried")
+        assert until(lambda: locks.is_held(path.with_name("lock.turn")))
+        locks.acquire_in_turn(path, exclusive=False, timeout=60, purpose="shared").release()
         assert not alone.done()
         long.kill()
         alone.result().release()
@@ -147,4 +147,4 @@ def test_a_reader_that_may_not_write_shares_without_a_turn(tmp_path: Path) -> No
     path = tmp_path / "lock"
     path.touch()
     tmp_path.joinpath("lock.turn").mkdir()  # what cannot be opened as a file; rights do not bind root
-    lock.acquire_in_turn(path, exclusive=False, timeout=0, purpose="shared").release()
+    locks.acquire_in_turn(path, exclusive=False, timeout=0, purpose="shared").release()

@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
-from golore.graph import lock
-from golore.graph.deck import Card, make_deck
-from golore.learner.pipeline import learn
-from golore.mcp_server.repositories import Repositories
+from golore.graph.cards.card_store import Card, make_deck
+from golore.graph.files import locks
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.server.open_repositories import Repositories
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from shop import make_shop
@@ -199,7 +199,7 @@ def test_what_is_not_learned_yet_is_learned_with_progress(tmp_path: Path) -> Non
 
 def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
     async def talk(client: Client) -> tuple[str, str, str]:
-        held = lock.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
+        held = locks.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
         answer = status = ""
         learned: list[str] = []
 
@@ -227,7 +227,7 @@ def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
 def test_a_learn_that_the_client_gives_up_is_ended(own_shop: Path) -> None:
     def running() -> list[int]:
         children = [pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
-        return [int(pid) for pid in children if b"learning_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [int(pid) for pid in children if b"learn_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
     async def talk(client: Client) -> None:
         async def learn_it() -> None:
@@ -244,7 +244,7 @@ def test_a_learn_that_the_client_gives_up_is_ended(own_shop: Path) -> None:
             while running():
                 await anyio.sleep(0.01)
 
-    held = lock.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
+    held = locks.acquire(own_shop / ".golore" / "writer.lock", exclusive=True, timeout=1, purpose="written")
     try:
         inside(talk, own_shop)
     finally:
@@ -279,16 +279,16 @@ def test_an_open_store_is_closed_for_a_writer(own_shop: Path) -> None:
             store = asked.place.store
             list(asked.store.rows("MATCH (p:Package) RETURN p.id"))
             with pytest.raises(Exception, match="cannot be changed"):
-                lock.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed")
+                locks.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed")
         assert repository.look()
-        writer = lock.acquire(store / "writer.lock", exclusive=True, timeout=1, purpose="written")
+        writer = locks.acquire(store / "writer.lock", exclusive=True, timeout=1, purpose="written")
         try:
             assert not repository.look()
-            lock.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed").release()
+            locks.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed").release()
             with repository.opened() as asked:
                 assert asked.is_being_learned
                 assert asked.names.find("Put").meanings
-            lock.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed").release()
+            locks.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed").release()
         finally:
             writer.release()
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from golore.graph.deck import Card, make_deck
-from golore.graph.knowledge import Knowledge
-from golore.graph.lore import Lorebook
-from golore.graph.notes import DRIFTED, Anchor, Draft, now_text
-from golore.graph.store import Store
-from golore.mcp_server.cli import main
-from golore.mcp_server.noting import LATER
+from golore.graph.cards.annotations import Lorebook
+from golore.graph.cards.card_store import Card, make_deck
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.notes import DRIFTED, Anchor, Draft, now_text
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.services.note_actions import LATER
 from hooking import GOLORE, event, hook, seen
 from mcp import Client
 from noting import Bank, card, kept, make_bank, pin

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golore.graph.anchoring import likeness
-from golore.graph.notes import DRIFTED
-from golore.mcp_server.cli import main
+from golore.graph.knowledge.code_fingerprint import likeness
+from golore.graph.knowledge.notes import DRIFTED
+from golore.mcp_server.cli.main import main
 from noting import Bank, make_bank
 
 TEXT = "Amounts are never negative: refunds are postings of their own."

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.cards import LONGEST
-from golore.graph.notes import KINDS, Anchor, Draft
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.cards.card_text import LONGEST
+from golore.graph.knowledge.notes import KINDS, Anchor, Draft
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from noting import card, pin
 
 QUESTIONS: list[dict[str, str]] = json.loads(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from golore.graph.model import ImportPath, RepoPath
-from golore.learner.packages import PackageFile, group_packages
+from golore.graph.model.entities import ImportPath, RepoPath
+from golore.learner.project.package_files import PackageFile, group_packages
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from golore.graph.words import STOP_WORDS, terms
-from golore.learner.judge import find_toolchain
+from golore.graph.search.terms import STOP_WORDS, terms
+from golore.learner.audit.go_judge import find_toolchain
 
 QUESTIONS = Path(__file__).parents[1] / "benchmarks" / "paraphrases.tsv"
 

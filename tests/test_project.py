@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from golore.graph.model import ImportPath
-from golore.learner.discover import discover
-from golore.learner.environment import Environment, read_environment
-from golore.learner.project import Location, Project, build_project
+from golore.graph.model.entities import ImportPath
+from golore.learner.checkout.discovery import discover
+from golore.learner.go_rules.go_env import Environment, read_environment
+from golore.learner.project.project import Location, Project, build_project
 
 GO = Path(sys.executable).with_name("go")
 NOTHING = Environment()

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from mcp import Client
 from shop import make_shop
 from talking import inside, refused, told

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from golore.graph import questions, reach
-from golore.graph.answers import Answer, Link, Meaning
-from golore.graph.names import Names, plain_name
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
-from golore.mcp_server.rendering import answer_lines
+from golore.graph.database.store import Store
+from golore.graph.queries import impact, questions
+from golore.graph.queries.answers import Answer, Link, Meaning
+from golore.graph.queries.name_resolver import Names, plain_name
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.text.answer_text import answer_lines
 from shop import make_shop
 
 SAVE = "example.com/shop/store.Memory.Save"
@@ -75,7 +75,7 @@ def test_no_callers_tells_of_interfaces_outside_that_may_be_the_way_to_it(tmp_pa
         answer = questions.callers(store, meaning(store, "Names.Less"))
         assert short(answer) == ([], [], 0)
         assert answer.unresolved.outside == ("sort.Interface",)
-        assert reach.impact(store, meaning(store, "Names.Less")).unresolved.outside == ("sort.Interface",)
+        assert impact.impact(store, meaning(store, "Names.Less")).unresolved.outside == ("sort.Interface",)
         assert "satisfies sort.Interface from outside" in "\n".join(answer_lines(answer, 10))
         for other in ("Names.inner", "Plain.Other", "Sort"):
             assert questions.callers(store, meaning(store, other)).unresolved.outside == ()
@@ -128,7 +128,7 @@ def test_one_twin_is_meant_by_its_id(store: Store) -> None:
 
 
 def test_impact_follows_users_and_lists_tests_apart(store: Store) -> None:
-    found = reach.impact(store, meaning(store, SAVE))
+    found = impact.impact(store, meaning(store, SAVE))
     assert [(one.symbol.name, one.depth) for one in found.resolved] == [("run", 1), ("main", 2)]
     assert [(one.symbol.name, one.depth) for one in found.candidates] == [("Put", 1)]
     assert [one.symbol.name for one in found.tests] == ["TestPut"]
@@ -136,24 +136,24 @@ def test_impact_follows_users_and_lists_tests_apart(store: Store) -> None:
 
 
 def test_impact_stops_at_the_depth_and_says_so(store: Store) -> None:
-    found = reach.impact(store, meaning(store, SAVE), depth=1)
+    found = impact.impact(store, meaning(store, SAVE), depth=1)
     assert [one.symbol.name for one in found.resolved] == ["run"]
     assert not found.complete
 
 
 def test_impact_of_an_interface_reaches_the_types_that_satisfy_it(store: Store) -> None:
-    found = reach.impact(store, meaning(store, "Saver"), depth=1)
+    found = impact.impact(store, meaning(store, "Saver"), depth=1)
     assert {one.symbol.name for one in found.resolved} >= {"Memory", "Logged", "Put"}
 
 
 def test_a_path_of_calls_is_certain(store: Store) -> None:
-    route = reach.path(store, meaning(store, "main"), meaning(store, SAVE))
+    route = impact.path(store, meaning(store, "main"), meaning(store, SAVE))
     assert [step.symbol.name for step in route.steps] == ["main", "run", "Save"]
     assert route.certain
 
 
 def test_a_path_through_an_interface_is_only_possible(store: Store) -> None:
-    route = reach.path(store, meaning(store, "TestPut"), meaning(store, SAVE))
+    route = impact.path(store, meaning(store, "TestPut"), meaning(store, SAVE))
     assert [step.symbol.qualified_name.rpartition("/")[2] for step in route.steps] == [
         "store.TestPut",
         "store.Put",
@@ -164,7 +164,7 @@ def test_a_path_through_an_interface_is_only_possible(store: Store) -> None:
 
 
 def test_where_no_path_is_known_the_unresolved_sites_are_counted(store: Store) -> None:
-    route = reach.path(store, meaning(store, "lonely"), meaning(store, SAVE))
+    route = impact.path(store, meaning(store, "lonely"), meaning(store, SAVE))
     assert (route.steps, route.complete, route.unresolved.sites) == ((), True, 1)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.knowledge import Knowledge
-from golore.graph.rating import LARGEST, favours, rate, ratings, standings, take_back
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.ratings import LARGEST, favours, rate, ratings, standings, take_back
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from mcp import Client
 from shop import make_shop
 from talking import inside, told

@@ -7,17 +7,17 @@ from random import Random
 
 import plain_reach
 import pytest
-from golore.graph import reach
-from golore.graph.adjacency import FILE_NAME, open_adjacency
-from golore.graph.answers import Meaning, Ref
-from golore.graph.delta import GraphDelta
-from golore.graph.lookup import symbols
-from golore.graph.mapping import make_adjacency, start_mapping
-from golore.graph.model import Edge, EdgeKind, External, Node, Symbol
-from golore.graph.steps import is_mapping_due, open_steps
-from golore.graph.store import Store
-from golore.graph.touched import NOTHING, Touched, note_touched, touched_since
-from golore.mcp_server.mapper import Mapper
+from golore.graph.database.change_log import NOTHING, Touched, note_touched, touched_since
+from golore.graph.database.store import Store
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Edge, EdgeKind, External, Node, Symbol
+from golore.graph.queries import impact
+from golore.graph.queries.adjacency_builder import make_adjacency, start_mapping
+from golore.graph.queries.adjacency_file import FILE_NAME, open_adjacency
+from golore.graph.queries.answers import Meaning, Ref
+from golore.graph.queries.edges import symbols
+from golore.graph.queries.symbol_steps import is_mapping_due, open_steps
+from golore.mcp_server.server.adjacency_job import Mapper
 
 KINDS = [
     *(EdgeKind("CALLS", "Symbol", "Symbol") for _ in range(5)),
@@ -142,12 +142,12 @@ def agree(store: Store, graph: Graph, seed: int) -> None:
     for symbol in chance.sample(known, 12):
         depth, most = chance.choice(((3, 2_000), (10, 5), (2, 12)))
         subject = meaning(symbol)
-        assert reach.impact(store, subject, depth, most) == plain_reach.impact(store, subject, depth, most)
+        assert impact.impact(store, subject, depth, most) == plain_reach.impact(store, subject, depth, most)
     callable_ones = [one for one in known if one.kind in CALLED]
     for _ in range(15):
         source, target = (meaning(chance.choice(callable_ones)) for _ in range(2))
         most = chance.choice((3, 8, 5_000))
-        assert reach.path(store, source, target, most) == plain_reach.path(store, source, target, most)
+        assert impact.path(store, source, target, most) == plain_reach.path(store, source, target, most)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
@@ -263,15 +263,15 @@ def test_a_server_has_the_file_made_after_a_search_that_missed_it_and_only_once(
     with Store.open(tmp_path, write=False) as store:
         few, many = (meaning(one) for one in symbols(store, ["m.User1", "m.F1"]))
         steps = open_steps(store)
-        reach.impact(store, few, steps=steps)
+        impact.impact(store, few, steps=steps)
         mapper.consider(tmp_path, steps)
         assert mapper.process is None
-        before = reach.impact(store, many, steps=steps)
+        before = impact.impact(store, many, steps=steps)
         mapper.consider(tmp_path, steps)
         assert mapper.process is not None
         assert mapper.process.wait(60) == 0
         steps = open_steps(store)
-        assert reach.impact(store, many, steps=steps) == before
+        assert impact.impact(store, many, steps=steps) == before
         assert not steps.asked
         assert not steps.is_mapping_worth_it
     mapper.end()

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golore.graph.deck import SymbolLine
-from golore.mcp_server.cli import main
+from golore.graph.cards.card_store import SymbolLine
+from golore.mcp_server.cli.main import main
 from hooking import GOLORE, settings, with_cards
 from scripted_model import Script, scripted_model
 from shop import make_shop

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from golore.graph.recall import CHARACTERS, recalled
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
+from golore.graph.search.prompt_recall import CHARACTERS, recalled
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
 from hooking import GOLORE, hook, seen
 
 TOPICS = (
@@ -100,5 +100,5 @@ def test_recalling_loads_nothing_heavy(market: Path) -> None:
         check=True,
     )
     loaded = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
-    assert "golore.graph.recall" in loaded
-    assert not loaded & {"enum", "json", "pathlib", "re", "typing", "msgspec", "golore.graph.store"}
+    assert "golore.graph.search.prompt_recall" in loaded
+    assert not loaded & {"enum", "json", "pathlib", "re", "typing", "msgspec", "golore.graph.database.store"}

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.deck import make_deck
-from golore.graph.recent import line_about, make_recent
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.learner.recent import blame_of, renew_recent
-from golore.mcp_server.cli import main
+from golore.graph.cards.card_store import make_deck
+from golore.graph.history.recent_commits import line_about, make_recent
+from golore.learner.checkout.git_activity import blame_of, renew_recent
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 
 DAY = 86_400
 NOW = 1_700_000_000

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import markers
 import pytest
-from golore.graph.store import Store
-from golore.learner.audit import compare, render_table
-from golore.learner.discover import is_left_out
-from golore.learner.judge import judge_edges
-from golore.learner.pipeline import learn
+from golore.graph.database.store import Store
+from golore.learner.audit.comparison import compare, render_table
+from golore.learner.audit.go_judge import judge_edges
+from golore.learner.checkout.discovery import is_left_out
+from golore.learner.pipeline.learn import learn
 
 ARCHIVES = sorted((Path(__file__).parent.parent / "fixtures" / "resolve").glob("*.txtar"))
 COMPLAINTS = 24

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.naming import is_one_slip
-from golore.graph.search import Hit, Wish, search
-from golore.graph.store import Store
-from golore.graph.words import parts, terms
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
-from golore.mcp_server.finding import sources_of
-from golore.mcp_server.place import Place
+from golore.graph.database.store import Store
+from golore.graph.search.name_match import is_one_slip
+from golore.graph.search.search import Hit, Wish, search
+from golore.graph.search.terms import parts, terms
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.search_sources import sources_of
 from shop import make_shop
 
 TOKENS = """\

@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golore.graph.entries import ShortText
-from golore.graph.search import Hit, Wish, search
-from golore.graph.store import Store
-from golore.graph.textindex import open_index
-from golore.learner.indexing import index_words
-from golore.learner.pipeline import learn
-from golore.mcp_server.finding import sources_of
-from golore.mcp_server.place import Place
+from golore.graph.database.store import Store
+from golore.graph.search.index import open_index
+from golore.graph.search.index_entries import ShortText
+from golore.graph.search.search import Hit, Wish, search
+from golore.learner.derived.search_step import index_words
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.search_sources import sources_of
 from shop import make_shop
 
 WORDS = "token cache store lock parse queue retry index header window merge signal bucket lease quota".split()

@@ -15,8 +15,8 @@ import anyio
 import httpx2
 import pytest
 from golore.graph.errors import GoloreError, UsageError
-from golore.learner.pipeline import learn
-from golore.mcp_server.serving import TOKEN_NAME, bound, token_for
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.server.http import TOKEN_NAME, bound, token_for
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from shop import make_shop

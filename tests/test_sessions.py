@@ -17,10 +17,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from golore.mcp_server.cli import main
-from golore.mcp_server.corrections import correction_in
-from golore.mcp_server.sessions import AUDIT_NAME, LEDGER_NAME, start_of, transcripts_of
-from golore.mcp_server.transcripts import Words, inside, read_lines
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.sessions.correction_rules import correction_in
+from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, start_of, transcripts_of
+from golore.mcp_server.sessions.transcripts import Words, inside, read_lines
 from shop import make_shop
 
 SAID = "Memory.Save may be called from several goroutines."

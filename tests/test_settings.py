@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from golore.mcp_server.hooksettings import read_hook_settings
+from golore.mcp_server.hooks.hook_settings import read_hook_settings
 
 FILES = [
     "[hooks]\nenabled = false # for now\nbudget = 10\n",
@@ -40,7 +40,7 @@ def test_settings_of_models_do_not_make_a_hook_load_tomllib(tmp_path: Path) -> N
     path = tmp_path / "settings.toml"
     path.write_text(FILES[1])
     script = (
-        "import sys; from golore.mcp_server.hooksettings import read_hook_settings; "
+        "import sys; from golore.mcp_server.hooks.hook_settings import read_hook_settings; "
         "print(read_hook_settings(sys.argv[1]), 'tomllib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.errors import StoreDamaged, UsageError
-from golore.graph.export import export_store
-from golore.graph.holdings import put_rows
-from golore.graph.knowledge import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
-from golore.graph.manifest import read_manifest
-from golore.graph.snapshots import restore_snapshot, snapshots, take_snapshot
-from golore.graph.store import Store
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
+from golore.graph.files.knowledge_rows import put_rows
+from golore.graph.files.manifest import read_manifest
+from golore.graph.transfer.jsonl_export import export_store
+from golore.graph.transfer.snapshots import restore_snapshot, snapshots, take_snapshot
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 
 NOTE = {
@@ -42,12 +42,12 @@ NOTE = {
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from golore.graph.settling import settle
-from golore.graph.snapshots import restore_snapshot
-from golore.graph.manifest import read_manifest
-from golore.graph.columnar import file_digest
-from golore.graph.holdings import rows_of
-from golore.graph.knowledge import Knowledge
+from golore.graph.files.handover import settle
+from golore.graph.transfer.snapshots import restore_snapshot
+from golore.graph.files.manifest import read_manifest
+from golore.graph.transfer.parquet_export import file_digest
+from golore.graph.files.knowledge_rows import rows_of
+from golore.graph.files.knowledge_db import Knowledge
 
 store, clean = Path(sys.argv[1]), Path(sys.argv[2])
 
@@ -238,7 +238,7 @@ def test_a_restore_that_was_killed_in_between_is_finished_by_whoever_opens_the_s
     edit(shop)
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from golore.graph.snapshots import restore_snapshot\n"
+        "from golore.graph.transfer.snapshots import restore_snapshot\n"
         "def stop(event, arguments):\n"
         "    if event == 'os.rename' and str(arguments[1]).endswith('store.json'):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -260,7 +260,7 @@ def test_snapshots_taken_while_a_writer_and_readers_work_are_whole(turns: int, s
         "import sys; from pathlib import Path\n"
         "sys.path.insert(0, sys.argv[2])\n"
         "from test_snapshots import put_note\n"
-        "from golore.learner.pipeline import learn\n"
+        "from golore.learner.pipeline.learn import learn\n"
         "root = Path(sys.argv[1])\n"
         "text = (root / 'main.go').read_text()\n"
         "for turn in range(1, int(sys.argv[3]) + 1):\n"

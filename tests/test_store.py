@@ -15,11 +15,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from golore.graph.delta import GraphDelta
-from golore.graph.engine import ENGINES, Session, engine_name
+from golore.graph.database.engine import ENGINES, Session, engine_name
+from golore.graph.database.store import Store, migrate
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
-from golore.graph.manifest import read_manifest, write_manifest
-from golore.graph.model import (
+from golore.graph.files.manifest import read_manifest, write_manifest
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import (
     EDGE_KINDS,
     Edge,
     EdgeKind,
@@ -31,8 +32,7 @@ from golore.graph.model import (
     Symbol,
     Unresolved,
 )
-from golore.graph.schema import SCHEMA_VERSION
-from golore.graph.store import Store, migrate
+from golore.graph.model.tables import SCHEMA_VERSION
 
 CALLS = EdgeKind("CALLS", "Symbol", "Symbol")
 CALLS_OUT = EdgeKind("CALLS", "Symbol", "External")
@@ -289,7 +289,7 @@ def test_a_writer_whose_first_look_had_to_finish_a_fold_can_still_write(
                 raise StoreDamaged("a fold is half done")
             super().__init__(path, write=write, pool=pool)
 
-    monkeypatch.setattr("golore.graph.store.Session", HalfFolded)
+    monkeypatch.setattr("golore.graph.database.store.Session", HalfFolded)
     with Store.open(tmp_path, write=True) as store:
         assert len(list(store.nodes("Symbol"))) == 4
         store.apply(GraphDelta(nodes_added={"Symbol": [symbol("E")]}))
@@ -473,7 +473,7 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path: Path) -> None:
 def test_second_writer_learns_who_the_first_is(tmp_path: Path) -> None:
     with Store.open(tmp_path, write=True):
         done = run_python(
-            "import sys; from pathlib import Path; from golore.graph.store import Store\n"
+            "import sys; from pathlib import Path; from golore.graph.database.store import Store\n"
             "Store.open(Path(sys.argv[1]), write=True, wait=0.05)",
             tmp_path,
         )
@@ -507,8 +507,8 @@ def test_change_waits_for_readers_then_names_them(tmp_path: Path) -> None:
 _KILLED_LOAD = """
 import sys
 from pathlib import Path
-from golore.graph.model import Edge, EdgeKind, Symbol
-from golore.graph.store import Store
+from golore.graph.model.entities import Edge, EdgeKind, Symbol
+from golore.graph.database.store import Store
 count = 20_000
 with Store.open(Path(sys.argv[1]), write=True) as store:
     print("ready", flush=True)
@@ -523,9 +523,9 @@ print("done", flush=True)
 _KILLED_CHANGES = """
 import sys
 from pathlib import Path
-from golore.graph.delta import GraphDelta
-from golore.graph.model import Edge, EdgeKind, Symbol
-from golore.graph.store import Store
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Edge, EdgeKind, Symbol
+from golore.graph.database.store import Store
 calls = EdgeKind("CALLS", "Symbol", "Symbol")
 with Store.open(Path(sys.argv[1]), write=True) as store:
     print("ready", flush=True)

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golore.graph.deck import open_deck
+from golore.graph.cards.card_store import open_deck
+from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
-from golore.graph.inputs import inputs_of
-from golore.graph.knowledge import Knowledge
-from golore.graph.staleness import renew_summaries, tell_again
-from golore.graph.store import Store
-from golore.graph.structural import structural_summary
-from golore.graph.summaries import Record, Text, all_current, current, history, keep, write_summary
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.composed_summaries import structural_summary
+from golore.graph.knowledge.summaries import Record, Text, all_current, current, history, keep, write_summary
+from golore.graph.knowledge.summary_inputs import inputs_of
+from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
 from shop import make_shop
 
 STORE = "example.com/shop/store"

@@ -10,19 +10,19 @@ from threading import Event
 import pytest
 from drafted_shop import LEVELS, drafted, learned_shop, run
 from fake_ollama import MODEL, fake_ollama
+from golore.graph.database.store import Store
 from golore.graph.errors import AnswerBroken, ModelUnavailable
-from golore.graph.inputs import inputs_of
-from golore.graph.knowledge import Knowledge
-from golore.graph.store import Store
-from golore.graph.summaries import all_current, every, tally
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
-from golore.summarizers.drafting import Bounds, draft
-from golore.summarizers.facts import facts_about, name_of
-from golore.summarizers.models import CHARACTERS, Prompt, ask
-from golore.summarizers.ollama_server import OllamaModel
-from golore.summarizers.openai_server import OpenAiModel
-from golore.summarizers.prompts import prompt_for, tokens_of
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import all_current, every, tally
+from golore.graph.knowledge.summary_inputs import inputs_of
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
+from golore.summarizers.drafting.graph_facts import facts_about, name_of
+from golore.summarizers.drafting.prompts import prompt_for, tokens_of
+from golore.summarizers.drafting.run import Bounds, draft
+from golore.summarizers.models.model import CHARACTERS, Prompt, ask
+from golore.summarizers.models.ollama import OllamaModel
+from golore.summarizers.models.openai import OpenAiModel
 
 
 @pytest.fixture(scope="module")

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 from drafted_shop import LEVELS, chat_server, drafted, learned_shop, run
 from fake_ollama import fake_ollama
-from golore.graph import lock
 from golore.graph.errors import UsageError
-from golore.graph.knowledge import Knowledge
-from golore.graph.summaries import all_current, every
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.background import BackgroundDrafts
-from golore.mcp_server.cli import main
-from golore.mcp_server.doctor import examine
-from golore.mcp_server.place import Place
-from golore.mcp_server.settings import model_settings, upgrade_settings
-from golore.mcp_server.summarizing import LOCK_NAME
+from golore.graph.files import locks
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import all_current, every
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.commands.doctor import examine
+from golore.mcp_server.commands.summarize import LOCK_NAME
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.settings import model_settings, upgrade_settings
+from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from mcp import Client
 from talking import inside, refused, told
 
@@ -115,7 +115,7 @@ def test_history_and_drafts_are_shown(shop: Path, capsys: pytest.CaptureFixture[
 def test_one_run_at_a_time_works_on_a_store(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with fake_ollama() as server:
         command = ["summarize", "--repo", str(shop), "--model", "tiny", "--host", server.host]
-        held = lock.acquire(shop / ".golore" / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
+        held = locks.acquire(shop / ".golore" / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
         try:
             assert main(command) == 1
         finally:

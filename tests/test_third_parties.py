@@ -19,9 +19,9 @@ from typing import Final
 
 import pytest
 import uvicorn
-from golore.learner.pipeline import learn
-from golore.mcp_server.repositories import Repositories
-from golore.mcp_server.serving import application, bound
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.server.http import application, bound
+from golore.mcp_server.server.open_repositories import Repositories
 from shop import make_shop
 from starlette.types import ASGIApp, Receive, Scope, Send
 from talking import GOLORE

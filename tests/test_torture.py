@@ -18,16 +18,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from golore.graph.store import Store
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
+from golore.graph.database.store import Store
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
 from noting import kept
 from watching import GOLORE, exported, until
 
 PACKAGES = 12
 READER = """
 import contextlib, io, json, random, sys
-from golore.mcp_server.cli import main
+from golore.mcp_server.cli.main import main
 root, packages, count, seed = sys.argv[1], *map(int, sys.argv[2:])
 chance = random.Random(seed)
 for _ in range(count):
@@ -46,7 +46,7 @@ for _ in range(count):
 
 NOTER = """
 import contextlib, io, json, random, sys
-from golore.mcp_server.cli import main
+from golore.mcp_server.cli.main import main
 root, packages, seed = sys.argv[1], *map(int, sys.argv[2:])
 chance = random.Random(seed)
 for number in range(20):

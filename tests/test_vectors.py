@@ -10,19 +10,19 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.errors import ModelUnavailable
-from golore.graph.fusing import doubt
-from golore.graph.search import Hit, Wish, search
-from golore.graph.store import Store
-from golore.graph.textindex import GRAPH, open_index
-from golore.graph.vectors import Near, Space, VectorFile, stored_vectors
-from golore.learner.finishing import finish
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
-from golore.mcp_server.embedding import embed
-from golore.mcp_server.finding import sources_of
-from golore.mcp_server.place import Place
-from golore.summarizers.embeddings import open_embedder
+from golore.graph.search.index import GRAPH, open_index
+from golore.graph.search.search import Hit, Wish, search
+from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
+from golore.graph.search.weights import doubt
+from golore.learner.derived.finish import finish
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.search_sources import sources_of
+from golore.mcp_server.services.vectors import embed
+from golore.summarizers.models.embeddings import open_embedder
 from shop import make_shop
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from golore.graph import lock
-from golore.graph.store import Store
-from golore.learner.keeping import read_kept
-from golore.learner.pipeline import learn
-from golore.learner.warm import WarmLearner
-from golore.mcp_server.cli import main
+from golore.graph.database.store import Store
+from golore.graph.files import locks
+from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.saved_survey import read_kept
+from golore.mcp_server.cli.main import main
 from shop import make_shop
 from watching import GOLORE, Watch, exported, until
 
@@ -135,8 +135,8 @@ def test_a_signal_ends_it_well_and_nothing_stays_behind(number: signal.Signals, 
         assert time.monotonic() - asked < 5
         with pytest.raises(ProcessLookupError):
             os.killpg(watch.pid, 0)
-    assert not lock.is_held(root / ".golore/watch.lock")
-    assert not lock.is_held(root / ".golore/writer.lock")
+    assert not locks.is_held(root / ".golore/watch.lock")
+    assert not locks.is_held(root / ".golore/writer.lock")
 
 
 def test_what_a_watch_knew_when_it_ended_serves_the_next_command(tmp_path: Path) -> None:
@@ -154,8 +154,9 @@ def test_what_a_watch_knew_when_it_ended_serves_the_next_command(tmp_path: Path)
 def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     eager = (
-        "import sys; from golore.graph import projecting; from golore.mcp_server import cli, watch;"
-        "watch._SETTLE_AFTER = projecting._MUCH = 0; sys.exit(cli.main())"
+        "import sys; from golore.graph.database import projection; from golore.mcp_server.cli import main;"
+        "from golore.mcp_server.watching import watch;"
+        "watch._SETTLE_AFTER = projection._MUCH = 0; sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", eager]) as watch:
         watch.event("updated")
@@ -187,9 +188,9 @@ def test_a_signal_ends_it_while_an_engine_is_busy(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT max(x) FROM n"
     busy = (
-        "import sqlite3, sys; from golore.mcp_server import cli, watch;"
+        "import sqlite3, sys; from golore.mcp_server.cli import main; from golore.mcp_server.watching import watch;"
         f"watch.learn = lambda *_, **__: sqlite3.connect(':memory:').execute('{endless}').fetchone();"
-        "sys.exit(cli.main())"
+        "sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", busy]) as watch:
         watch.event("watching")
@@ -276,8 +277,8 @@ def test_a_root_that_is_replaced_or_returns_is_learned_again(tmp_path: Path) -> 
 def test_a_root_that_does_not_return_ends_it_with_one_sentence(tmp_path: Path) -> None:
     root = make_shop(tmp_path / "shop")
     impatient = (
-        "import sys; from pathlib import Path; from golore.mcp_server import cli, watch; import functools;"
-        "watch.run_watch = functools.partial(watch.run_watch, patience=0.2); sys.exit(cli.main())"
+        "import functools, sys; from golore.mcp_server.cli import main; from golore.mcp_server.watching import watch;"
+        "watch.run_watch = functools.partial(watch.run_watch, patience=0.2); sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", impatient]) as watch:
         watch.event("updated")
@@ -290,8 +291,8 @@ def test_a_root_that_does_not_return_ends_it_with_one_sentence(tmp_path: Path) -
 def test_changes_that_the_system_did_not_report_are_found_all_the_same(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     deaf = (
-        "import sys; from golore.mcp_server import cli, observing, watch;"
-        "watch._COMPARE_EVERY = 0.1; observing.Bursts.on_any_event = lambda *_: None; sys.exit(cli.main())"
+        "import sys; from golore.mcp_server.cli import main; from golore.mcp_server.watching import file_events, watch;"
+        "watch._COMPARE_EVERY = 0.1; file_events.Bursts.on_any_event = lambda *_: None; sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", deaf]) as watch:
         watch.event("updated")
@@ -371,7 +372,7 @@ def test_complaint_27_a_lock_failure_is_not_up_to_date(tmp_path: Path) -> None:
     root = make_shop(tmp_path / "shop")
     with Watch(root) as watch:
         watch.event("updated")
-        held = lock.acquire(root / ".golore/writer.lock", exclusive=True, timeout=5, purpose="held")
+        held = locks.acquire(root / ".golore/writer.lock", exclusive=True, timeout=5, purpose="held")
         edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
         command = subprocess.run([GOLORE, "learn", root], capture_output=True, text=True, check=False)
         assert command.returncode == 1

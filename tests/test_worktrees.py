@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from golore.learner.gitdir import other_checkouts
-from golore.learner.pipeline import learn
-from golore.mcp_server.cli import main
+from golore.learner.checkout.git_directory import other_checkouts
+from golore.learner.pipeline.learn import learn
+from golore.mcp_server.cli.main import main
 from watching import exported
 
 FILES = {

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from golore.graph.export import export_jsonl
-from golore.graph.store import Store
+from golore.graph.database.store import Store
+from golore.graph.transfer.jsonl_export import export_jsonl
 
 GOLORE: Final = Path(sys.executable).with_name("golore")
 DEADLINE: Final = 60.0

@@ -1,1 +1,4 @@
-"""The commands as they are declared: names, arguments, help. What they do is imported when they run."""
+"""What each command of the command line does.
+
+May import `mcp_server.services` and `mcp_server.text`.
+"""

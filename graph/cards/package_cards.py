@@ -1,0 +1,156 @@
+"""Cards of packages and of the whole repository: what is where, what others depend on, what is busy of late."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from golore.graph.cards.card_text import LONGEST, Section, counted, fitted
+from golore.graph.database.store import Store
+from golore.graph.history.co_change import Coupled, directory_of
+from golore.graph.queries.file_facts import FileFacts, Named, Whole
+
+_FEW: Final = 5
+_MANY: Final = 10
+_SENTENCE: Final = 200
+_MODULES: Final = 6
+
+Ranks = Mapping[str, float]
+Importers = Mapping[str, Counter[str]]
+
+
+class _Package(NamedTuple):
+    path: str
+    name: str
+    place: str
+    doc: str
+    test: bool
+
+
+class OutsideUse:
+    """Which declarations of a directory other directories use, tests left out; filled file by file."""
+
+    def __init__(self) -> None:
+        self.found: defaultdict[str, dict[Named, set[str]]] = defaultdict(dict)
+
+    def add(self, facts: FileFacts) -> None:
+        place = directory_of(facts.path)
+        found = self.found[place]
+        for use in facts.uses:
+            if use.target.kind != "field":
+                user = directory_of(use.source.file)
+                if user != place and not use.source.test:
+                    found.setdefault(use.target, set()).add(user)
+
+
+def package_texts(
+    store: Store, graph: Whole, outside: OutsideUse, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+) -> Iterator[tuple[str, str]]:
+    """The card of each directory with Go files, by its path with a slash."""
+    packages = _packages(store)
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(graph.files):
+        files[directory_of(path)].append(path)
+    for place, paths in sorted(files.items()):
+        main = next((one for one in packages.get(place, ()) if not one.test), None)
+        tests = sum(1 for path in paths if path.endswith("_test.go"))
+        title = f"{_heading(main, place)}: {counted(len(paths), 'file')}" + (
+            f", {counted(tests, 'test')} among them" if tests else ""
+        )
+        sections = [Section(f"{title}.")]
+        if main is not None and main.doc:
+            sections.append(Section(f"Its documentation begins: “{_first_sentence(main.doc)}”"))
+        if place in importers:
+            ordered = sorted(importers[place].items(), key=lambda item: (-item[1], item[0]))
+            lines = tuple(f"{other}: {counted(number, 'use')}" for other, number in ordered[:_FEW])
+            sections.append(
+                Section(f"Used from {counted(len(ordered), 'other package')}:", lines, len(ordered) - len(lines))
+            )
+        if outside.found[place]:
+            symbols = sorted(outside.found[place].items(), key=lambda item: (-len(item[1]), item[0].local))
+            lines = tuple(
+                f"{symbol.local} ({symbol.kind}, {symbol.file}:{symbol.line}): from {counted(len(places), 'package')}"
+                for symbol, places in symbols[:_MANY]
+            )
+            sections.append(Section("Most used by other packages:", lines, len(symbols) - len(lines)))
+        central = [path for path in sorted(paths, key=lambda one: (-ranks.get(one, 0.0), one)) if not _is_test(path)]
+        if len(central) > _FEW:
+            sections.append(Section(f"Most central files: {', '.join(_names(central[:_FEW]))}"))
+        history = coupled.get(place)
+        if history is not None:
+            far = [one for one in history.partners if directory_of(one.path) != place and one.commits > 1][:_FEW]
+            if far:
+                names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
+                sections.append(Section(f"Changes along with (commits out of {history.commits:,}): {names}"))
+        yield place, fitted(sections, LONGEST)
+
+
+def overview_text(
+    store: Store, graph: Whole, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+) -> str:
+    """The repository in short."""
+    modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
+    places = Counter(directory_of(path) for path in graph.files)
+    tests = sum(1 for path in graph.files if _is_test(path))
+    named = ", ".join(modules[:_MODULES]) + (
+        f" and {len(modules) - _MODULES:,} more" if len(modules) > _MODULES else ""
+    )
+    what = f"Go {'module' if len(modules) == 1 else 'modules'} {named}: " if modules else "Go code: "
+    size = f"{counted(len(graph.files), 'file')} ({counted(tests, 'test')}) in {len(places):,} directories"
+    sections = [Section(f"{what}{size}, learned by golore.")]
+    depended = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
+    lines = tuple(f"{place}: used from {counted(len(users), 'package')}" for place, users in depended if users)
+    if lines:
+        sections.append(Section("Most depended upon:", lines))
+    mains = sorted(
+        one.place for found in _packages(store).values() for one in found if one.name == "main" and not one.test
+    )
+    if mains:
+        shown = sorted(mains, key=lambda place: (place.count("/"), place))[:_MANY]
+        more = f" and {len(mains) - len(shown):,} more" if len(mains) > len(shown) else ""
+        sections.append(Section(f"Programs: {', '.join(shown)}{more}"))
+    central = sorted(graph.files, key=lambda path: (-ranks.get(path, 0.0), path))[:_FEW]
+    if len(graph.files) > _MANY:
+        sections.append(Section(f"Most central files: {', '.join(central)}"))
+    busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
+    if busy and len(places) > _FEW:
+        sections.append(Section(f"Most changed of late: {', '.join(one.path for one in busy[:_FEW])}"))
+    return fitted(sections, LONGEST)
+
+
+def _packages(store: Store) -> dict[str, list[_Package]]:
+    found: defaultdict[str, list[_Package]] = defaultdict(list)
+    rows = store.rows("MATCH (p:Package) RETURN p.path, p.name, p.dir, p.doc, p.test ORDER BY p.id")
+    for path, name, place, doc, test in rows:
+        where = f"{place or '.'}/"
+        found[where].append(_Package(path, name, where, doc, test))
+    return found
+
+
+def importers_of(graph: Whole) -> Importers:
+    """Which directories use which, and how often; tests do not count."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (user, used), number in graph.uses.items():
+        if not _is_test(user) and directory_of(user) != directory_of(used):
+            found[directory_of(used)][directory_of(user)] += number
+    return found
+
+
+def _heading(package: _Package | None, place: str) -> str:
+    return f"Package {package.path} ({package.name})" if package is not None else f"The tests in {place}"
+
+
+def _first_sentence(doc: str) -> str:
+    text = " ".join(doc.split())
+    end = text.find(". ")
+    text = text[: end + 1] if 0 <= end < _SENTENCE else text
+    return text if len(text) <= _SENTENCE else f"{text[:_SENTENCE].rpartition(' ')[0]} …"
+
+
+def _names(paths: list[str]) -> list[str]:
+    return [path.rpartition("/")[2] for path in paths]
+
+
+def _is_test(path: str) -> bool:
+    return path.endswith("_test.go")

@@ -1,0 +1,64 @@
+"""The files that belong to a file, best first, each with the reason in a few words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+from golore.graph.cards.card_text import counted
+from golore.graph.cards.related_files import Surroundings, Uses, best, scores, stem_of
+from golore.graph.history.co_change import Coupled, Partner, directory_of
+from golore.graph.queries.file_facts import FileFacts
+
+_REASONS: Final = 2
+_ELSE: Final = "changes with what changes with it"
+
+
+def related_files(facts: FileFacts, coupled: Coupled | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
+    """What someone who edits this file should know of."""
+    called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
+    used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
+    uses = Uses(facts.calls, called, used)
+    partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
+    whole = around.coupled(directory_of(facts.path))
+    near = {partner.path: partner for partner in whole.partners} if whole is not None else {}
+    tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
+    ordered = best(scores(facts.path, around, uses))
+    about = _About(facts, uses, partners, coupled.commits if coupled is not None else 0, tests, near)
+    return tuple([(path, _reason(about, path)) for path in ordered])
+
+
+class _About(NamedTuple):
+    """What is known of a file and those around it."""
+
+    facts: FileFacts
+    uses: Uses
+    partners: dict[str, Partner]
+    commits: int
+    tests: set[str]
+    near: dict[str, Partner]
+
+
+def _reason(about: _About, path: str) -> str:
+    """Why a file belongs to it: the best reasons, and no more than are told."""
+    facts, uses, partners, commits, tests, near = about
+    reasons: list[str] = []
+    if path in partners:
+        reasons.append(f"changed together in {partners[path].commits} of {counted(commits, 'commit')}")
+    if path in tests:
+        reasons.append("is tested by it" if facts.test else "tests it")
+    if path in uses.called and len(reasons) < _REASONS:
+        reasons.append(f"calls it ({uses.called[path]})")
+    if path in uses.calls and len(reasons) < _REASONS:
+        reasons.append(f"is called from it ({uses.calls[path]})")
+    if path in uses.used and len(reasons) < _REASONS:
+        reasons.append(f"uses its declarations ({uses.used[path]})")
+    if len(reasons) < _REASONS:
+        is_sibling = directory_of(path) == directory_of(facts.path)
+        if stem_of(path) == stem_of(facts.path):
+            reasons.append("same name, another build or test" if is_sibling else "same name in another package")
+        elif is_sibling:
+            reasons.append("same directory")
+        elif path in near:
+            reasons.append(f"changed with its directory in {counted(near[path].commits, 'commit')}")
+    return "; ".join(reasons) or _ELSE

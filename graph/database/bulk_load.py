@@ -1,0 +1,89 @@
+"""The load of a whole graph at once, into a new database file.
+
+Rows are spooled to files as they come (see `spool`) and copied in by the engine at the end: one COPY for each pair of
+tables, since appending to a loaded one rewrites it.
+Nothing here touches the current database; making the new one current is `store`'s affair.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
+from golore.graph.database.parquet_spool import Spools, Table, table_name
+from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind, Node
+from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, create_statements
+
+_POOL_FLOOR: Final = 512 << 20
+_POOL_PER_ROW: Final = 400
+"""A COPY of edges needs room for all rows of its table: about 170 bytes each were measured."""
+
+
+class BulkLoad:
+    """Collects rows; `build` makes the database of them. Use it through `Store.bulk_load`.
+
+    Other processes may spool rows into `directory` too; what they wrote is told with `count`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        self._own = Spools(directory, "own")
+        self._rows: Counter[Table] = Counter()
+
+    def nodes(self, label: str, rows: Iterable[Node]) -> None:
+        self._own.nodes(label, rows)
+
+    def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:
+        self._own.edges(kind, rows)
+
+    def count(self, written: Mapping[Table, int]) -> None:
+        """Take notice of rows that another process has spooled."""
+        self._rows.update(written)
+
+    def build(self, database: Path, marks: Mapping[str, str]) -> None:
+        """Write the database file, complete and without a log beside it."""
+        self.count(self._own.close())
+        require_room(database, self._rows.total())
+        try:
+            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
+            with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
+                self._copy(session, marks)
+        except EngineFailure as failure:
+            raise loading_error(database, str(failure)) from failure
+        self.discard()
+        with database.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def discard(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _copy(self, session: Session, marks: Mapping[str, str]) -> None:
+        for statement in create_statements():
+            session.run(statement)
+        for label in NODE_COLUMNS:
+            if files := self._files_of(label):
+                session.run(f"COPY {label} FROM {files}")
+        for kind in EDGE_KINDS:
+            if files := self._files_of(kind):
+                session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
+        notes = {**marks, "schema": str(SCHEMA_VERSION)}
+        for name, value in notes.items():
+            session.run(f"CREATE (:{META_TABLE} {{id: $id, value: $value}})", id=name, value=value)
+
+    def _files_of(self, table: Table) -> str:
+        """The files of a table as COPY wants them named; nothing if there are none."""
+        files = sorted(self.directory.glob(f"{table_name(table)}.*.parquet"))
+        return f"[{', '.join(map(_quoted, files))}]" if files else ""
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

@@ -1,0 +1,111 @@
+"""Rows on their way into a new database: one Parquet file for each table and each process that writes.
+
+Rows are turned into columns and written as they come, so that the memory they take does not grow with the repository,
+and several processes can write at once. Copying the files into a database is `bulk`'s affair.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from golore.graph.errors import StoreError
+from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind, Node
+from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, Column, edge_columns_of, node_columns_of
+
+_BATCH: Final = 16_384
+"""Rows turned into columns together: many small row groups would slow the COPY, large ones hold memory."""
+_ENDS: Final = (Column("source", "STRING"), Column("target", "STRING"))
+
+Table = str | EdgeKind
+"""A label of nodes or a kind of edges."""
+
+
+def table_name(table: Table) -> str:
+    return table if isinstance(table, str) else "-".join(table)
+
+
+class Spools:
+    """The files of one process, below the directory of a load; `writer` tells processes apart."""
+
+    def __init__(self, directory: Path, writer: str) -> None:
+        self._directory = directory
+        self._writer = writer
+        self._nodes: dict[str, list[Node]] = {label: [] for label in NODE_COLUMNS}
+        self._edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in EDGE_KINDS}
+        self._files: dict[Table, _Spool] = {}
+
+    def nodes(self, label: str, rows: Iterable[Node]) -> None:
+        pending = self._nodes[label]
+        pending.extend(rows)
+        if len(pending) >= _BATCH:
+            self._flush_nodes(label)
+
+    def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:
+        pending = self._edges[kind]
+        pending.extend(rows)
+        if len(pending) >= _BATCH:
+            self._flush_edges(kind)
+
+    def close(self) -> dict[Table, int]:
+        """Finish the files; tells how many rows of each table they hold."""
+        for label in self._nodes:
+            self._flush_nodes(label)
+        for kind in self._edges:
+            self._flush_edges(kind)
+        for spool in self._files.values():
+            spool.close()
+        return {table: spool.rows for table, spool in self._files.items()}
+
+    def _flush_nodes(self, label: str) -> None:
+        rows = self._nodes[label]
+        if rows:
+            self._nodes[label] = []
+            self._write(label, NODE_COLUMNS[label], node_columns_of(label, rows))
+
+    def _flush_edges(self, kind: EdgeKind) -> None:
+        rows = self._edges[kind]
+        if rows:
+            self._edges[kind] = []
+            self._write(kind, (*_ENDS, *EDGE_COLUMNS[kind.label]), edge_columns_of(kind, rows))
+
+    def _write(self, table: Table, columns: tuple[Column, ...], values: list[list[Any]]) -> None:
+        try:
+            if table not in self._files:
+                path = self._directory / f"{table_name(table)}.{self._writer}.parquet"
+                self._files[table] = _Spool(path, columns)
+            self._files[table].write(values)
+        except OSError as failure:
+            raise StoreError(
+                f"The rows of the graph cannot be written to {self._directory}: {failure.strerror or failure}. "
+                "Make room or check the permissions, and try again."
+            ) from failure
+
+
+class _Spool:
+    """The Parquet file of one table."""
+
+    def __init__(self, path: Path, columns: Iterable[Column]) -> None:
+        pa = self._arrow = _arrow()
+        types = {"STRING": pa.string(), "INT64": pa.int64(), "BOOL": pa.bool_(), "STRING[]": pa.list_(pa.string())}
+        self._schema: Any = pa.schema([(column.name, types[column.type]) for column in columns])
+        self._writer: Any = importlib.import_module("pyarrow.parquet").ParquetWriter(
+            path, self._schema, compression="snappy", use_dictionary=False, write_statistics=False
+        )
+        self.rows = 0
+
+    def write(self, columns: list[list[Any]]) -> None:
+        pa = self._arrow
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+        self.rows += len(columns[0])
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _arrow() -> Any:
+    """Loaded late, since it takes a tenth of a second that only a load needs; it ships no types."""
+    return importlib.import_module("pyarrow")

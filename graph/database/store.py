@@ -1,0 +1,440 @@
+"""The store: the only door to the graph database.
+
+A store is a directory (`.golore/`). Two locks guard it: `writer.lock` is held by the one process that learns, for as
+long as it learns; `lock` is shared by readers while they have the database open, and exclusive for the moments in which
+the writer changes it in place. A first learn builds a new database beside the old one and makes it current by replacing
+`store.json`, so readers are not in its way. What the graph means is not known here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from golore.graph.database.bulk_load import BulkLoad
+from golore.graph.database.change_log import NOTHING, Touched, note_touched, touched_by
+from golore.graph.database.delta_writer import write_delta
+from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
+from golore.graph.database.read_only import require_read_only
+from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
+from golore.graph.files import locks
+from golore.graph.files.handover import settle, settle_held
+from golore.graph.files.layout import (
+    fingerprint,
+    has_log,
+    next_database,
+    prepare_directory,
+    remove_leftovers,
+    unlink_database,
+)
+from golore.graph.files.manifest import Manifest, read_manifest, require_ours, write_manifest
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import Edge, EdgeKind, Node
+from golore.graph.model.tables import (
+    EDGE_COLUMNS,
+    META_TABLE,
+    MIGRATIONS,
+    NODE_COLUMNS,
+    SCHEMA_VERSION,
+    decoded_lines,
+    edges_from,
+    node_from,
+)
+
+_WAIT: Final = 5.0
+"""Seconds to wait for another process; a change in place takes well under one."""
+_SHORTEST_LOG: Final = 1 << 18
+_LONGEST_LOG: Final = 1 << 20
+"""Bytes of log that make every open a seventh of a second slower, that of an update after an edit too; past it, the log
+is folded into the file."""
+_LOG_SHARE: Final = 16
+"""A log is folded when it is a sixteenth of the file: folding takes as long as the file is large, and opening reads the
+whole log, so a small file is not to have a long one."""
+_PAGE_NODES: Final = 40_000
+"""Source nodes read at a time when the whole graph is read in order."""
+
+
+class Store:
+    """Open it with `Store.open` and use it as a context manager."""
+
+    def __init__(self, directory: Path, manifest: Manifest | None, writer: locks.FileLock | None, wait: float) -> None:
+        self.directory = directory
+        self.message = ""
+        """What a user should know of the opening."""
+        self._manifest = manifest
+        self._writer = writer
+        self._wait = wait
+        self._session: Session | None = None
+        self._lock: locks.FileLock | None = None
+        self._pool: int | None = None
+        self._before = ""
+        self._touched: Touched | None = NOTHING
+        self._ids_by_label: dict[str, dict[int, str]] = {}
+
+    @classmethod
+    def open(cls, directory: Path, *, write: bool, wait: float = _WAIT, pool: int | None = None) -> Self:
+        """A reader needs a store that exists; the writer gets an empty one where there is none.
+
+        The database itself is opened by the first call that needs it. A reader that asks small questions for long may
+        give it a smaller pool of memory.
+        """
+        engine = engine_name()
+        if not write:
+            settle(directory, wait=wait)
+            manifest = read_manifest(directory)
+            if manifest is None:
+                raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
+            require_ours(manifest, directory, engine)
+            if manifest.schema < SCHEMA_VERSION:
+                raise StoreOutdated(
+                    f"The store in {directory} was made by an older golore ({manifest.golore}). "
+                    "Run `golore learn` to bring it up to date."
+                )
+            store = cls(directory, manifest, None, wait)
+            store._pool = pool
+            return store
+        with _disk_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
+        try:
+            settle_held(directory)
+            manifest = read_manifest(directory)
+            if manifest is not None:
+                require_ours(manifest, directory, engine)
+            with _disk_errors(directory):
+                message = prepare_directory(directory, manifest)
+            store = cls(directory, manifest, writer, wait)
+            store.message = message
+            store._migrate()
+        except BaseException:
+            writer.release()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._close_session()
+        if self._writer is not None:
+            self._writer.release()
+            self._writer = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever stored here."""
+        return self._manifest is None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a writer has come since this reader opened: close, and open again to see what it did."""
+        return read_manifest(self.directory) != self._manifest or locks.is_held(self.directory / "writer.lock")
+
+    @property
+    def generation(self) -> str:
+        """Names the graph that is read, which this opens: another one, or one that was changed, has another name."""
+        self._reading()
+        return fingerprint(self._database)
+
+    def query(
+        self,
+        cypher: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        seconds: float | None = None,
+        most: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The answer to a question from outside, at most so many rows of it; refused if it does anything but read."""
+        require_read_only(cypher)
+        try:
+            names, rows = self._reading().table(cypher, parameters, seconds=seconds, most=most)
+        except EngineFailure as failure:
+            raise UsageError(_query_failure(str(failure), seconds)) from failure
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
+        """The answer to a question of our own, row by row."""
+        try:
+            yield from self._reading().rows(cypher, parameters)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+
+    def columns(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
+        """The answer to a question of our own, column by column; for answers of many thousands of rows."""
+        try:
+            return self._reading().columns(cypher, parameters)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+
+    def nodes(self, label: str) -> Iterator[Node]:
+        """All nodes of a label, in the order of their ids."""
+        values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
+        for low, high in self._pages(label):
+            for row in self.rows(
+                f"MATCH (n:{label}) WHERE n.id >= $low AND n.id <= $high RETURN {values} ORDER BY n.id",
+                {"low": low, "high": high},
+            ):
+                yield node_from(label, row)
+
+    def edges(self, kind: EdgeKind) -> Iterator[Edge]:
+        """All edges of a kind, in the order of their ends."""
+        names = self._ids(kind.target)
+        values = "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[kind.label])
+        # The far end comes as its offset: joining its id in the engine takes memory for the whole table of targets.
+        statement = (
+            f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) WHERE a.id >= $low AND a.id <= $high "
+            f"RETURN a.id, offset(id(b)){values}"
+        )
+        for low, high in self._pages(kind.source):
+            rows = [[row[0], names[row[1]], *row[2:]] for row in self.rows(statement, {"low": low, "high": high})]
+            rows.sort()
+            yield from edges_from(kind, rows)
+
+    def edges_out_of(self, label: str, ids: Iterable[str]) -> dict[EdgeKind, list[Edge]]:
+        """Every edge that begins at one of these nodes, by kind and in order.
+
+        One small question for each node: its cost does not grow with the graph, as a search by property does.
+        """
+        found: dict[EdgeKind, list[Edge]] = {}
+        statement = (
+            f"MATCH (a:{label} {{id: $id}})-[e]->(b) RETURN label(e), label(b), b.id, e.sites, e.evidence, e.pointer"
+        )
+        for source in ids:
+            for edge_label, target_label, target, sites, evidence, pointer in self.rows(statement, {"id": source}):
+                edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer))
+                found.setdefault(EdgeKind(edge_label, label, target_label), []).append(edge)
+        return {kind: sorted(edges) for kind, edges in sorted(found.items())}
+
+    def marks(self) -> dict[str, str]:
+        """The learner's notes on the state of the graph, as written with the last change."""
+        if self._manifest is None:
+            return {}
+        return dict(self.rows(f"MATCH (m:{META_TABLE}) WHERE m.id <> 'schema' RETURN m.id, m.value ORDER BY m.id"))
+
+    @contextlib.contextmanager
+    def bulk_load(self, marks: Mapping[str, str] | None = None) -> Generator[BulkLoad]:
+        """Collect a whole graph; when the block ends well, it replaces what was there. Readers go on meanwhile."""
+        self._require_writer()
+        load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
+        try:
+            yield load
+            self._replace(load, {} if marks is None else marks)
+        finally:
+            load.discard()
+
+    def open_for_change(self) -> None:
+        """Open the database for writing at once, where little is read before a change: it spares an open, and readers
+        wait that much longer."""
+        self._require_writer()
+        self._writing()
+
+    def apply(self, delta: GraphDelta) -> None:
+        """Make the change in one transaction; an empty one writes nothing."""
+        self._require_writer()
+        if not delta:
+            return
+        if self._manifest is None:
+            raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        require_room(self._database, len(delta))
+        session = self._writing()
+        self._touched = None  # not known, until it has been written
+        try:
+            write_delta(session, delta)
+            self._touched = touched_by(delta)
+        except EngineFailure as failure:
+            self._close_session()
+            raise running_error(self._database, str(failure)) from failure
+        worth = max(_SHORTEST_LOG, self._database.stat().st_size // _LOG_SHARE)
+        if self.log_bytes > min(worth, _LONGEST_LOG):
+            self.checkpoint()
+        self._close_session()
+
+    @property
+    def log_bytes(self) -> int:
+        """How much has been written that is not folded into the database file yet."""
+        log = self._database.with_name(self._database.name + ".wal")
+        return log.stat().st_size if log.exists() else 0
+
+    def checkpoint(self) -> None:
+        """Fold the log into the database file; takes seconds on a large store and makes opening it quicker."""
+        self._require_writer()
+        if self._manifest is not None:
+            require_room(self._database, 0)
+            try:
+                self._writing().run("CHECKPOINT")
+            except EngineFailure as failure:
+                raise running_error(self._database, str(failure)) from failure
+            finally:
+                self._close_session()
+
+    @property
+    def _database(self) -> Path:
+        if self._manifest is None:
+            raise StoreMissing(f"There is no store in {self.directory}. Run `golore learn` first.")
+        return self.directory / self._manifest.graph
+
+    def _require_writer(self) -> None:
+        if self._writer is None:
+            raise StoreError("The store was opened for reading. Open it for writing to change it.")
+
+    def _reading(self) -> Session:
+        return self._session or self._open_session(write=False)
+
+    def _writing(self) -> Session:
+        # The lock does not tell: a reader that had to finish a killed writer's fold has it for itself, too.
+        if self._session is not None and self._session.is_writable:
+            return self._session
+        self._close_session()
+        return self._open_session(write=True)
+
+    def _open_session(self, *, write: bool) -> Session:
+        held = self._acquire(exclusive=write)
+        try:
+            # Another process may have made a new database current since this store was opened.
+            manifest = read_manifest(self.directory)
+            if manifest is not None:
+                require_ours(manifest, self.directory, engine_name())
+            self._manifest = manifest
+            path = self._database
+            if not path.is_file():
+                raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to make it anew.")
+            self._before = fingerprint(path)
+            try:
+                session = Session(path, write=write, pool=self._pool)
+            except StoreDamaged:
+                if write or not has_log(path):
+                    raise
+                held.release()
+                held = self._acquire(exclusive=True)
+                # A killed writer may leave a fold of the log half done, which only a writing open can finish.
+                Session(path, write=True).close()
+                session = Session(path, write=False)
+            _require_schema(session, path)
+        except BaseException:
+            held.release()
+            raise
+        self._session, self._lock = session, held
+        return session
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        held, self._lock = self._lock, None
+        self._ids_by_label.clear()
+        try:
+            if session is not None:
+                session.close()
+                if session.is_writable:
+                    self._note_touched()
+        finally:
+            if held is not None:
+                held.release()
+
+    def _note_touched(self) -> None:
+        """Before the lock is released, so that who reads the change finds the note."""
+        touched, self._touched = self._touched, NOTHING
+        after = fingerprint(self._database)
+        if touched is not None and after != self._before:
+            note_touched(self.directory, self._before, after, touched)
+
+    def _acquire(self, *, exclusive: bool) -> locks.FileLock:
+        purpose = "changed" if exclusive else "read"
+        with _disk_errors(self.directory):
+            return locks.acquire_in_turn(
+                self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
+            )
+
+    def _replace(self, load: BulkLoad, marks: Mapping[str, str]) -> None:
+        self._close_session()
+        database = next_database(self.directory, self._manifest)
+        with _disk_errors(self.directory):
+            unlink_database(database)
+            try:
+                load.build(database, marks)
+            except BaseException:
+                unlink_database(database)
+                raise
+            manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
+            write_manifest(self.directory, manifest)
+            self._manifest = manifest
+            remove_leftovers(self.directory, manifest)
+
+    def _migrate(self) -> None:
+        """Bring an older database up to date, one transaction for each step."""
+        if self._manifest is None or self._manifest.schema == SCHEMA_VERSION:
+            return
+        session = self._writing()
+        try:
+            migrate(session, MIGRATIONS, SCHEMA_VERSION)
+        except EngineFailure as failure:
+            raise running_error(self._database, str(failure)) from failure
+        finally:
+            self._close_session()
+        self._manifest = self._manifest._replace(schema=SCHEMA_VERSION, golore=metadata.version("golore"))
+        write_manifest(self.directory, self._manifest)
+
+    def _ids(self, label: str) -> dict[int, str]:
+        """The ids of a label's nodes by their place in the table, kept until the database is closed."""
+        if label not in self._ids_by_label:
+            found = self.rows(f"MATCH (n:{label}) RETURN offset(id(n)), n.id")
+            self._ids_by_label[label] = {row[0]: row[1] for row in found}
+        return self._ids_by_label[label]
+
+    def _pages(self, label: str) -> Iterable[tuple[str, str]]:
+        """The first and last id of each stretch of nodes, so that what is sorted at once stays small."""
+        ids = sorted(self._ids(label).values())
+        last = len(ids) - 1
+        return [(ids[at], ids[min(at + _PAGE_NODES - 1, last)]) for at in range(0, len(ids), _PAGE_NODES)]
+
+
+def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target: int) -> None:
+    """Run the steps that this database has not seen; the number is noted in the same transaction as its step."""
+    for number in range(_schema_of(session) + 1, target + 1):
+        session.run("BEGIN TRANSACTION")
+        for statement in migrations[number]:
+            session.run(statement)
+        session.run(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) SET m.value = $value", value=str(number))
+        session.run("COMMIT")
+
+
+def _schema_of(session: Session) -> int:
+    for (value,) in session.rows(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) RETURN m.value"):
+        return int(value)
+    raise EngineFailure("it has no schema number.")
+
+
+def _require_schema(session: Session, path: Path) -> None:
+    """A truncated file may open as an empty database."""
+    try:
+        _schema_of(session)
+    except EngineFailure as failure:
+        session.close()
+        raise running_error(path, str(failure)) from failure
+
+
+def _query_failure(said: str, seconds: float | None) -> str:
+    if seconds is not None and "interrupted" in said.lower():
+        return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or bound the length of its paths."
+    if "buffer manager" in said.lower():
+        return "The query needs more memory than it is given. Return less, or add a LIMIT."
+    return f"The query failed: {said}"
+
+
+@contextlib.contextmanager
+def _disk_errors(directory: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise StoreError(
+            f"The store in {directory} cannot be used: {failure.strerror or failure}. "
+            "Check the free space and who owns the directory."
+        ) from failure

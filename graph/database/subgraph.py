@@ -1,0 +1,215 @@
+"""The part of the graph that some packages or files make up, as the store has it, and what changes between two such.
+
+A package owns its node, its files, its symbols, its unresolved uses, and every edge that begins in one of those.
+`IMPLEMENTS` and the nodes outside the repository belong to no package; they are asked for by themselves. Nor does what
+is put into the graph from elsewhere, such as notes (see `projecting`).
+
+A few files are read by their keys, at a cost that does not grow with the graph; many packages by looking through the
+tables. The engine plans a pattern with a condition on its far end as a search through a whole table, so far ends are
+never given one here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from golore.graph.database.store import Store
+from golore.graph.model.delta import GraphDelta
+from golore.graph.model.entities import EDGE_KINDS, REPOSITORY_ID, Edge, EdgeKind, External, Node, Symbol
+from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
+
+SHARED_LABELS = frozenset(("IMPLEMENTS", "CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES"))
+_OF_BODIES = "CALLS|REFERENCES|EMBEDS"
+_OF_SYMBOLS = f"CONTAINS|{_OF_BODIES}|TESTS"
+_FEW_PACKAGES = 60
+_FEW_FILES = 120
+"""Up to so many files, reading them one by one is quicker than looking through the tables of a large repository."""
+_IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
+_IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
+_IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
+_OWNER = {"Package": "id", "File": "package", "Symbol": "package"}
+"""The property by which a node tells its package."""
+
+
+def _no_nodes() -> defaultdict[str, list[Node]]:
+    return defaultdict(list)
+
+
+def _no_edges() -> defaultdict[EdgeKind, list[Edge]]:
+    return defaultdict(list)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Nodes by label and edges by kind."""
+
+    nodes: defaultdict[str, list[Node]] = field(default_factory=_no_nodes)
+    edges: defaultdict[EdgeKind, list[Edge]] = field(default_factory=_no_edges)
+
+    def add(self, other: Slice) -> None:
+        for label, rows in other.nodes.items():
+            self.nodes[label] += rows
+        for kind, rows in other.edges.items():
+            self.edges[kind] += rows
+
+
+def read_slice(store: Store, packages: Collection[str]) -> Slice:
+    """What the store has of these packages."""
+    found = Slice()
+    found.nodes["Package"] += read_nodes(store, "Package", packages)
+    known = [node[0] for node in found.nodes["Package"]]
+    if len(known) <= _FEW_PACKAGES:
+        files = {id: [path for path, _ in read_digests(store, id)] for id in known}
+        if sum(map(len, files.values())) <= _FEW_FILES:
+            for id, paths in files.items():
+                found.edges[_IN_REPOSITORY].append(Edge(REPOSITORY_ID, id))
+                found.edges[_IN_PACKAGE] += [Edge(id, path) for path in paths]
+                _add_files(store, found, paths, _OF_SYMBOLS)
+            return found
+    _scan(store, found, {"ids": sorted(packages)})
+    return found
+
+
+def read_files(store: Store, paths: Iterable[str]) -> Slice:
+    """What the store has of these files and what follows from their own text: not what their declarations contain,
+    implement and test."""
+    found = Slice()
+    _add_files(store, found, paths, _OF_BODIES)
+    return found
+
+
+def read_digests(store: Store, package: str) -> list[tuple[str, str]]:
+    """The files of a package and the digests of what they held."""
+    rows = store.rows("MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id, f.digest", {"id": package})
+    return sorted((row[0], row[1]) for row in rows)
+
+
+def read_mark(store: Store, name: str) -> str:
+    """One of the learner's notes; empty if there is none."""
+    if store.is_empty:
+        return ""
+    return next((row[0] for row in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": name})), "")
+
+
+def read_nodes(store: Store, label: str, ids: Iterable[str]) -> list[Node]:
+    values = _values(label)
+    rows = store.rows(f"UNWIND $ids AS i MATCH (n:{label} {{id: i}}) RETURN {values}", {"ids": sorted(set(ids))})
+    return [node_from(label, row) for row in rows]
+
+
+def read_edges(store: Store, kind: EdgeKind) -> list[Edge]:
+    return _edges(store, kind, "", {})
+
+
+def read_edges_at(store: Store, label: str, end: str, ids: Iterable[str]) -> Iterator[tuple[EdgeKind, Edge]]:
+    """The edges of a label whose `source` or `target` is one of these symbols."""
+    link = f"-[e:{label}]->" if end == "source" else f"<-[e:{label}]-"
+    statement = f"MATCH (n:Symbol {{id: $id}}){link}(m) RETURN label(m), m.id{_carried(label)}"
+    for id in ids:
+        for row in store.rows(statement, {"id": id}):
+            ends = (id, row[1]) if end == "source" else (row[1], id)
+            kind = EdgeKind(label, "Symbol", row[0] if end == "source" else "Symbol")
+            yield kind, edge_from(kind, *ends, row[2:])
+
+
+def read_externals(store: Store, ids: Collection[str]) -> dict[str, External]:
+    return {row.id: row for row in read_nodes(store, "External", ids) if isinstance(row, External)}
+
+
+def still_used(store: Store, externals: Mapping[str, int]) -> set[str]:
+    """Which of these nodes outside are at the end of more edges than the number given for each."""
+    statement = "MATCH (b:External {id: $id})<-[e]-(a) RETURN count(*)"
+    return {id for id, ours in externals.items() if next(store.rows(statement, {"id": id}))[0] > ours}
+
+
+def difference(old: Slice, new: Slice, marks: Mapping[str, str]) -> GraphDelta:
+    """The delta that turns one slice into the other."""
+    removed: dict[str, Sequence[str]] = {}
+    added: dict[str, Sequence[Node]] = {}
+    changed: dict[str, Sequence[Node]] = {}
+    known: dict[str, Mapping[str, Node]] = {}
+    for label in sorted(old.nodes.keys() | new.nodes.keys()):
+        before = {row[0]: row for row in old.nodes.get(label, ())}
+        after = {row[0]: row for row in new.nodes.get(label, ())}
+        removed[label] = sorted(before.keys() - after.keys())
+        added[label] = [after[id] for id in sorted(after.keys() - before.keys())]
+        changed[label] = [after[id] for id in sorted(after.keys() & before.keys()) if after[id] != before[id]]
+        known[label] = before
+    edges_removed: dict[EdgeKind, Sequence[tuple[str, str]]] = {}
+    edges_added: dict[EdgeKind, Sequence[Edge]] = {}
+    edges_changed: dict[EdgeKind, Sequence[Edge]] = {}
+    for kind in sorted(old.edges.keys() | new.edges.keys()):
+        first = _by_ends(old.edges.get(kind, ()))
+        last = _by_ends(new.edges.get(kind, ()))
+        edges_removed[kind] = sorted(first.keys() - last.keys())
+        edges_added[kind] = [last[ends] for ends in sorted(last.keys() - first.keys())]
+        edges_changed[kind] = [last[ends] for ends in sorted(last.keys() & first.keys()) if last[ends] != first[ends]]
+    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(marks), known)
+
+
+def _by_ends(edges: Iterable[Edge]) -> dict[tuple[str, str], Edge]:
+    return {(edge.source, edge.target): edge for edge in edges}
+
+
+def _add_files(store: Store, found: Slice, paths: Iterable[str], labels: str) -> None:
+    paths = sorted(paths)
+    found.nodes["File"] += read_nodes(store, "File", paths)
+    found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", {"ids": paths})
+    declared: list[str] = []
+    for path in paths:
+        rows = store.rows(
+            "MATCH (f:File {id: $id})-[e:CONTAINS|IMPORTS]->(b) RETURN label(e), label(b), b.id, e.sites", {"id": path}
+        )
+        for label, target_label, target, sites in rows:
+            kind = EdgeKind(label, "File", target_label)
+            found.edges[kind].append(Edge(path, target, decoded_lines(sites)))
+            if kind == _IN_FILE:
+                declared.append(target)
+        # Fields and methods of interfaces are nodes of their type's file, and so may be methods of another file.
+        inner = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol)-[:CONTAINS]->(m) RETURN m.id"
+        declared += [row[0] for row in store.rows(inner, {"id": path})]
+        rows = store.rows(
+            f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol)-[e:{labels}]->(b) "
+            "RETURN label(e), label(b), s.id, b.id, e.sites, e.evidence, e.pointer",
+            {"id": path},
+        )
+        for label, target_label, source, target, sites, evidence, pointer in rows:
+            edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer))
+            found.edges[EdgeKind(label, "Symbol", target_label)].append(edge)
+    wanted = set(paths)
+    symbols = read_nodes(store, "Symbol", declared)
+    found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
+
+
+def _scan(store: Store, found: Slice, given: Mapping[str, object]) -> None:
+    for label in ("File", "Symbol"):
+        found.nodes[label] += _nodes(store, label, "n.package IN $ids", given)
+    files = {"ids": [node[0] for node in found.nodes["File"]]}
+    found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", files)
+    for kind in EDGE_KINDS:
+        if kind.label in SHARED_LABELS:
+            continue
+        end, owner = ("b", "id") if kind.source == "Repository" else ("a", _OWNER[kind.source])
+        found.edges[kind] += _edges(store, kind, f"{end}.{owner} IN $ids", given)
+
+
+def _values(label: str) -> str:
+    return ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
+
+
+def _carried(label: str) -> str:
+    return "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[label])
+
+
+def _nodes(store: Store, label: str, condition: str, given: Mapping[str, object]) -> list[Node]:
+    rows = store.rows(f"MATCH (n:{label}) WHERE {condition} RETURN {_values(label)}", given)
+    return [node_from(label, row) for row in rows]
+
+
+def _edges(store: Store, kind: EdgeKind, condition: str, given: Mapping[str, object]) -> list[Edge]:
+    where = f" WHERE {condition}" if condition else ""
+    pattern = f"(a:{kind.source})-[e:{kind.label}]->(b:{kind.target})"
+    rows = store.rows(f"MATCH {pattern}{where} RETURN a.id, b.id{_carried(kind.label)}", given)
+    return [edge_from(kind, row[0], row[1], row[2:]) for row in rows]

@@ -1,0 +1,242 @@
+"""Summaries that are composed from the graph and from doc comments: no model, always there, never stored.
+
+They say what a declaration, a file or a package is, who depends on it and what it stands on. Everything in them is a
+fact of the graph; what the code is for they only know where a comment says so, and then they quote it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from golore.graph.database.store import Store
+from golore.graph.model.entities import REPOSITORY_ID
+from golore.graph.queries.answers import Link, Ref
+from golore.graph.queries.edges import inbound, members, outbound, symbols
+from golore.graph.queries.file_facts import FileFacts, Named, Single
+
+_FEW: Final = 3
+_SEVERAL: Final = 5
+_SENTENCE: Final = 240
+_USES: Final = ("CALLS", "REFERENCES", "EMBEDS")
+_NOUNS: Final = {
+    "func": "function",
+    "imethod": "interface method",
+    "struct": "struct type",
+    "const": "constant",
+    "var": "variable",
+    "alias": "type alias",
+}
+
+
+def structural_summary(store: Store, level: str, subject: str) -> str:
+    """The summary of a symbol, file, package or the repository; empty where the graph does not have it."""
+    if level == "symbol":
+        return _symbol(store, subject)
+    if level == "file":
+        facts = Single(store).facts(subject)
+        return _file(store, facts) if facts is not None else ""
+    if level == "package":
+        return _package(store, subject)
+    return _repository(store) if subject == REPOSITORY_ID else ""
+
+
+def _symbol(store: Store, id: str) -> str:
+    found = symbols(store, [id])
+    if not found:
+        return ""
+    symbol = found[0]
+    rows = store.rows("MATCH (s:Symbol {id: $id}) RETURN s.doc, s.signature, s.deprecated", {"id": id})
+    doc, signature, is_deprecated = next(iter(rows))
+    noun = _NOUNS.get(symbol.kind, symbol.kind)
+    first = f"{spoken(symbol.qualified_name)} is {_article(noun)} {noun} in {symbol.file}"
+    sentences = [first + (f": “{first_sentence(doc)}”" if doc else f", declared as `{signature}`.")]
+    if is_deprecated:
+        sentences.append("It is marked as deprecated.")
+    sentences += _users(inbound(store, symbol, _USES))
+    called = [link.symbol for link in outbound(store, symbol, ("CALLS",))]
+    if called:
+        sentences.append(f"It calls {listed(_names(called), _SEVERAL)}.")
+    if symbol.kind in ("struct", "interface", "type", "alias"):
+        sentences += _type(store, symbol)
+    tests = sorted({link.symbol.name for link in inbound(store, symbol, ("TESTS",))})
+    if tests:
+        sentences.append(f"Tests reach it from {listed(tests, _FEW)}.")
+    elif symbol.kind in ("func", "method") and not symbol.test:
+        sentences.append("No test is known to call it.")
+    return " ".join(sentences)
+
+
+def _type(store: Store, symbol: Ref) -> Iterable[str]:
+    own = members(store, symbol.id)
+    methods = [member.name for member in own if member.kind in ("method", "imethod")]
+    fields = sum(1 for member in own if member.kind == "field")
+    has = [counted(fields, "field")] if fields else []
+    has += [f"{counted(len(methods), 'method')} ({listed(methods, _SEVERAL)})"] if methods else []
+    if has:
+        yield f"It has {' and '.join(has)}."
+    satisfied = [link.symbol for link in outbound(store, symbol, ("IMPLEMENTS",))]
+    if satisfied:
+        yield f"It satisfies {listed(_names(satisfied), _SEVERAL)}."
+    satisfying = [link.symbol for link in inbound(store, symbol, ("IMPLEMENTS",))]
+    if satisfying:
+        verb = _verb(satisfying, "satisfies", "satisfy")
+        yield f"{counted(len(satisfying), 'type')} {verb} it: {listed(_names(satisfying), _FEW)}."
+
+
+def _users(links: Sequence[Link]) -> Iterable[str]:
+    code = {link.symbol.id: link.symbol for link in links if not link.symbol.test}
+    if not code:
+        yield "Only tests use it." if links else "No use of it is known."
+        return
+    files = len({symbol.file for symbol in code.values()})
+    callers = {link.symbol.id for link in links if link.how == "calls" and not link.symbol.test}
+    noun = "caller" if callers == code.keys() else "user"
+    where = f" in {counted(files, 'file')}" if files > 1 else ""
+    yield f"It has {counted(len(code), noun)}{where}: {listed(_names(code.values()), _FEW)}."
+
+
+def _file(store: Store, facts: FileFacts) -> str:
+    kinds: defaultdict[str, list[Named]] = defaultdict(list)
+    for symbol in facts.symbols:
+        if symbol.kind not in ("field", "imethod") and symbol.name != "_":
+            kinds[symbol.kind].append(symbol)
+    declared = [
+        f"{counted(len(found), _NOUNS.get(kind, kind))} ({listed([one.local for one in found], _FEW)})"
+        for kind, found in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
+    package = next(
+        (name for (name,) in store.rows("MATCH (p:Package {id: $id}) RETURN p.name", {"id": facts.package})), ""
+    )
+    what = "test file" if facts.test else "generated file" if facts.generated else "file"
+    sentences = [f"{facts.path} is {_article(what)} {what} of package {package}"]
+    sentences[0] += f" that declares {joined(declared[:_SEVERAL])}." if declared else " without declarations."
+    users = sorted({use.source.file for use in facts.uses if not use.source.test})
+    if users:
+        most = Counter(use.target.local for use in facts.uses if not use.source.test and use.target.kind != "field")
+        best = [name for name, _ in sorted(most.items(), key=lambda item: (-item[1], item[0]))]
+        told = f", most of all {listed(best, _FEW)}" if best else ""
+        verb = "uses" if len(users) == 1 else "use"
+        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({listed(users, _FEW)}){told}.")
+    elif not facts.test:
+        sentences.append("No other file is known to use it.")
+    interfaces = sorted({interface.short for _, interface in facts.satisfies if interface.short != "error"})
+    if interfaces:
+        sentences.append(f"Its types satisfy {listed(interfaces, _FEW)}.")
+    if facts.satisfied:
+        types = {kind for _, kind in facts.satisfied}
+        sentences.append(f"Its interfaces are satisfied by {counted(len(types), 'type')} elsewhere.")
+    calls = [path for path, _ in sorted(facts.calls.items(), key=lambda item: (-item[1], item[0]))]
+    if calls:
+        sentences.append(f"It calls into {listed(calls, _FEW)}.")
+    tests = sorted({test.file for test, _ in facts.tests})
+    if tests:
+        sentences.append(f"It is tested from {listed(tests, _FEW)}.")
+    return " ".join(sentences)
+
+
+def _package(store: Store, id: str) -> str:
+    rows = list(store.rows("MATCH (p:Package {id: $id}) RETURN p.path, p.name, p.doc, p.dir", {"id": id}))
+    if not rows:
+        return ""
+    path, name, doc, directory = rows[0]
+    files = [
+        row[0]
+        for row in _ask(store, "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) WHERE NOT f.test RETURN f.id", id)
+    ]
+    sentences = [f"Package {name} ({path}) has {counted(len(files), 'file')} in {directory or 'the root'}"]
+    sentences[0] += f": “{first_sentence(doc)}”" if doc else "."
+    importers = _ask(
+        store, "MATCH (f:File)-[:IMPORTS]->(p:Package {id: $id}) WHERE NOT f.test RETURN DISTINCT f.package", id
+    )
+    others = sorted(row[0] for row in importers if row[0] != id)
+    if others:
+        verb = _verb(others, "imports", "import")
+        sentences.append(f"{counted(len(others), 'package')} {verb} it: {listed(others, _FEW)}.")
+    elif name == "main":
+        sentences.append("It is a program.")
+    else:
+        sentences.append("No other package of the repository imports it.")
+    exported = _exported(store, files)
+    if exported:
+        sentences.append(
+            f"It exports {counted(len(exported), 'declaration')}, among them {listed(exported, _SEVERAL)}."
+        )
+    needed = _ask(
+        store,
+        "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:IMPORTS]->(q:Package) "
+        "WHERE NOT f.test RETURN DISTINCT q.path",
+        id,
+    )
+    if needed:
+        sentences.append(f"It is built on {listed(sorted(row[0] for row in needed), _FEW)}.")
+    return " ".join(sentences)
+
+
+def _exported(store: Store, files: Iterable[str]) -> list[str]:
+    statement = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol) WHERE s.exported RETURN s.name, s.kind"
+    found = {row[0] for path in files for row in _ask(store, statement, path) if row[1] != "method"}
+    return sorted(found)
+
+
+def _repository(store: Store) -> str:
+    modules = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
+    packages = next(iter(store.rows("MATCH (p:Package) WHERE NOT p.test RETURN count(*)")))[0]
+    files, lines = next(iter(store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")))
+    programs = [
+        row[0]
+        for row in store.rows("MATCH (p:Package) WHERE p.name = 'main' AND NOT p.test RETURN p.path ORDER BY p.path")
+    ]
+    noun = "module" if len(modules) == 1 else "modules"
+    size = f"{counted(packages, 'package')}, {counted(files, 'file')} and {counted(int(lines or 0), 'line')} of Go"
+    sentences = [f"The {noun} {listed(modules, _FEW)} {_verb(modules, 'has', 'have')} {size}."]
+    if programs:
+        verb = _verb(programs, "is a program", "are programs")
+        sentences.append(f"{counted(len(programs), 'package')} {verb}: {listed(programs, _FEW)}.")
+    return " ".join(sentences)
+
+
+def _ask(store: Store, statement: str, id: str) -> list[list[Any]]:
+    return list(store.rows(statement, {"id": id}))
+
+
+def first_sentence(doc: str) -> str:
+    """Of a comment, on one line and not too long."""
+    text = " ".join(doc.split("\n\n", 1)[0].split())
+    end = text.find(". ")
+    text = text[: end + 1] if end >= 0 else text
+    return text if len(text) <= _SENTENCE else f"{text[: _SENTENCE - 1].rstrip()}…"
+
+
+def spoken(qualified_name: str) -> str:
+    return qualified_name.rpartition("/")[2]
+
+
+def _names(found: Iterable[Ref]) -> list[str]:
+    ordered = sorted(found, key=lambda one: (one.external, one.test, one.file, one.line))
+    return list(dict.fromkeys(spoken(one.qualified_name) for one in ordered))
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Some names, and how many more there are."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return joined(names)
+
+
+def joined(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def counted(number: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith(("s", "x")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[:1] in "aeiou" else "a"
+
+
+def _verb(many: Sequence[object], one: str, several: str) -> str:
+    return one if len(many) == 1 else several

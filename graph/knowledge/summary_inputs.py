@@ -1,0 +1,247 @@
+"""What a summary is written from, by level, and the digests by which a later look tells whether that is still the same.
+
+A symbol: its own text, and the signatures of what it calls or of its methods. A file: its declarations, and of the most
+telling ones the summary or else the text. A package: its documentation, and its files' summaries or else declarations.
+The repository: the same of its packages. Who uses something is told to a model, too, but is no input: a new caller does
+not make a text about the called untrue. A prompt may hold less than this where a model's context is small.
+
+Texts of files are read from the work tree, and only where they are what the graph was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.model.entities import REPOSITORY_ID
+
+CHILD: Final = "summary"
+"""The kind of an input that is a summary itself, after its level: `file summary`."""
+SUMMED_UP: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var"))
+"""The kinds of symbols that a file's summary may tell of."""
+_CALLED: Final = 12
+_ROOM: Final = 6_000
+"""Characters of declarations that a file's summary is written from."""
+_FILES: Final = 40
+_PACKAGES: Final = 60
+
+
+class Part(NamedTuple):
+    """One input. `place` is the file ("dir/file.go") or directory ("dir/") that must change for it to change; a summary
+    has none. The digest is empty where it is not there."""
+
+    kind: str
+    subject: str
+    place: str
+    digest: str
+
+
+class Piece(NamedTuple):
+    """An input with its words, as a prompt shows it. `title` says what it is of."""
+
+    part: Part
+    title: str
+    text: str
+
+
+class Inputs(NamedTuple):
+    level: str
+    subject: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(piece.part for piece in self.pieces)
+
+    @property
+    def digest(self) -> str:
+        """Of all inputs together."""
+        told = sorted(f"{part.kind}\0{part.subject}\0{part.digest}" for part in self.parts)
+        return text_digest("\n".join(told))
+
+
+class Behind(Exception):
+    """A file is not what the graph was made from; a learn is due."""
+
+
+class Matter:
+    """Looks up what summaries are written from: in the graph, the files and the summaries. Remembers files' texts."""
+
+    def __init__(self, store: Store, root: Path, knowledge: Knowledge) -> None:
+        self._store = store
+        self._root = root
+        self._knowledge = knowledge
+        self._bytes: dict[str, bytes] = {}
+
+    def part(self, kind: str, subject: str) -> tuple[str, str]:
+        """The place and the digest of an input as it is now; a digest of nothing where it is gone."""
+        if kind.endswith(CHILD):
+            text = self.summary(kind.partition(" ")[0], subject)
+            return "", text_digest(text) if text else ""
+        if kind == "source":
+            found = self.source(subject)
+            return (found.part.place, found.part.digest) if found is not None else ("", "")
+        if kind == "signature":
+            return self._signature(subject)
+        if kind == "shape":
+            rows = self._rows("MATCH (f:File {id: $id}) RETURN f.shape", subject)
+            return subject, text_digest(rows[0][0]) if rows else ""
+        rows = self._rows("MATCH (p:Package {id: $id}) RETURN p.doc, p.dir", subject)
+        if not rows:
+            return "", ""
+        doc, directory = rows[0]
+        text = doc if kind == "doc" else "\n".join(self.files(subject))
+        return f"{directory or '.'}/", text_digest(text)
+
+    def source(self, symbol: str) -> Piece | None:
+        """A declaration with the comment above it."""
+        statement = "MATCH (s:Symbol {id: $id}) RETURN s.file, s.start, s.`end`, s.doc, s.qualified_name"
+        rows = self._rows(statement, symbol)
+        if not rows:
+            return None
+        file, start, end, doc, name = rows[0]
+        comment = "".join(f"// {line}".rstrip() + "\n" for line in doc.splitlines())
+        text = comment + self._text(file)[start:end].decode("utf-8", "replace")
+        return Piece(Part("source", symbol, file, text_digest(text)), name, text)
+
+    def summary(self, level: str, subject: str) -> str:
+        statement = "SELECT text FROM summaries WHERE level = ? AND subject = ? AND current"
+        return next((row[0] for row in self._knowledge.rows(statement, (level, subject))), "")
+
+    def files(self, package: str) -> list[str]:
+        """Of a package, without its tests."""
+        statement = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) WHERE NOT f.test RETURN f.id"
+        return sorted(row[0] for row in self._rows(statement, package))
+
+    def symbol(self, id: str) -> list[Piece]:
+        own = self.source(id)
+        if own is None:
+            return []
+        called = (
+            "MATCH (a:Symbol {id: $id})-[:CALLS]->(b:Symbol) RETURN b.id, b.qualified_name, b.signature, b.file",
+            "MATCH (a:Symbol {id: $id})-[:CONTAINS]->(b:Symbol) WHERE b.kind = 'method' "
+            "RETURN b.id, b.qualified_name, b.signature, b.file",
+        )
+        rows = sorted({tuple(row) for statement in called for row in self._rows(statement, id) if row[0] != id})
+        known = [
+            Piece(Part("signature", other, file, text_digest(signature)), name, signature)
+            for other, name, signature, file in rows[:_CALLED]
+        ]
+        return [own, *known]
+
+    def file(self, path: str) -> list[Piece]:
+        place, digest = self.part("shape", path)
+        if not digest:
+            return []
+        pieces = [Piece(Part("shape", path, place, digest), path, self._outline(path))]
+        room = _ROOM
+        for id, name in self._declared(path):
+            text = self.summary("symbol", id)
+            if text:
+                pieces.append(Piece(Part(f"symbol {CHILD}", id, "", text_digest(text)), name, text))
+            else:
+                own = self.source(id)
+                if own is None or len(own.text) > room:
+                    continue
+                pieces.append(own)
+                text = own.text
+            room -= len(text)
+        return pieces
+
+    def package(self, id: str) -> list[Piece]:
+        pieces: list[Piece] = []
+        for kind in ("doc", "files"):
+            place, digest = self.part(kind, id)
+            if not digest:
+                return []
+            text = self._doc(id) if kind == "doc" else ", ".join(path.rpartition("/")[2] for path in self.files(id))
+            pieces.append(Piece(Part(kind, id, place, digest), id, text))
+        for path in self.files(id)[:_FILES]:
+            text = self.summary("file", path)
+            if text:
+                pieces.append(Piece(Part(f"file {CHILD}", path, "", text_digest(text)), path, text))
+            else:
+                place, digest = self.part("shape", path)
+                pieces.append(Piece(Part("shape", path, place, digest), path, self._outline(path)))
+        return pieces
+
+    def repository(self) -> list[Piece]:
+        pieces: list[Piece] = []
+        for id in self.packages()[:_PACKAGES]:
+            text = self.summary("package", id)
+            if text:
+                pieces.append(Piece(Part(f"package {CHILD}", id, "", text_digest(text)), id, text))
+            else:
+                place, digest = self.part("doc", id)
+                pieces.append(Piece(Part("doc", id, place, digest), id, self._doc(id)))
+        return pieces
+
+    def packages(self) -> list[str]:
+        """Those that are no tests, most imported first."""
+        names = [row[0] for row in self._store.rows("MATCH (p:Package) WHERE NOT p.test RETURN p.id")]
+        statement = "MATCH (f:File)-[:IMPORTS]->(p:Package) RETURN p.id, count(*)"
+        importers = {row[0]: row[1] for row in self._store.rows(statement)}
+        return sorted(names, key=lambda id: (-importers.get(id, 0), id))
+
+    def _declared(self, path: str) -> Iterator[tuple[str, str]]:
+        statement = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol) RETURN s.line, s.id, s.qualified_name, s.kind"
+        for _, id, name, kind in sorted(self._rows(statement, path)):
+            if kind in SUMMED_UP:
+                yield id, name
+
+    def _outline(self, path: str) -> str:
+        statement = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol) RETURN s.line, s.signature"
+        return "\n".join(dict.fromkeys(row[1] for row in sorted(self._rows(statement, path)) if row[1]))
+
+    def _doc(self, package: str) -> str:
+        rows = self._rows("MATCH (p:Package {id: $id}) RETURN p.doc", package)
+        return rows[0][0] if rows else ""
+
+    def _signature(self, symbol: str) -> tuple[str, str]:
+        rows = self._rows("MATCH (s:Symbol {id: $id}) RETURN s.signature, s.file", symbol)
+        return (rows[0][1], text_digest(rows[0][0])) if rows else ("", "")
+
+    def _rows(self, statement: str, id: str) -> list[list[Any]]:
+        return list(self._store.rows(statement, {"id": id}))
+
+    def _text(self, path: str) -> bytes:
+        if path not in self._bytes:
+            digests = self._rows("MATCH (f:File {id: $id}) RETURN f.digest", path)
+            try:
+                text = (self._root / path).read_bytes()
+            except OSError as failure:
+                raise Behind(path) from failure
+            if not digests or blake2b(text, digest_size=16).hexdigest() != digests[0][0]:
+                raise Behind(path)
+            self._bytes[path] = text
+        return self._bytes[path]
+
+
+def inputs_of(store: Store, root: Path, knowledge: Knowledge, level: str, subject: str) -> Inputs | None:
+    """What a summary of this would be written from now; None where the graph does not have it, or is behind a file."""
+    return gathered(Matter(store, root, knowledge), level, subject)
+
+
+def gathered(matter: Matter, level: str, subject: str) -> Inputs | None:
+    """The same, for who looks up many."""
+    try:
+        if level == "symbol":
+            pieces: Iterable[Piece] = matter.symbol(subject)
+        elif level == "file":
+            pieces = matter.file(subject)
+        elif level == "package":
+            pieces = matter.package(subject)
+        else:
+            pieces = matter.repository() if subject == REPOSITORY_ID else ()
+    except Behind:
+        return None
+    found = tuple(pieces)
+    return Inputs(level, subject, found) if found else None
+
+
+def text_digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()

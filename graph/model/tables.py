@@ -1,0 +1,186 @@
+"""The tables of the graph, derived from the named tuples of `model`, and the migrations that bring old ones up to date.
+
+A new store is made from `create_statements()`; a store of version n is brought to n + 1 by `MIGRATIONS[n + 1]`.
+Statements here are plain Cypher that both engines understand; running them is `store`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, cast, get_type_hints
+
+from golore.graph.model.entities import (
+    EDGE_KINDS,
+    Doc,
+    Edge,
+    EdgeKind,
+    External,
+    File,
+    Node,
+    Note,
+    Package,
+    Repository,
+    Summary,
+    Symbol,
+    Unresolved,
+)
+
+SCHEMA_VERSION: Final = 2
+
+META_TABLE: Final = "Meta"
+"""Notes about the store itself; no part of the graph, and not exported."""
+
+NODE_TYPES: Final[dict[str, type[Node]]] = {
+    row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved, Note, Summary, Doc)
+}
+
+EDGE_PROPERTIES: Final[dict[str, tuple[str, ...]]] = {
+    "CONTAINS": (),
+    "IMPORTS": ("sites",),
+    "CALLS": ("sites", "evidence"),
+    "REFERENCES": ("sites", "evidence"),
+    "IMPLEMENTS": ("evidence", "pointer"),
+    "EMBEDS": ("sites", "evidence", "pointer"),
+    "TESTS": ("sites", "evidence"),
+    "CHANGES_WITH": ("evidence",),
+    "DESCRIBES": ("sites", "evidence"),
+    "SUMMARIZES": (),
+    "SUPERSEDES": (),
+}
+"""What an edge carries beyond its ends. A column costs time in a load of millions; the rest of `Edge` is not kept."""
+
+
+class Column(NamedTuple):
+    """`encode` turns a row's value into what the engine is given, `decode` back; None where they are the same."""
+
+    name: str
+    type: str
+    encode: Callable[[Any], object] | None = None
+    decode: Callable[[Any], Any] | None = None
+
+
+class _LineTexts(dict[tuple[int, ...], str]):
+    """Texts of lists of lines. Most name one line, the same few thousand over and over: those are remembered."""
+
+    def __missing__(self, lines: tuple[int, ...]) -> str:
+        text = " ".join(map(str, lines))
+        if len(lines) == 1:
+            self[lines] = text
+        return text
+
+
+class _TextLines(dict[str, tuple[int, ...]]):
+    """The way back, with the same memory."""
+
+    def __missing__(self, text: str) -> tuple[int, ...]:
+        lines = tuple(map(int, text.split()))
+        if len(lines) == 1:
+            self[text] = lines
+        return lines
+
+
+_line_texts: Final = _LineTexts()
+_text_lines: Final = _TextLines()
+
+
+def decoded_lines(text: str | None) -> tuple[int, ...]:
+    """The lines of a `sites` column; none where the label has no such column."""
+    return () if text is None else _text_lines[text]
+
+
+def _column(name: str, hint: object) -> Column:
+    if hint is str:
+        return Column(name, "STRING")
+    if hint is int:
+        return Column(name, "INT64")
+    if hint is bool:
+        return Column(name, "BOOL")
+    if hint == tuple[str, ...]:
+        return Column(name, "STRING[]", list, tuple)
+    if hint == tuple[int, ...]:
+        # As text, "12 40": loading a list column of 2.5 million edges took 8 s longer than loading the same as text.
+        return Column(name, "STRING", _line_texts.__getitem__, _text_lines.__getitem__)
+    raise TypeError(f"no column type for {name}: {hint!r}")
+
+
+def _columns(row: type) -> tuple[Column, ...]:
+    return tuple(_column(name, hint) for name, hint in get_type_hints(row).items())
+
+
+NODE_COLUMNS: Final = {label: _columns(row) for label, row in NODE_TYPES.items()}
+_EDGE_COLUMNS: Final = {column.name: column for column in _columns(Edge)}
+EDGE_COLUMNS: Final = {label: tuple(_EDGE_COLUMNS[name] for name in names) for label, names in EDGE_PROPERTIES.items()}
+_EDGE_POSITIONS: Final = {
+    label: tuple(Edge._fields.index(name) for name in names) for label, names in EDGE_PROPERTIES.items()
+}
+
+
+def create_statements() -> tuple[str, ...]:
+    """The whole schema, for an empty database."""
+    meta = f"CREATE NODE TABLE {META_TABLE}(id STRING, value STRING, PRIMARY KEY(id))"
+    return (meta, *map(_node_table, NODE_COLUMNS), *map(_edge_table, EDGE_COLUMNS))
+
+
+def _node_table(label: str) -> str:
+    columns = ", ".join(f"`{column.name}` {column.type}" for column in NODE_COLUMNS[label])
+    return f"CREATE NODE TABLE {label}({columns}, PRIMARY KEY(id))"
+
+
+def _edge_table(label: str) -> str:
+    ends = ", ".join(f"FROM {kind.source} TO {kind.target}" for kind in EDGE_KINDS if kind.label == label)
+    columns = "".join(f", `{column.name}` {column.type}" for column in EDGE_COLUMNS[label])
+    return f"CREATE REL TABLE {label}({ends}{columns})"
+
+
+MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
+    2: (
+        *map(_node_table, ("Note", "Summary", "Doc")),
+        *map(_edge_table, ("CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES")),
+    ),
+}
+"""Statements by the version they lead to; each entry runs in one transaction together with the note of its number."""
+
+
+def node_columns_of(label: str, rows: Sequence[Node]) -> list[list[Any]]:
+    """The rows turned on their side: one list for each column, encoded."""
+    return [_turned(column, at, rows) for at, column in enumerate(NODE_COLUMNS[label])]
+
+
+def edge_columns_of(kind: EdgeKind, rows: Sequence[Edge]) -> list[list[Any]]:
+    """The same for edges: sources, targets, then the label's own columns."""
+    properties = zip(EDGE_COLUMNS[kind.label], _EDGE_POSITIONS[kind.label], strict=True)
+    ends: list[list[Any]] = [[row.source for row in rows], [row.target for row in rows]]
+    return ends + [_turned(column, at, rows) for column, at in properties]
+
+
+def _turned(column: Column, at: int, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    # Column by column: `zip(*rows)` takes ten times as long, for it steps through thousands of rows at once.
+    values = [row[at] for row in rows]
+    return values if column.encode is None else list(map(column.encode, values))
+
+
+def node_from(label: str, values: Sequence[Any]) -> Node:
+    """A row of the model from what the engine answered, in the order of its columns."""
+    make = cast("Callable[..., Node]", NODE_TYPES[label])
+    pairs = zip(NODE_COLUMNS[label], values, strict=True)
+    return make(*(value if column.decode is None else column.decode(value) for column, value in pairs))
+
+
+def edges_from(kind: EdgeKind, rows: Iterable[Sequence[Any]]) -> Iterator[Edge]:
+    """Edges from answers of the shape source, target, then the label's own columns."""
+    defaults = Edge("", "")
+    columns = EDGE_COLUMNS[kind.label]
+    at = {column.name: position for position, column in enumerate(columns, start=2)}
+    sites, evidence, pointer = (at.get(name) for name in ("sites", "evidence", "pointer"))
+    for row in rows:
+        yield Edge(
+            row[0],
+            row[1],
+            defaults.sites if sites is None else _text_lines[row[sites]],
+            defaults.evidence if evidence is None else row[evidence],
+            defaults.pointer if pointer is None else row[pointer],
+        )
+
+
+def edge_from(kind: EdgeKind, source: str, target: str, values: Sequence[Any]) -> Edge:
+    return next(edges_from(kind, ((source, target, *values),)))

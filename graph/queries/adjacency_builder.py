@@ -1,0 +1,163 @@
+"""Makes the file of `adjacency` from the graph, in a process of its own.
+
+    python -m golore.graph.queries.adjacency_builder STORE
+
+Reading a graph of a million edges takes seconds and memory that a server should not keep. It steps back as soon as a
+writer comes, as any reader should; who needs the file asks the graph itself meanwhile.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final
+
+from golore.graph.database.store import Store
+from golore.graph.errors import GoloreError
+from golore.graph.files import locks
+from golore.graph.gc_pause import no_collection
+from golore.graph.model.entities import EDGE_KINDS
+from golore.graph.queries.adjacency_file import LINKS, NOWHERE, Parts, write_adjacency
+
+_SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
+_OUTSIDE: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
+_Ends = tuple[list[int], list[int]]
+
+
+class _Interrupted(Exception):
+    """A writer waits for the graph."""
+
+
+class _Numbers:
+    """The numbers of nodes, by their places in the engine's tables."""
+
+    def __init__(self, symbols: Sequence[int], outside: Sequence[int]) -> None:
+        self.symbols = len(symbols)
+        self.total = len(symbols) + len(outside)
+        self.by_table = {
+            "Symbol": {place: number for number, place in enumerate(symbols)},
+            "External": {place: number + len(symbols) for number, place in enumerate(outside)},
+        }
+
+
+def start_mapping(directory: Path) -> subprocess.Popen[bytes]:
+    """Have the file made beside; the process says nothing and may be ended at any moment."""
+    command = [sys.executable, "-m", "golore.graph.queries.adjacency_builder", str(directory)]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+
+
+def make_adjacency(directory: Path) -> bool:
+    """Make the file for the graph as it is now; whether that was possible."""
+    try:
+        with no_collection(), Store.open(directory, write=False) as store:
+            generation = store.generation
+            symbols = _sorted_rows(_read(store, f"MATCH (s:Symbol) RETURN {_SYMBOL}"))
+            outside = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_OUTSIDE}"))
+            numbers = _Numbers([row[1] for row in symbols], [row[1] for row in outside])
+            ends = {label: _ends(store, label, numbers) for label in LINKS}
+        with no_collection():
+            parts = _parts(symbols, outside, numbers.total, ends)
+    except _Interrupted:
+        return False
+    write_adjacency(directory, generation, parts)
+    return True
+
+
+def _read(store: Store, statement: str) -> list[list[Any]]:
+    if locks.is_held(store.directory / "writer.lock"):
+        raise _Interrupted
+    return store.columns(statement)
+
+
+def _sorted_rows(columns: list[list[Any]]) -> list[tuple[Any, ...]]:
+    return sorted(zip(*columns, strict=True))
+
+
+def _ends(store: Store, label: str, numbers: _Numbers) -> _Ends:
+    """The two ends of all edges of a label that begin at symbols."""
+    sources: list[int] = []
+    targets: list[int] = []
+    for kind in EDGE_KINDS:
+        if kind.label == label and kind.source == "Symbol":
+            pattern = f"MATCH (a:Symbol)-[:{label}]->(b:{kind.target})"
+            first, last = _read(store, f"{pattern} RETURN offset(id(a)), offset(id(b))")
+            sources += map(numbers.by_table["Symbol"].__getitem__, first)
+            targets += map(numbers.by_table[kind.target].__getitem__, last)
+    return sources, targets
+
+
+def _parts(symbols: list[tuple[Any, ...]], outside: list[tuple[Any, ...]], total: int, ends: dict[str, _Ends]) -> Parts:
+    blank = [""] * len(outside)
+    columns: dict[str, list[str]] = {
+        "kind": [row[2] for row in symbols] + [row[2] for row in outside],
+        "name": [row[3] for row in symbols] + [row[3] for row in outside],
+        "package": [row[5] for row in symbols] + [row[4] for row in outside],
+        "file": [row[6] for row in symbols] + blank,
+        "owner": [row[8] for row in symbols] + blank,
+        "source": [""] * len(symbols) + [row[5] for row in outside],
+    }
+    differing = {row[4] for row in symbols if row[4] != row[0]}
+    texts = sorted(differing.union(*map(set, columns.values())))
+    at = {text: number for number, text in enumerate(texts)}
+    numbers = {name: array("I", map(at.__getitem__, column)) for name, column in columns.items()}
+    numbers["qualified"] = array("I", (NOWHERE if row[4] == row[0] else at[row[4]] for row in symbols))
+    numbers["line"] = array("I", (row[7] for row in symbols))
+    ids = [row[0] for row in symbols] + [row[0] for row in outside]
+    numbers["place"] = _places(columns["file"], [*numbers["line"], *(0 for _ in outside)], ids)
+    links: dict[str, tuple[array[int], array[int]]] = {}
+    for label, (sources, targets) in ends.items():
+        if ">" in LINKS[label]:
+            links[f"{label}>"] = _by_source(sources, targets, total)
+        if "<" in LINKS[label]:
+            links[f"{label}<"] = _by_source(targets, sources, total)
+    return Parts(ids, len(symbols), texts, numbers, links, _owned(*ends["CONTAINS"], numbers["name"], len(texts)))
+
+
+def _places(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
+    """The how manieth each node is in the order of `lookup.by_place`."""
+    ordered = sorted(range(len(ids)), key=lambda number: (files[number], lines[number], ids[number]))
+    places = array("I", bytes(4 * len(ids)))
+    for place, number in enumerate(ordered):
+        places[number] = place
+    return places
+
+
+def _owned(
+    owners: Sequence[int], members: Sequence[int], names: Sequence[int], total: int
+) -> tuple[array[int], array[int], array[int]]:
+    """The members of types by their names."""
+    ordered = sorted([(names[member], owner, member) for owner, member in zip(owners, members, strict=True)])
+    counts = [0] * (total + 1)
+    for name, _, _ in ordered:
+        counts[name + 1] += 1
+    return (
+        array("I", accumulate(counts)),
+        array("I", [row[1] for row in ordered]),
+        array("I", [row[2] for row in ordered]),
+    )
+
+
+def _by_source(sources: Iterable[int], targets: Iterable[int], total: int) -> tuple[array[int], array[int]]:
+    """Where each source's targets begin, and the targets, in order."""
+    # One number for both ends sorts several times faster than pairs.
+    pairs = sorted([source << 32 | target for source, target in zip(sources, targets, strict=True)])
+    counts = [0] * (total + 1)
+    for pair in pairs:
+        counts[(pair >> 32) + 1] += 1
+    return array("I", accumulate(counts)), array("I", [pair & NOWHERE for pair in pairs])
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        return 0 if make_adjacency(Path(arguments[0])) else 1
+    except (GoloreError, OSError):
+        return 1  # the graph itself is asked all the same
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""Single steps in the stored graph: symbols by id, and what lies one edge away.
+
+Each statement begins at a primary key, which the engine finds in a tenth of a millisecond; it plans a join from a list
+of keys as a scan of the whole relation (100 ms and more at a million edges), so that loops are used instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Doubt, DoubtfulUse, Link, Ref
+
+_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
+_WIDTH: Final = 8
+_OUTSIDE: Final = "{0}.id, {0}.kind, {0}.name, {0}.package, {0}.source"
+_EXAMPLES: Final = 5
+_BATCH: Final = 2_000
+_HAVE_SITES: Final = frozenset(("CALLS", "REFERENCES", "EMBEDS", "TESTS", "IMPORTS"))
+
+
+def symbol_columns(name: str) -> str:
+    """What a statement returns for `symbol_from` to read."""
+    return _COLUMNS.format(name)
+
+
+def symbol_from(row: list[Any]) -> Ref:
+    return Ref(*row[:_WIDTH])
+
+
+def symbols(store: Store, ids: Collection[str]) -> list[Ref]:
+    """Those of these ids that are symbols of the repository, in the given order."""
+    wanted = list(dict.fromkeys(ids))
+    found: dict[str, Ref] = {}
+    for at in range(0, len(wanted), _BATCH):
+        batch = {"ids": wanted[at : at + _BATCH]}
+        statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {symbol_columns('s')}"
+        found.update((row[0], symbol_from(row)) for row in store.rows(statement, batch))
+    return [found[id] for id in wanted if id in found]
+
+
+def symbols_where(store: Store, condition: str, **values: object) -> list[Ref]:
+    """Symbols `s` for which a condition holds; looks at all of them."""
+    statement = f"MATCH (s:Symbol) WHERE {condition} RETURN {symbol_columns('s')}"
+    return sorted((symbol_from(row) for row in store.rows(statement, values)), key=by_place)
+
+
+def external_from(row: list[Any]) -> Ref:
+    id, kind, name, package, source = row
+    return Ref(id, kind, name, id, package, source=source)
+
+
+def externals_where(store: Store, condition: str, **values: object) -> list[Ref]:
+    """Nodes `e` outside the repository for which a condition holds."""
+    statement = f"MATCH (e:External) WHERE {condition} RETURN {_OUTSIDE.format('e')} ORDER BY e.id"
+    return [external_from(row) for row in store.rows(statement, values)]
+
+
+def external(store: Store, id: str) -> Ref | None:
+    statement = f"MATCH (e:External {{id: $id}}) RETURN {_OUTSIDE.format('e')}"
+    return next((external_from(row) for row in store.rows(statement, {"id": id})), None)
+
+
+def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
+    """Edges that lead to a symbol; the sites are in the files they come from."""
+    links: list[Link] = []
+    for label in labels:
+        if end.external and label == "TESTS":
+            continue
+        statement = (
+            f"MATCH (b:{_table(end)} {{id: $id}})<-[e:{label}]-(a:Symbol) RETURN {symbol_columns('a')}, {_edge(label)}"
+        )
+        for row in store.rows(statement, {"id": end.id}):
+            symbol = symbol_from(row)
+            links.append(_link(symbol, label, symbol.file, row[_WIDTH:]))
+    return links
+
+
+def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
+    """Edges that begin at a symbol of the repository, to symbols inside and outside."""
+    links: list[Link] = []
+    if end.external:
+        return links
+    for label in labels:
+        begin = f"MATCH (a:Symbol {{id: $id}})-[e:{label}]->"
+        statement = f"{begin}(b:Symbol) RETURN {symbol_columns('b')}, {_edge(label)}"
+        rows = store.rows(statement, {"id": end.id})
+        links += [_link(symbol_from(row), label, end.file, row[_WIDTH:]) for row in rows]
+        if label != "TESTS":
+            statement = f"{begin}(b:External) RETURN {_OUTSIDE.format('b')}, {_edge(label)}"
+            rows = store.rows(statement, {"id": end.id})
+            links += [_link(external_from(row[:5]), label, end.file, row[5:]) for row in rows]
+    return links
+
+
+def members(store: Store, owner: str) -> list[Ref]:
+    """Methods and fields of a type, in the order of their places.
+
+    All of them: asked for one by its name, the engine would begin with a scan for the name.
+    """
+    statement = f"MATCH (a:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {symbol_columns('s')}"
+    return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_place)
+
+
+def doubt(store: Store, name: str) -> Doubt:
+    """The unresolved uses of a name."""
+    statement = "MATCH (u:Unresolved) WHERE u.name = $name RETURN u.file, u.sites, u.source, u.reason"
+    uses = [
+        DoubtfulUse(file, int(line), source, reason)
+        for file, sites, source, reason in store.rows(statement, {"name": name})
+        for line in sites.split()
+    ]
+    uses.sort(key=lambda use: (use.file, use.line, use.source))
+    return Doubt(name, len(uses), tuple(uses[:_EXAMPLES]))
+
+
+def by_place(symbol: Ref) -> tuple[str, int, str]:
+    return (symbol.file, symbol.line, symbol.id)
+
+
+def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
+    """By place, those outside last."""
+    return tuple(sorted(links, key=lambda link: (link.symbol.external, by_place(link.symbol), link.how, link.via)))
+
+
+def _table(end: Ref) -> str:
+    return "External" if end.external else "Symbol"
+
+
+def _edge(label: str) -> str:
+    sites = "e.sites" if label in _HAVE_SITES else "''"
+    pointer = "e.pointer" if label in ("IMPLEMENTS", "EMBEDS") else "false"
+    return f"{sites}, e.evidence, {pointer}"
+
+
+def _link(symbol: Ref, label: str, file: str, edge: list[Any]) -> Link:
+    sites, evidence, pointer = edge
+    return Link(symbol, label.lower(), file, tuple(map(int, sites.split())), evidence, pointer)

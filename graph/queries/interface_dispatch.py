@@ -1,0 +1,106 @@
+"""Calls through interfaces: what may stand behind an interface's method, and through which a method may be called.
+
+What follows from `IMPLEMENTS` and embedding is possible, not certain: these are candidates. Generic types have no
+`IMPLEMENTS` edges, so nothing is said of them here. Symbols are numbers (see `steps`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.graph.queries.symbol_steps import Steps
+
+_DEEPEST: Final = 8
+"""Levels of embedding that are followed; Go code rarely has three."""
+
+
+class Types:
+    """The types of a store with their methods. Make one for each question."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._promoted: dict[tuple[int, str], int | None] = {}
+
+    def implementations(self, method: int) -> list[int]:
+        """The methods that may run when this method of an interface is called."""
+        steps = self._steps
+        interface = self._owner(method) if steps.kind(method) == "imethod" else None
+        if interface is None:
+            return []
+        types, name = steps.inbound(interface, "IMPLEMENTS"), steps.ref(method).name
+        own = steps.own_members(types, name)
+        found: set[int] = set()
+        for type in types:
+            target = own.get(type)
+            if target is None:
+                target = self._method_of(type, name)
+            if target is not None and target != method and steps.kind(target) in ("method", "imethod"):
+                found.add(target)
+        return steps.in_place(found)
+
+    def _method_of(self, type: int, name: str) -> int | None:
+        """A type's own member of that name, or the one promoted from the shallowest embedded type."""
+        # The same type stands behind many interfaces that ask for the same method.
+        key = (type, name)
+        if key not in self._promoted:
+            self._promoted[key] = self._found_in(type, name)
+        return self._promoted[key]
+
+    def _found_in(self, type: int, name: str) -> int | None:
+        level, seen = [type], {type}
+        for _ in range(_DEEPEST):
+            for holder in level:
+                own = self._steps.member(holder, name)
+                if own is not None:
+                    return own
+            embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS")]
+            level = [one for one in embedded if one not in seen and not self._steps.is_outside(one)]
+            seen.update(level)
+            if not level:
+                break
+        return None
+
+    def interface_methods(self, method: int) -> list[int]:
+        """The methods of interfaces through which a method may be called, those of types that promote it included."""
+        satisfied = self._satisfied(method)
+        if not satisfied:
+            return []
+        name = self._steps.ref(method).name
+        found = (self._interface_method(interface, name) for interface in satisfied)
+        return self._steps.in_place([one for one in found if one is not None])
+
+    def outside_interfaces(self, method: int) -> list[str]:
+        """The interfaces outside that a type with this method satisfies. Whether they ask for it is not stored."""
+        if not self._steps.ref(method).name[:1].isupper():
+            return []  # a name without a capital means nothing in other packages
+        outside = filter(self._steps.is_outside, self._satisfied(method))
+        return sorted(self._steps.ref(interface).qualified_name for interface in outside)
+
+    def _satisfied(self, method: int) -> list[int]:
+        steps = self._steps
+        if steps.kind(method) != "method" or steps.is_outside(method):
+            return []
+        owner = self._owner(method)
+        level, seen = [] if owner is None else [owner], set[int]() if owner is None else {owner}
+        name = steps.ref(method).name
+        interfaces: dict[int, None] = {}
+        for _ in range(_DEEPEST):
+            for type in level:
+                interfaces.update(dict.fromkeys(steps.outbound(type, "IMPLEMENTS")))
+            outer = [one for type in level for one in steps.inbound(type, "EMBEDS")]
+            level = [type for type in outer if type not in seen and steps.member(type, name) is None]
+            seen.update(outer)
+            if not level:
+                break
+        return list(interfaces)
+
+    def _interface_method(self, interface: int, name: str) -> int | None:
+        if self._steps.is_outside(interface):
+            return self._steps.outside(f"{self._steps.ref(interface).id}.{name}")
+        return self._steps.member(interface, name)
+
+    def _owner(self, method: int) -> int | None:
+        symbol = self._steps.ref(method)
+        if symbol.external:
+            return self._steps.outside(symbol.id.removesuffix(f".{symbol.name}"))
+        return self._steps.symbol(symbol.owner)

@@ -1,0 +1,203 @@
+"""Which symbols a name means, as people write names: an id, a qualified name, or any end of one.
+
+`Save`, `Store.Save`, `(*Store).Save`, `pkg.Store.Save` and `example.com/m/pkg.Store.Save` all find the same method.
+What is in the repository goes before what lies outside, and what is spelled exactly before other capitals. The first
+look-ups of a process scan the symbols; one that keeps asking keeps their names in memory (80 bytes each).
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher, get_close_matches
+from typing import Final
+
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Found, Meaning, Ref
+from golore.graph.queries.edges import by_place, external, externals_where, symbols, symbols_where
+
+_SCANS: Final = 2
+"""Look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is made, which takes some 400 ms."""
+_CLOSE: Final = 5
+_COMPARED: Final = 3_000
+_ANY_KIND: Final = frozenset[str]()
+_RECEIVER: Final = re.compile(r"\(\s*\*?\s*([^()]*?)\s*\)")
+_TYPE_ARGUMENTS: Final = re.compile(r"\[[^\[\]]*\]")
+
+
+class Names:
+    """The names in one open store. Make a new one when the store is opened again.
+
+    A list made from the very same graph can be given along, and is not made again.
+    """
+
+    def __init__(self, store: Store, listed: NameList | None = None) -> None:
+        self._store = store
+        self._list = listed
+        self._scans = 0
+
+    @property
+    def listed(self) -> NameList | None:
+        return self._list
+
+    def load(self) -> NameList:
+        """Make the list of names now; for a process that stays."""
+        if self._list is None:
+            self._list = NameList(self._store.rows("MATCH (s:Symbol) RETURN s.name, s.id"))
+        return self._list
+
+    def find(self, text: str, kinds: frozenset[str] = _ANY_KIND) -> Found:
+        """What a text means. Where it means several things, those of the given kinds are preferred."""
+        exact = self._exact(text)
+        if exact is not None:
+            return Found(text, (Meaning(exact.qualified_name, (exact,)),))
+        spoken = plain_name(text)
+        name = spoken.rpartition(".")[2]
+        for fold in (False, True):
+            found = _preferred(self._matching(self._named(name, fold), spoken, fold), kinds)
+            if not found:
+                found = _preferred(_ending(self._outside(name, fold), spoken, fold), kinds)
+            if found:
+                return Found(text, _meanings(found))
+        return Found(text, (), tuple(self._suggestions(spoken, name)))
+
+    def _exact(self, text: str) -> Ref | None:
+        for symbol in symbols(self._store, [text]):
+            return symbol
+        # A bare word that is a package's path outside, such as `sort`, may well be a name inside.
+        return external(self._store, text) if "." in text or "/" in text else None
+
+    def _named(self, name: str, fold: bool) -> list[Ref]:
+        if self._list is None and self._scans >= _SCANS:
+            self.load()
+        if self._list is not None:
+            return symbols(self._store, self._list.ids(name, fold))
+        self._scans += not fold
+        if fold:
+            return symbols_where(self._store, "lower(s.name) = $name", name=name.lower())
+        return symbols_where(self._store, "s.name = $name", name=name)
+
+    def _outside(self, name: str, fold: bool) -> list[Ref]:
+        if fold:
+            return externals_where(self._store, "lower(e.name) = $name", name=name.lower())
+        return externals_where(self._store, "e.name = $name", name=name)
+
+    def _matching(self, named: list[Ref], spoken: str, fold: bool) -> list[Ref]:
+        found = _ending(named, spoken, fold)
+        if found or "." not in spoken:
+            return found
+        # A package may have another name than its directory: `yaml.Marshal` of gopkg.in/yaml.v3.
+        rows = self._store.rows("MATCH (p:Package) RETURN p.id, p.name, p.path")
+        packages = {id: (name, path) for id, name, path in rows}
+        return [symbol for symbol in named if _under_package_name(symbol, packages) == spoken]
+
+    def _suggestions(self, spoken: str, name: str) -> Iterator[Ref]:
+        """Symbols of that name under other owners, or of names that look alike."""
+        near = self._named(name, fold=True)
+        if not near:
+            for close in get_close_matches(name, self._alike(name), n=_CLOSE, cutoff=0.6):
+                near += self._named(close, fold=False)
+        closeness = SequenceMatcher(a="", b=spoken)
+
+        def distance(symbol: Ref) -> tuple[float, tuple[str, int, str]]:
+            closeness.set_seq1(symbol.qualified_name[-len(spoken) - 8 :])
+            return (-closeness.quick_ratio(), by_place(symbol))
+
+        seen: set[str] = set()
+        for symbol in sorted(near[:_COMPARED], key=distance):
+            if symbol.qualified_name not in seen and len(seen) < _CLOSE:
+                seen.add(symbol.qualified_name)
+                yield symbol
+
+    def _alike(self, name: str) -> list[str]:
+        """Names that begin with the same letter and are about as long."""
+        statement = (
+            "MATCH (s:Symbol) WHERE lower(left(s.name, 1)) = $first AND size(s.name) >= $short "
+            "AND size(s.name) <= $long RETURN DISTINCT s.name ORDER BY s.name"
+        )
+        slack = 1 + len(name) // 4
+        given = {"first": name[:1].lower(), "short": len(name) - slack, "long": len(name) + slack}
+        return [row[0] for row in self._store.rows(statement, given)][:_COMPARED]
+
+
+def plain_name(text: str) -> str:
+    """A name without what only some write: a receiver's parentheses and star, type arguments, a call's parentheses."""
+    text = text.strip().removesuffix("()")
+    return _TYPE_ARGUMENTS.sub("", _RECEIVER.sub(r"\1", text)).lstrip("*&.")
+
+
+def _ending(named: Iterable[Ref], spoken: str, fold: bool) -> list[Ref]:
+    """Those whose qualified name is the spoken one or, if there is none, ends in it."""
+    spoken = spoken.lower() if fold else spoken
+    whole: list[Ref] = []
+    partly: list[Ref] = []
+    for symbol in named:
+        qualified = symbol.qualified_name.lower() if fold else symbol.qualified_name
+        if qualified == spoken:
+            whole.append(symbol)
+        elif qualified.endswith((f".{spoken}", f"/{spoken}")):
+            partly.append(symbol)
+    return whole or partly
+
+
+def _under_package_name(symbol: Ref, packages: dict[str, tuple[str, str]]) -> str:
+    name, path = packages.get(symbol.package, ("", ""))
+    return name + symbol.qualified_name.removeprefix(path)
+
+
+def _preferred(found: list[Ref], kinds: frozenset[str]) -> list[Ref]:
+    """Drop what was hardly meant, unless nothing else is there: other kinds than asked for, then fields."""
+    kept = [symbol for symbol in found if symbol.kind in kinds] or found
+    return [symbol for symbol in kept if symbol.kind != "field"] or kept
+
+
+def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
+    grouped: dict[tuple[str, str], list[Ref]] = {}
+    for symbol in found:
+        grouped.setdefault((symbol.qualified_name, symbol.package), []).append(symbol)
+    return tuple(Meaning(name, tuple(sorted(twins, key=by_place))) for (name, _), twins in sorted(grouped.items()))
+
+
+class NameList:
+    """All names and ids as two long texts, each entry between zero bytes: a name is found by searching the text."""
+
+    def __init__(self, rows: Iterable[list[str]]) -> None:
+        names = bytearray(b"\0")
+        ids = bytearray()
+        self._starts = array("I")
+        self._id_starts = array("I")
+        for name, id in rows:
+            self._starts.append(len(names))
+            self._id_starts.append(len(ids))
+            names += name.encode() + b"\0"
+            ids += id.encode() + b"\0"
+        self._names = bytes(names)
+        self._ids = bytes(ids)
+
+    def ids(self, name: str, fold: bool) -> list[str]:
+        wanted = b"\0" + name.encode() + b"\0"
+        names, wanted = (self._names.lower(), wanted.lower()) if fold else (self._names, wanted)
+        found: list[str] = []
+        at = names.find(wanted)
+        while at >= 0:
+            found.append(self._id(bisect_right(self._starts, at + 1) - 1))
+            at = names.find(wanted, at + 1)
+        return found
+
+    def holding(self, part: str, most: int) -> list[str]:
+        """Ids of the first so many whose name has this part, in any capitals; those that begin with it come first."""
+        names, wanted = self._names.lower(), part.lower().encode()
+        found: dict[int, None] = {}
+        for sought in (b"\0" + wanted, wanted):
+            at = names.find(sought)
+            while at >= 0 and len(found) < most:
+                entry = bisect_right(self._starts, at + sought.startswith(b"\0")) - 1
+                found.setdefault(entry)
+                at = names.find(sought, at + 1)
+        return [self._id(entry) for entry in found]
+
+    def _id(self, entry: int) -> str:
+        start = self._id_starts[entry]
+        return self._ids[start : self._ids.index(b"\0", start)].decode()

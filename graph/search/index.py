@@ -1,0 +1,318 @@
+"""The search index in `cache.db`: which terms, names and commits lead to which files. Tables and writes; no ranking.
+
+A file is one document: the terms of its text, its path and the names it declares, and the declarations themselves.
+Beside the files stand the commits (see `pastwork`) and short texts: packages, notes, sections of documents, summaries.
+Each write is one transaction that also notes the graph it was made from, so that a reader can tell an index that is
+behind. It can be made again from the graph, the files and git; of another version, it is dropped and made anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from golore.graph.errors import StoreError
+from golore.graph.files.cache_tables import Drawer, Opened, open_drawer, transaction
+from golore.graph.search import postings
+from golore.graph.search.embedded_texts import meaning_key, meaning_texts
+from golore.graph.search.index_entries import (
+    GENERATED,
+    NOTHING,
+    TEST,
+    Declared,
+    Entry,
+    FileRow,
+    FileText,
+    ShortText,
+    TextRow,
+    entry_of,
+    names_of,
+    text_counts,
+    text_key,
+)
+from golore.graph.search.postings import Counts, Postings, packed_counts
+
+FILES: Final = 0
+COMMITS: Final = 1
+TEXTS: Final = 2
+GRAPH: Final = "graph"
+"""The note that names the graph which the index was made from."""
+HISTORY: Final = "history"
+"""The note that holds the commits."""
+_WAIT: Final = 5.0
+_TABLES: Final = {
+    "search_files": (
+        "(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, package TEXT NOT NULL, "
+        "module TEXT NOT NULL, flags INTEGER NOT NULL, length INTEGER NOT NULL, path_length INTEGER NOT NULL, "
+        "name_length INTEGER NOT NULL)"
+    ),
+    "search_contents": "(id INTEGER PRIMARY KEY, terms BLOB NOT NULL, symbols BLOB NOT NULL)",
+    "search_terms": (
+        "(term TEXT NOT NULL, room INTEGER NOT NULL, postings BLOB NOT NULL, PRIMARY KEY(term, room)) WITHOUT ROWID"
+    ),
+    "search_names": "(name TEXT PRIMARY KEY, backwards TEXT NOT NULL, files BLOB NOT NULL) WITHOUT ROWID",
+    "search_texts": (
+        "(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, "
+        "title TEXT NOT NULL, text TEXT NOT NULL, flags INTEGER NOT NULL, length INTEGER NOT NULL)"
+    ),
+    "search_meanings": "(id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
+    "search_ratings": "(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID",
+}
+_INDEXES: Final = (
+    "CREATE INDEX search_names_backwards ON search_names(backwards)",
+    "CREATE INDEX search_texts_by_name ON search_texts(name)",
+)
+_DRAWER: Final = Drawer("3", "search_notes", _TABLES, _INDEXES)
+_TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
+
+
+class TextIndex(Opened):
+    """Open it with `open_index` and use it as a context manager."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        super().__init__(connection)
+        self._path = path
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """All that is read in the block is of one state."""
+        self._run.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._run.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """All of a block's writes, or none of them."""
+        try:
+            with transaction(self._run):
+                yield
+        except sqlite3.Error as failure:
+            raise StoreError(
+                f"The search index in {self._path} could not be written: {failure}. The graph is up to date all the "
+                "same; run `golore learn` again for the index."
+            ) from failure
+
+    def note(self, name: str) -> bytes:
+        row = self._run.execute("SELECT value FROM search_notes WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else b""
+
+    def set_note(self, name: str, value: bytes) -> None:
+        self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
+
+    def set_ratings(self, worth: Mapping[str, float]) -> None:
+        """The copy of what was rated, for a hook (see `rating`)."""
+        self._run.execute("DELETE FROM search_ratings")
+        self._run.executemany("INSERT INTO search_ratings VALUES (?, ?)", sorted(worth.items()))
+
+    def files(self) -> Iterator[FileRow]:
+        return (FileRow(*row) for row in self._run.execute("SELECT * FROM search_files ORDER BY path"))
+
+    def digests(self) -> dict[str, str]:
+        return dict(self._run.execute("SELECT path, digest FROM search_files"))
+
+    def texts(self, name: str | None = None) -> Iterator[tuple[int, ShortText, int]]:
+        """Number, text and length of each, or of those of a name, in order."""
+        chosen = ("WHERE name = ?", (name,)) if name is not None else ("", ())
+        statement = f"SELECT {_TEXT_COLUMNS} FROM search_texts {chosen[0]} ORDER BY id"
+        for id, *row, length in self._run.execute(statement, chosen[1]).fetchall():
+            yield id, ShortText(*row), length
+
+    def text(self, id: int) -> ShortText | None:
+        row = self._run.execute(f"SELECT {_TEXT_COLUMNS} FROM search_texts WHERE id = ?", (id,)).fetchone()
+        return ShortText(*row[1:-1]) if row else None
+
+    def packages_in(self, places: Collection[str]) -> set[str]:
+        """The names of the packages that stand in these directories ("dir/")."""
+        rows = self._run.execute("SELECT name, file FROM search_texts WHERE kind = 'package'")
+        return {name for name, file in rows if file in places}
+
+    def text_rows(self) -> list[TextRow]:
+        rows = self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts")
+        return [TextRow(*row) for row in rows]
+
+    def postings(self, room: int, term: str) -> Postings:
+        statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
+        row = self._run.execute(statement, (term, room)).fetchone()
+        return postings.from_bytes(row[0]) if row else postings.empty()
+
+    def symbols(self, file: int) -> list[Declared]:
+        row = self._run.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
+        return _read_symbols(row[0]) if row else []
+
+    def meanings(self) -> list[tuple[int, bytes]]:
+        """Of each file that has texts to embed, their keys one after the other (see `meanings`)."""
+        return self._run.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
+
+    def files_naming(self, name: str) -> tuple[int, ...]:
+        """The files that declare a name, as `folded` gives it."""
+        row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+        return tuple(postings.from_bytes(row[0]).documents) if row else ()
+
+    def names_from(self, beginning: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
+        """Names that begin so, the shortest first."""
+        return self._names("name", beginning, most, lengths)
+
+    def names_to(self, ending: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
+        """Names that end so, the shortest first."""
+        return self._names("backwards", ending[::-1], most, lengths)
+
+    def _names(self, column: str, start: str, most: int, lengths: tuple[int, int]) -> list[str]:
+        statement = (
+            f"SELECT name FROM search_names WHERE {column} >= ? AND {column} < ? AND length(name) BETWEEN ? AND ? "
+            "ORDER BY length(name), name LIMIT ?"
+        )
+        return [name for (name,) in self._run.execute(statement, (start, _after(start), *lengths, most))]
+
+    def names_with(self, part: str, most: int) -> list[str]:
+        """Names that have a part somewhere, the shortest first; looks at all of them."""
+        statement = "SELECT name FROM search_names WHERE instr(name, ?) ORDER BY length(name), name LIMIT ?"
+        return [name for (name,) in self._run.execute(statement, (part, most))]
+
+    def count(self, table: str) -> int:
+        return self._run.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
+
+    def replace_all(self, files: Iterable[FileText]) -> None:
+        """Put these in the place of all files. They come in the order of their paths."""
+        run = self._run
+        for table in ("files", "contents", "meanings", "names"):
+            run.execute(f"DELETE FROM search_{table}")
+        run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
+        held: defaultdict[str, Postings] = defaultdict(postings.empty)
+        naming: defaultdict[str, Postings] = defaultdict(postings.empty)
+        for id, file in enumerate(files, 1):
+            entry = entry_of(file)
+            for term, counts in entry.terms.items():
+                documents, numbers = held[term]
+                documents.append(id)
+                numbers.append(counts)
+            for name in entry.names:
+                documents, numbers = naming[name]
+                documents.append(id)
+                numbers.append(1)
+            self._insert(id, file, entry)
+        self._insert_terms(FILES, held)
+        rows = ((name, name[::-1], postings.to_bytes(found)) for name, found in sorted(naming.items()))
+        run.executemany("INSERT INTO search_names VALUES (?, ?, ?)", rows)
+
+    def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
+        """Put these in the place of what is known of them, and take the removed ones out."""
+        run = self._run
+        of_terms: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        of_names: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        (last,) = run.execute("SELECT coalesce(max(id), 0) FROM search_files").fetchone()
+        news: list[tuple[str, FileText | None]] = [(file.path, file) for file in files]
+        for path, file in [*news, *((path, None) for path in removed)]:
+            row = run.execute("SELECT id FROM search_files WHERE path = ?", (path,)).fetchone()
+            id = row[0] if row else (last := last + 1)
+            before = self._entry_of(id) if row else NOTHING
+            after = entry_of(file) if file is not None else NOTHING
+            for term in before.terms.keys() | after.terms.keys():
+                if before.terms.get(term) != after.terms.get(term):
+                    of_terms[term][id] = after.terms.get(term, 0)
+            for name in before.names ^ after.names:
+                of_names[name][id] = int(name in after.names)
+            for table in ("files", "contents", "meanings") if row else ():
+                run.execute(f"DELETE FROM search_{table} WHERE id = ?", (id,))
+            if file is not None:
+                self._insert(id, file, after)
+        self._change_terms(FILES, of_terms)
+        self._change_names(of_names)
+
+    def replace_room(self, room: int, held: Mapping[str, Postings]) -> None:
+        """Put these postings in the place of a whole room's."""
+        self._run.execute("DELETE FROM search_terms WHERE room = ?", (room,))
+        self._insert_terms(room, held)
+
+    def sync_texts(
+        self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
+    ) -> None:
+        """Make these the texts of their kinds, or with `only`, of those names; what stays as it is costs nothing."""
+        found = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
+        held = {text_key(text): (id, text) for id, text, _ in found if text.kind in kinds}
+        changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
+        for text in texts:
+            id, before = held.pop(text_key(text), (0, None))
+            if text == before:
+                continue
+            if before is not None:
+                self._drop_text(id, before, changes)
+            id = id or (last := last + 1)
+            counts = text_counts(text)
+            for term, number in counts.items():
+                changes[term][id] = packed_counts(Counts(number))
+            row = (id, *text, sum(counts.values()))
+            self._run.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for id, text in held.values():
+            self._drop_text(id, text, changes)
+        self._change_terms(TEXTS, changes)
+
+    def _drop_text(self, id: int, text: ShortText, changes: Mapping[str, dict[int, int]]) -> None:
+        for term in text_counts(text):
+            changes[term][id] = 0
+        self._run.execute("DELETE FROM search_texts WHERE id = ?", (id,))
+
+    def _insert(self, id: int, file: FileText, entry: Entry) -> None:
+        flags = TEST * file.test | GENERATED * file.generated
+        row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
+        self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        packed = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
+        symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
+        self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, packed, symbols))
+        if not flags:
+            keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
+            self._run.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
+
+    def _entry_of(self, id: int) -> Entry:
+        row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
+        held = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
+        return Entry(held, names_of(_read_symbols(row[1])), (0, 0, 0))
+
+    def _insert_terms(self, room: int, held: Mapping[str, Postings]) -> None:
+        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(held.items()))
+        self._run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
+
+    def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
+        find = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
+        for term, counts in sorted(changes.items()):
+            row = self._run.execute(find, (term, room)).fetchone()
+            data = postings.changed(row[0] if row else None, counts)
+            if data:
+                self._run.execute("INSERT OR REPLACE INTO search_terms VALUES (?, ?, ?)", (term, room, data))
+            else:
+                self._run.execute("DELETE FROM search_terms WHERE term = ? AND room = ?", (term, room))
+
+    def _change_names(self, changes: Mapping[str, Mapping[int, int]]) -> None:
+        for name, counts in sorted(changes.items()):
+            row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+            data = postings.changed(row[0] if row else None, counts)
+            if data:
+                self._run.execute("INSERT OR REPLACE INTO search_names VALUES (?, ?, ?)", (name, name[::-1], data))
+            else:
+                self._run.execute("DELETE FROM search_names WHERE name = ?", (name,))
+
+
+def _read_symbols(data: bytes) -> list[Declared]:
+    return msgspec.msgpack.decode(zlib.decompress(data), type=list[Declared])
+
+
+def _after(beginning: str) -> str:
+    """The first text, in SQLite's order, that no longer begins so."""
+    return beginning + chr(0x10FFFF)
+
+
+def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> TextIndex | None:
+    """The index of a store. A reader gets None where there is none, or one of another version; a writer makes it."""
+    connection = open_drawer(store_directory, _DRAWER, write=write, wait=wait)
+    if connection is None:
+        return None
+    connection.execute("PRAGMA cache_size = -16384")
+    return TextIndex(connection, store_directory)

@@ -1,0 +1,151 @@
+"""What the graph gives to the search index: files, their declarations, and short texts such as packages and notes.
+
+Asked for a few files, it looks up those and what they contain; asked for all, it reads the tables column by column.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.database.subgraph import read_mark
+from golore.graph.search.index_entries import TEST, Declared, ShortText
+from golore.graph.search.note_answers import LASTING
+
+_PASSING: Final = ("note", "task")
+KNOWLEDGE: Final = ("note", "doc", "summary")
+_PROJECTED: Final = ("Note", "Doc", "Summary")
+_ABOUT: Final = 160
+_LONGEST_TEXT: Final = 4_000
+_COLUMNS: Final = "s.id, s.kind, s.name, s.qualified_name, s.line, s.signature, s.doc"
+_HAVE_MEMBERS: Final = ("struct", "interface", "type")
+_MEMBERS: Final = ("field", "imethod")
+
+
+class FileAbout(NamedTuple):
+    digest: str
+    package_id: str
+    package: str
+    """its import path"""
+    module: str
+    test: bool
+    generated: bool
+
+
+def file_rows(store: Store, paths: Collection[str] | None) -> dict[str, FileAbout]:
+    """Of all files, or of those of these that the graph has."""
+    columns = "f.id, f.digest, f.package, f.test, f.generated"
+    if paths is None:
+        rows: Iterable[list[Any]] = map(list, zip(*store.columns(f"MATCH (f:File) RETURN {columns}"), strict=True))
+        found = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.module")
+    else:
+        statement = f"MATCH (f:File {{id: $id}}) RETURN {columns}"
+        rows = [row for path in sorted(paths) for row in store.rows(statement, {"id": path})]
+        statement = "MATCH (p:Package {id: $id}) RETURN p.id, p.path, p.module"
+        ids = sorted({row[2] for row in rows})
+        found = iter([row for id in ids for row in store.rows(statement, {"id": id})])
+    packages = {id: (id, path, module) for id, path, module in found}
+    return {
+        path: FileAbout(digest, *packages[package], bool(test), bool(generated))
+        for path, digest, package, test, generated in rows
+    }
+
+
+def declared_in(store: Store, path: str, package: str) -> tuple[Declared, ...]:
+    """What one file declares, in the order of its lines."""
+    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
+    found = list(store.rows(statement, {"id": path}))
+    for id, kind, *_ in list(found):
+        if kind in _HAVE_MEMBERS:
+            statement = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
+            found += [row for row in store.rows(statement, {"id": id}) if row[1] in _MEMBERS]
+    return _in_order(_declared(row, package) for row in found)
+
+
+def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[Declared, ...]]:
+    """What every file declares."""
+    found: defaultdict[str, list[Declared]] = defaultdict(list)
+    for file, *row in zip(*store.columns(f"MATCH (s:Symbol) RETURN s.file, {_COLUMNS}"), strict=True):
+        if file in files:
+            found[file].append(_declared(row, files[file].package))
+    return {file: _in_order(rows) for file, rows in found.items()}
+
+
+def texts_mark(store: Store) -> str:
+    """Another one where notes, documents or summaries may have changed."""
+    return "\n".join(read_mark(store, f"projected {label}") for label in _PROJECTED)
+
+
+def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[ShortText]:
+    """Packages, or those of these ids that the graph has."""
+    columns = "p.id, p.path, p.name, p.dir, p.doc, p.test"
+    if ids is None:
+        rows = store.rows(f"MATCH (p:Package) RETURN {columns} ORDER BY p.id")
+    else:
+        statement = f"MATCH (p:Package {{id: $id}}) RETURN {columns}"
+        rows = iter([row for id in sorted(ids) for row in store.rows(statement, {"id": id})])
+    for id, path, name, place, doc, test in rows:
+        title = f"package {name}" if path == id else f"package {name} {path}"
+        yield ShortText("package", id, f"{place or '.'}/", 0, title, _cut(doc), TEST * bool(test))
+
+
+def knowledge_texts(store: Store) -> Iterator[ShortText]:
+    """Notes and documents, and summaries of files and packages; those of symbols would drown the rest."""
+    columns = "n.id, n.kind, n.text, n.subject, n.drifted"
+    statement = f"MATCH (n:Note) WHERE n.status = 'active' RETURN {columns} ORDER BY n.id"
+    described = _described(store)
+    for id, kind, text, subject, drifted in store.rows(statement):
+        name, file, line = described.get(id, (subject, "", 0))
+        title = f"{kind}{f', {drifted}' if drifted else ''}: {name}"
+        yield ShortText("note", id, file, line, title, _cut(text), 0 if kind in _PASSING else LASTING)
+    statement = "MATCH (d:Doc) RETURN d.id, d.path, d.title, d.line, d.text ORDER BY d.id"
+    for id, path, title, line, text in store.rows(statement):
+        yield ShortText("doc", id, path, line, title, _cut(text))
+    statement = (
+        "MATCH (s:Summary) WHERE s.level <> 'symbol' AND s.status = 'current' "
+        "RETURN s.id, s.subject, s.level, s.text ORDER BY s.id"
+    )
+    for id, subject, level, text in store.rows(statement):
+        yield ShortText("summary", id, _file_of(subject), 0, f"{level} {subject}", _cut(text))
+
+
+def _described(store: Store) -> dict[str, tuple[str, str, int]]:
+    """By note, the name, file and line of what it is about."""
+    columns = {
+        "Symbol": "b.qualified_name, b.file, b.line",
+        "File": "b.path, b.id, 0",
+        "Package": "b.path, b.dir, -1",
+        "Repository": "b.name, '', 0",
+    }
+    found: dict[str, tuple[str, str, int]] = {}
+    for label, told in columns.items():
+        for id, name, file, line in store.rows(f"MATCH (n:Note)-[:DESCRIBES]->(b:{label}) RETURN n.id, {told}"):
+            found[id] = (name, file, line) if line >= 0 else (name, f"{file or '.'}/", 0)
+    return found
+
+
+def _declared(row: Iterable[Any], package: str) -> Declared:
+    id, kind, name, qualified, line, signature, doc = row
+    local = qualified.removeprefix(f"{package}.")
+    return Declared(kind, name, local, line, about(signature, doc), "" if id == f"{package}.{local}" else id)
+
+
+def _in_order(found: Iterable[Declared]) -> tuple[Declared, ...]:
+    return tuple(sorted(found, key=lambda one: (one.line, one.local, one.kind, one.id)))
+
+
+def about(first: str, doc: str) -> str:
+    """A line on something: what it is, then how it is described, as far as there is room."""
+    told = " ".join(doc.split())
+    text = f"{first} — {told}" if told and first else first or told
+    return text if len(text) <= _ABOUT else f"{text[: _ABOUT - 1]}…"
+
+
+def _file_of(subject: str) -> str:
+    return subject if subject.endswith((".go", "/", ".md")) else ""
+
+
+def _cut(text: str) -> str:
+    return text[:_LONGEST_TEXT]

@@ -1,0 +1,223 @@
+"""What speaks for a file as the answer to a question: one number for each signal and file, from the search index.
+
+Each signal is between 0 and 1, 1 being the best of this question or all that could be said; how much each counts is
+`fusing`'s affair. Sums run in the order of the question's terms and of the commits, so that the numbers do not depend
+on how the index came to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import log
+from typing import Final, NamedTuple
+
+from golore.graph.search.index import COMMITS, FILES, HISTORY, TextIndex
+from golore.graph.search.index_entries import PATH_WEIGHT, FileRow, TextRow
+from golore.graph.search.past_commits import Chronicle, chronicle, unpacked, without_numbers
+from golore.graph.search.terms import STOP_WORDS, terms, word_terms, words
+
+Signal = dict[int, float]
+_K1: Final = 1.2
+"""BM25: how soon more of the same word says no more, and below, how much long documents are held back."""
+_TEXT_B: Final = 0.75
+_PATH_B: Final = 0.3
+_NAME_B: Final = 0.6
+_PAST_B: Final = 0.5
+_MANY, _COMMON, _FEW = 2_000, 0.4, 3
+"""In a large repository, words of a longer question that are in so many files are not looked at: it takes half of the
+time to find out that they say nothing."""
+_CLOSER: Final = 3
+"""Exponent: a commit half as close to the question as the closest counts an eighth."""
+
+
+class View(NamedTuple):
+    """The files of an index. Lists are by the files' numbers, which have gaps."""
+
+    files: dict[int, FileRow]
+    numbers: dict[str, int]
+    """by path"""
+    norms: list[float]
+    path_norms: list[float]
+    name_norms: list[float]
+    past: Chronicle
+    called: dict[str, list[int]]
+    """by what a file is called, in small letters, with `.go` and without"""
+    texts: dict[int, TextRow]
+    """packages, notes, documents and summaries"""
+
+
+class Question(NamedTuple):
+    """The terms of a question, each once, and those of the area it names first, as in `store: keep keys in order`."""
+
+    terms: tuple[str, ...]
+    area: tuple[str, ...] = ()
+
+
+def view_of(index: TextIndex) -> View:
+    files = {row.id: row for row in index.files()}
+    size = max(files, default=0) + 1
+    numbers = {row.path: row.id for row in files.values()}
+    return View(
+        files,
+        numbers,
+        _norms(files.values(), [row.length for row in files.values()], _TEXT_B, size),
+        _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
+        _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
+        chronicle(unpacked(index.note(HISTORY)), numbers, size),
+        _called(files.values()),
+        {row.id: row for row in index.text_rows()},
+    )
+
+
+def _called(files: Iterable[FileRow]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for file in files:
+        name = file.path.rpartition("/")[2].lower()
+        for called in {name, name.removesuffix(".go")}:
+            found.setdefault(called, []).append(file.id)
+    return found
+
+
+def _norms(files: Iterable[FileRow], lengths: list[int], b: float, size: int) -> list[float]:
+    norms = [_K1] * size
+    average = sum(lengths) / len(lengths) if lengths else 0.0
+    for file, length in zip(files, lengths, strict=True):
+        norms[file.id] = _norm(length, average, b)
+    return norms
+
+
+def _norm(length: float, average: float, b: float) -> float:
+    return _K1 * (1 - b + b * length / average) if average else _K1
+
+
+def question_of(text: str) -> Question:
+    said = without_numbers(text)
+    head, colon, _ = said.partition(":")
+    if "(" in head and head.endswith(")"):  # fix(store): …
+        head = head.partition("(")[2]
+    is_area = bool(colon) and len(head) <= _LONGEST_AREA and "://" not in said[: len(head) + 3]
+    asked = [word for word in words(said) if word.lower() not in STOP_WORDS] or words(said)
+    found = dict.fromkeys(term for word in asked for term in word_terms(word))
+    return Question(tuple(found), tuple(dict.fromkeys(terms(head))) if is_area else ())
+
+
+_LONGEST_AREA: Final = 60
+
+
+def rarity(documents: int, total: int) -> float:
+    """How much a term says that occurs in so many of all documents."""
+    return log(1 + (total - documents + 0.5) / (documents + 0.5))
+
+
+def signals_of(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+    """By the names that `fusing.WEIGHTS` has."""
+    found = _word_signals(index, view, question)
+    found.update(_past_signals(index, view, question))
+    if question.area:
+        found["area"] = _area(view, question.area)
+    candidates = {file for name in ("words", "commits", "subjects") for file in found[name]}
+    found["busy"] = {file: view.past.busy[file] for file in candidates if view.past.busy[file]}
+    return found
+
+
+def _word_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+    total, norms = len(view.files), view.norms
+    words: Signal = {}
+    cover: Signal = {}
+    place: Signal = {}
+    path: Signal = {}
+    names: Signal = {}
+    sum_of_all = 0.0
+    for term in question.terms:
+        documents, counts = index.postings(FILES, term)
+        weight = rarity(len(documents), total)
+        sum_of_all += weight
+        if total > _MANY and len(documents) > _COMMON * total and len(question.terms) > _FEW:
+            continue
+        in_paths: list[tuple[int, int]] = []
+        in_names: list[tuple[int, int]] = []
+        for file, packed in zip(documents, counts, strict=True):
+            times = packed & 1023
+            if packed > 1023:
+                if in_path := packed >> 10 & 3:
+                    times += PATH_WEIGHT * in_path
+                    in_paths.append((file, in_path))
+                if packed >> 12:
+                    in_names.append((file, packed >> 12))
+            words[file] = words.get(file, 0.0) + weight * times * (_K1 + 1) / (times + norms[file])
+            cover[file] = cover.get(file, 0.0) + weight
+        _add(path, in_paths, total, view.path_norms)
+        _add(names, in_names, total, view.name_norms)
+        for file, _ in in_paths:
+            place[file] = place.get(file, 0.0) + weight
+    sum_of_all = sum_of_all or 1.0
+    return {
+        "words": _scaled(words),
+        "cover": {file: value / sum_of_all for file, value in cover.items()},
+        "path": _scaled(path),
+        "place": {file: value / sum_of_all for file, value in place.items()},
+        "names": _scaled(names),
+    }
+
+
+def _add(signal: Signal, found: list[tuple[int, int]], total: int, norms: list[float]) -> None:
+    weight = rarity(len(found), total) * (_K1 + 1)
+    for file, times in found:
+        signal[file] = signal.get(file, 0.0) + weight * times / (times + norms[file])
+
+
+def _area(view: View, area: tuple[str, ...]) -> Signal:
+    """How much of the area a file's path names; its directory says it better than its own name."""
+    wanted = set(area)
+    found: Signal = {}
+    shares: dict[str, tuple[int, set[str]]] = {}
+    for file in view.files.values():
+        place, _, name = file.path.removesuffix(".go").rpartition("/")
+        if place not in shares:
+            inside = wanted.intersection(terms(place))
+            shares[place] = (len(inside), wanted - inside)
+        number, missing = shares[place]
+        more = len(missing.intersection(terms(name))) if missing else 0
+        if number or more:
+            found[file.id] = (number + 0.5 * more) / len(wanted)
+    return found
+
+
+def _past_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+    """From commits that were described alike: `commits` by those that come closest, `subjects` by all of a file's."""
+    past = view.past
+    close: Signal = {}
+    subjects: Signal = {}
+    total = len(past.files)
+    average = sum(past.lengths) / total if total else 0.0
+    norms = [_norm(length, average, _PAST_B) for length in past.lengths]
+    per_file = sum(past.subjects) / past.told if past.told else 0.0
+    for term in question.terms:
+        documents, counts = index.postings(COMMITS, term)
+        weight = rarity(len(documents), total) * (_K1 + 1)
+        by_file: dict[int, int] = {}
+        for commit, times in zip(documents, counts, strict=True):
+            close[commit] = close.get(commit, 0.0) + weight * times / (times + norms[commit])
+            for file in past.files[commit]:
+                by_file[file] = by_file.get(file, 0) + times
+        weight = rarity(len(by_file), len(view.files)) * (_K1 + 1)
+        for file, times in by_file.items():
+            value = weight * times / (times + _norm(past.subjects[file], per_file, _PAST_B))
+            subjects[file] = subjects.get(file, 0.0) + value
+    return {"commits": _scaled(_voted(_scaled(close), past)), "subjects": _scaled(subjects)}
+
+
+def _voted(close: Mapping[int, float], past: Chronicle) -> Signal:
+    found: Signal = {}
+    for commit in sorted(close):
+        files = past.files[commit]
+        if files:
+            vote = close[commit] ** _CLOSER * past.weights[commit] / len(files) ** 0.5
+            for file in files:
+                found[file] = found.get(file, 0.0) + vote
+    return found
+
+
+def _scaled(signal: Signal) -> Signal:
+    most = max(signal.values(), default=0.0)
+    return {key: value / most for key, value in signal.items()} if most > 0 else {}

@@ -1,0 +1,4 @@
+"""Whole stores in and out: export, import, snapshots, and the difference between two graphs.
+
+May import everything in `graph`.
+"""

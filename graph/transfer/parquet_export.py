@@ -1,0 +1,145 @@
+"""The whole store as a directory of Parquet files: one for each table of the graph, for its marks, for the rows of
+knowledge, and for the facts that a learn would otherwise have to read from the code again.
+
+`export.json` beside them tells what an import must know, with the digest of each file. The directory appears under its
+name when it is complete. The same store gives the same bytes, with the same version of Arrow.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from golore.graph.database.parquet_spool import table_name
+from golore.graph.database.store import Store
+from golore.graph.errors import UsageError
+from golore.graph.files.cache_db import Cache
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.knowledge_rows import held_still
+from golore.graph.files.sibling_caches import Neighbours
+from golore.graph.files.store_path import CACHE_NAME
+from golore.graph.model.entities import EDGE_KINDS
+from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, edge_columns_of, node_columns_of
+from golore.graph.transfer.jsonl_export import header_of, held_rows, kept_marks
+
+HEADER_NAME: Final = "export.json"
+KNOWLEDGE: Final = "knowledge"
+MARKS: Final = "marks"
+FACTS: Final = "facts"
+RESOLVED: Final = "resolved"
+_BATCH: Final = 16_384
+_FACTS_BATCH: Final = 256
+"""Facts are large: a hundred kilobytes for a long file."""
+
+
+class _Table(NamedTuple):
+    """A file to come: the types of its columns by name, and its content in batches, column by column."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    batches: Iterable[Sequence[Sequence[Any]]]
+
+
+def export_parquet(store: Store, output: Path) -> None:
+    """An earlier export of that name is replaced; anything else is refused."""
+    if output.exists() and not (output / HEADER_NAME).is_file():
+        raise UsageError(f"{output} is there already and no export. Choose another name.")
+    part = output.with_name(f"{output.name}.{os.getpid()}.tmp")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        tables = {table.name: _write(part, table) for table in _tables(store)}
+        header = {**header_of(store)._asdict(), "tables": {name: told for name, told in tables.items() if told["rows"]}}
+        (part / HEADER_NAME).write_text(json.dumps(header, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        if output.exists():
+            old = output.with_name(f"{output.name}.{os.getpid()}.old")
+            output.rename(old)
+            part.rename(output)
+            shutil.rmtree(old)
+        else:
+            part.rename(output)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _tables(store: Store) -> Iterator[_Table]:
+    for label in sorted(NODE_COLUMNS):
+        types = tuple((column.name, column.type) for column in NODE_COLUMNS[label])
+        yield _Table(label, types, (node_columns_of(label, rows) for rows in batched(store.nodes(label), _BATCH)))
+    for kind in sorted(EDGE_KINDS):
+        types = (("source", "STRING"), ("target", "STRING"))
+        types += tuple((column.name, column.type) for column in EDGE_COLUMNS[kind.label])
+        rows = batched(store.edges(kind), _BATCH)
+        yield _Table(table_name(kind), types, (edge_columns_of(kind, some) for some in rows))
+    marks = kept_marks(store)
+    yield _Table(MARKS, (("id", "STRING"), ("value", "STRING")), [[list(marks), list(marks.values())]] if marks else [])
+    if Knowledge.exists(store.directory):
+        with Knowledge.open(store.directory) as knowledge, held_still(knowledge):
+            rows = batched(held_rows(knowledge), _BATCH)
+            yield _Table(KNOWLEDGE, (("label", "STRING"), ("row", "STRING")), map(_turned, rows))
+    yield from _cached(store.directory / CACHE_NAME)
+
+
+def _cached(path: Path) -> Iterator[_Table]:
+    if not path.is_file():
+        return
+    with Cache.open(path) as cache, Neighbours((path,)) as facts:
+        keys = sorted(cache.keys())
+        found = (row for key in keys if (row := facts.facts(key)) is not None)
+        types = (("key", "STRING"), *((name, "BYTES") for name in ("head", "outline", "shape", "body")))
+        yield _Table(FACTS, types, (_turned(rows) for rows in batched(found, _FACTS_BATCH)))
+        resolved = cache.get_resolutions(sorted(cache.resolution_keys()))
+        types = (("path", "STRING"), ("key", "STRING"), ("rows", "BYTES"))
+        yield _Table(RESOLVED, types, [_turned(rows)] if (rows := sorted(resolved)) else [])
+
+
+def _write(directory: Path, table: _Table) -> dict[str, object]:
+    pa = importlib.import_module("pyarrow")
+    types: dict[str, Any] = {
+        "STRING": pa.string(),
+        "INT64": pa.int64(),
+        "BOOL": pa.bool_(),
+        "STRING[]": pa.list_(pa.string()),
+        "BYTES": pa.binary(),
+    }
+    schema: Any = pa.schema([(name, types[type]) for name, type in table.columns])
+    writer: Any = None
+    path, rows = directory / f"{table.name}.parquet", 0
+    try:
+        for columns in table.batches:
+            if writer is None:
+                writer = importlib.import_module("pyarrow.parquet").ParquetWriter(
+                    path, schema, compression="zstd", use_dictionary=False, write_statistics=False
+                )
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            rows += len(columns[0])
+    finally:
+        if writer is not None:
+            writer.close()
+    return {"rows": rows, "digest": file_digest(path) if rows else ""}
+
+
+def file_digest(path: Path) -> str:
+    digest = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while data := file.read(1 << 20):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    remaining = iter(rows)
+    while some := list(islice(remaining, size)):
+        yield some
+
+
+def _turned(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [[row[at] for row in rows] for at in range(len(rows[0]))]

@@ -1,0 +1,61 @@
+"""A learned repository → its cards: the last step of a learn, after the graph is written.
+
+Reads the graph and git's history and writes only to `cache.db`, so that it may be left out or done later. What is on
+the cards is `golore.graph`'s affair.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, nullcontext, suppress
+from os.path import exists
+from pathlib import Path
+
+from golore.graph.cards.card_builder import Changed, Dealt, Progress, Renewed, render_cards, renew_early
+from golore.graph.cards.card_store import make_deck
+from golore.graph.database.store import Store
+from golore.graph.errors import StoreError
+from golore.graph.history.co_change import History
+from golore.graph.queries.file_facts import Doubtful
+from golore.learner.checkout.git_log import head_commit, read_history
+from golore.learner.pipeline.incremental import Edit
+
+
+def renew_card(store_directory: Path, edit: Edit) -> None:
+    """Let the card of a file that was edited in bodies alone count for what it holds now, before the graph does."""
+    unresolved = () if edit.path.endswith("_test.go") else edit.unresolved
+    doubtful = [Doubtful(row.name, row.reason, len(row.sites)) for row in unresolved]
+    with suppress(sqlite3.Error), closing(make_deck(store_directory)) as deck:
+        renew_early(deck, Renewed(edit.path, edit.before, edit.digest, edit.exercised, doubtful))
+
+
+def make_cards(
+    root: Path,
+    store_directory: Path,
+    *,
+    store: Store | None = None,
+    changed: Changed | None = None,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> Dealt:
+    """Bring the cards up to date with the graph and with HEAD. `changed`: the files that have, where that is known."""
+    root = root.resolve()
+    head = head_commit(root)
+
+    def history() -> History | None:
+        found = read_history(root, head) if head else None
+        if found is None:
+            return None
+        base = f"{root}/"
+        there = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
+        return found._replace(files=frozenset(there))
+
+    try:
+        opened = Store.open(store_directory, write=False) if store is None else nullcontext(store)
+        with opened as graph, closing(make_deck(store_directory)) as deck:
+            return render_cards(graph, deck, history, head, changed=changed, whole=whole, progress=progress)
+    except sqlite3.Error as failure:
+        raise StoreError(
+            f"The cards could not be written to {store_directory}: {failure}. "
+            "The graph is up to date all the same; run `golore learn` again for the cards."
+        ) from failure

@@ -1,0 +1,201 @@
+"""What of the graph documents may mean: the nodes that bear the names they use, and the examples of packages.
+
+A row is a key (see `doclinks`) and a node. The whole graph is looked through once; after an edit only the files that
+have changed are, and those beside them whose declarations bear the same names.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.knowledge.documents import Example
+from golore.learner.documents.mentions import Target, has_humps
+
+Row = tuple[str, ...]
+"""A key, then a target."""
+_SYMBOL: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line"
+_EXAMPLE: Final = "Example"
+
+
+class Found(NamedTuple):
+    """`looks` tell files apart that declare or import other things, as far as they were asked for."""
+
+    rows: set[Row]
+    examples: list[Example]
+    looks: dict[str, str]
+
+
+class _Package(NamedTuple):
+    path: str
+    name: str
+    dir: str
+    test: bool
+
+
+class _Symbol(NamedTuple):
+    id: str
+    kind: str
+    name: str
+    qualified_name: str
+    package: str
+    file: str
+    line: int
+
+
+def all_targets(store: Store, keys: Collection[str]) -> Found:
+    """Everything that bears one of these keys, and every example."""
+    packages = _packages(store)
+    rows = set(_package_rows(packages, keys))
+    paths, owners, shapes = store.columns("MATCH (f:File) RETURN f.id, f.package, f.shape")
+    rows.update(_file_rows(zip(paths, owners, strict=True), packages, keys))
+    names = {key.rpartition(" ")[2].rpartition(".")[2] for key in keys if key.startswith("Symbol ")}
+    columns = store.columns(f"MATCH (s:Symbol) RETURN {_SYMBOL.format('s')}")
+    symbols = (_Symbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE))
+    kept = list(symbols)
+    for symbol in kept:
+        rows.update(_symbol_rows(symbol, packages, keys))
+    shown = [symbol for symbol in kept if is_example(symbol.kind, symbol.name, symbol.file)]
+    lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for symbol in shown:
+        lines[symbol.file].append((symbol.name, symbol.line))
+    looks = {path: look_of(shape, lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)}
+    return Found(rows, resolved_examples(store, _examples(shown, packages)), looks)
+
+
+def look_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
+    """What tells a file from one that declares or imports other things, or has its examples on other lines."""
+    return " ".join((shape, *(f"{name}:{line}" for name, line in sorted(examples))))
+
+
+def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> Found:
+    """What these files declare, by the same keys, and the packages they are in; examples are not resolved."""
+    rows: set[Row] = set()
+    examples: list[Example] = []
+    packages: dict[str, _Package] = {}
+    for file in sorted(files):
+        symbols = [_Symbol(*row) for row in _declared(store, file)]
+        of_file = list(store.rows("MATCH (f:File {id: $id}) RETURN f.id, f.package", {"id": file}))
+        for id in {symbol.package for symbol in symbols} | {row[1] for row in of_file}:
+            if id not in packages:
+                statement = "MATCH (p:Package {id: $id}) RETURN p.path, p.name, p.dir, p.test"
+                packages.update((id, _Package(*row)) for row in store.rows(statement, {"id": id}))
+        rows.update(_file_rows(of_file, packages, keys))
+        for symbol in symbols:
+            rows.update(_symbol_rows(symbol, packages, keys))
+        shown = [symbol for symbol in symbols if is_example(symbol.kind, symbol.name, symbol.file)]
+        examples += _examples(shown, packages)
+    rows.update(_package_rows(packages, keys))
+    return Found(rows, examples, {})
+
+
+def existing_packages(store: Store, ids: Iterable[str]) -> set[str]:
+    statement = "UNWIND $ids AS i MATCH (p:Package {id: i}) RETURN p.id"
+    wanted = sorted(set(ids))
+    return {row[0] for row in store.rows(statement, {"ids": wanted})} if wanted else set()
+
+
+def outside_packages(store: Store) -> list[str]:
+    """Import paths of what is imported from elsewhere, the standard library left out."""
+    statement = "MATCH (e:External) WHERE e.kind = 'package' AND e.source <> 'std' RETURN e.id ORDER BY e.id"
+    return [row[0] for row in store.rows(statement)]
+
+
+def resolved_examples(store: Store, examples: Iterable[Example]) -> list[Example]:
+    """With the places of what they are about: the first of the nodes an example may mean that is there."""
+    examples = list(examples)
+    wanted = sorted({id for example in examples for id in example.subject.split("\n") if "." in posixpath.basename(id)})
+    files: dict[str, str] = {}
+    if wanted:
+        statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.id, s.file"
+        files = {row[0]: row[1] for row in store.rows(statement, {"ids": wanted})}
+    return [example._replace(place=_place(example, files)) for example in examples]
+
+
+def _place(example: Example, files: dict[str, str]) -> str:
+    for id in example.subject.split("\n"):
+        if id in files:
+            return files[id]
+    is_whole = _example_subjects(example.name) == ()
+    return (f"{example.dir}/" if example.dir else "./") if is_whole else ""
+
+
+def _examples(symbols: Iterable[_Symbol], packages: dict[str, _Package]) -> Iterator[Example]:
+    for symbol in symbols:
+        package = packages[symbol.package]
+        path = package.path.removesuffix("_test") if package.test else package.path
+        ids = "\n".join(f"{path}.{subject}" for subject in _example_subjects(symbol.name))
+        yield Example(symbol.file, symbol.name, symbol.line, package.dir, ids or path, "")
+
+
+def _example_subjects(name: str) -> tuple[str, ...]:
+    """What an example shows by Go's convention, `ExampleT_M_suffix`: T.M, or T where `m` is a suffix."""
+    parts = name.removeprefix(_EXAMPLE).split("_")
+    if not parts[0]:
+        return ()
+    is_member = len(parts) > 1 and parts[1][:1].isupper()
+    return (f"{parts[0]}.{parts[1]}", parts[0]) if is_member else (parts[0],)
+
+
+def is_example(kind: str, name: str, file: str) -> bool:
+    is_named = name.startswith(_EXAMPLE) and not name.removeprefix(_EXAMPLE)[:1].islower()
+    return is_named and kind == "func" and file.endswith("_test.go")
+
+
+def _packages(store: Store) -> dict[str, _Package]:
+    rows = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name, p.dir, p.test")
+    return {row[0]: _Package(*row[1:]) for row in rows}
+
+
+def _package_rows(packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+    for id, package in packages.items():
+        if package.test:
+            continue
+        target = Target("Package", id, package.path, "package", "", package.dir, package.path, package.name)
+        for name in {posixpath.basename(package.path), posixpath.basename(package.dir)}:
+            if f"Package {name}" in keys:
+                yield (f"Package {name}", *target)
+
+
+def _file_rows(files: Iterable[Sequence[Any]], packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+    for path, package in files:
+        key = f"File {posixpath.basename(path)}"
+        if key in keys:
+            of = packages[package]
+            yield (key, *Target("File", path, path, "file", path, of.dir, of.path, of.name))
+
+
+def _symbol_rows(symbol: _Symbol, packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+    package = packages[symbol.package]
+    within = symbol.qualified_name[len(package.path) + 1 :]
+    is_member = "." in within
+    alone = f"Symbol {symbol.name}"
+    below = f"Symbol {within}" if is_member else f"Symbol {package.name}.{symbol.name}"
+    target = Target(
+        "Symbol", symbol.id, symbol.qualified_name, symbol.kind, symbol.file, package.dir, package.path, package.name
+    )
+    if below in keys:
+        yield (below, *target)
+    # A plain word may be the name of thousands of fields, none of which it could mean.
+    if alone in keys and (symbol.kind != "field" or has_humps(symbol.name)):
+        yield (alone, *target)
+
+
+def _declared(store: Store, file: str) -> Iterator[list[Any]]:
+    seen: set[str] = set()
+    for pattern in ("-[:CONTAINS]->(s:Symbol)", "-[:CONTAINS]->(:Symbol)-[:CONTAINS]->(s:Symbol)"):
+        statement = f"MATCH (f:File {{id: $id}}){pattern} RETURN {_SYMBOL.format('s')}"
+        for row in store.rows(statement, {"id": file}):
+            if row[5] == file and row[0] not in seen:
+                seen.add(row[0])
+                yield row
+
+
+def by_key(rows: Iterable[Row]) -> dict[str, tuple[Target, ...]]:
+    found: defaultdict[str, list[Target]] = defaultdict(list)
+    for key, *target in rows:
+        found[key].append(Target(*target))
+    return {key: tuple(sorted(targets)) for key, targets in found.items()}

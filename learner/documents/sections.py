@@ -1,0 +1,196 @@
+"""A document → its sections, with the pieces of each that may name code.
+
+Markdown, HTML and plain text come out alike: a section is a heading and its own text, up to the next heading. A
+decision record is known by the directory it is in or by its headings, and has a status where it states one. What the
+pieces name is `doclinks`' affair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+from golore.learner.checkout.document_names import MARKDOWN, is_about_records, is_among_records, is_log
+from golore.learner.documents.html import read_page
+from golore.learner.documents.markdown import Block, read_markdown
+
+LONGEST: Final = 4_000
+"""Characters of a section that are kept, whole lines of them. The rest is looked at for what it names, no more."""
+_LOG_LEVEL: Final = 2
+_STATUS_LINE: Final = re.compile(r"^\W*\**status\**\s*[:|]\s*\**\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_STATUS_WORD: Final = re.compile(
+    r"(?i)\b(accepted|approved|proposed|rejected|deprecated|superseded|draft|implemented|withdrawn|done|pending|active)\b"
+)
+_LONGEST_STATUS: Final = 80
+_LONGEST_TITLE: Final = 300
+_PLAIN: Final = (
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"!?\[([^\]]*)\]\[[^\]]*\]"), r"\1"),
+    (re.compile(r"<!--.*?-->|</?[A-Za-z][^>]*>|\{[#:][^}]*\}\s*$"), ""),
+    (re.compile(r"`+|\*\*|__|~~"), ""),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+_SPACES: Final = re.compile(r"\s+")
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_TARGET: Final = re.compile(
+    r"\]\(\s*<?([^)\s>]+)|^\s{0,3}\[[^\]\n]+\]:\s*<?([^\s>]+)|\bhref\s*=\s*[\"']?([^\"'\s>]+)|(https?://[^\s)>\]\"'`]+)",
+    re.MULTILINE,
+)
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Something that may name code. `kind`: `code` in a line, where a `link` leads, `prose`, a block of `go` or any
+    other `block`."""
+
+    kind: str
+    text: str
+    line: int
+
+
+class Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """`anchor` is unique in the document, empty for what stands before the first heading."""
+
+    anchor: str
+    title: str
+    level: int
+    line: int
+    end_line: int
+    text: str
+    pieces: tuple[Piece, ...]
+
+
+class Page(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    sections: tuple[Section, ...]
+    record: bool
+    status: str
+
+
+def read_document(path: str, data: bytes) -> Page:
+    """Of any bytes; a text that is not UTF-8 loses what is not."""
+    text = data.decode("utf-8", "replace")
+    name = path.rpartition("/")[2]
+    front: dict[str, str] = {}
+    if name.lower().endswith(MARKDOWN):
+        front, blocks, lines = read_markdown(text)
+        title = front.get("title", "")
+    elif name.lower().endswith(".txt"):
+        lines = tuple(text.splitlines())
+        title, blocks = "", tuple(_paragraphs(lines))
+    else:
+        lines = tuple(text.splitlines())
+        title, blocks = read_page(text)
+    sections = tuple(_sections(blocks, lines, title or name, is_told_short=is_log(path)))
+    record = _is_record(path, sections)
+    return Page(sections, record, _status(front, sections) if record else "")
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[Block]:
+    begin = 0
+    for at, line in enumerate((*lines, "")):
+        if not line.strip():
+            if at > begin:
+                yield Block("prose", begin + 1, "\n".join(lines[begin:at]))
+            begin = at + 1
+
+
+def _sections(blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_told_short: bool) -> Iterator[Section]:
+    deepest = _LOG_LEVEL if is_told_short else 6
+    starts = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= deepest]
+    known: dict[str, int] = {}
+    for nth, begin in enumerate((-1, *starts)):
+        end = starts[nth] if nth < len(starts) else len(blocks)
+        inner = blocks[begin + 1 : end]
+        line = blocks[begin].line if begin >= 0 else (inner[0].line if inner else 1)
+        last = blocks[end].line - 1 if end < len(blocks) else len(lines)
+        title = plain_text(blocks[begin].text) if begin >= 0 else name
+        if not title or (begin < 0 and not inner):
+            continue
+        pieces = () if is_told_short else tuple(_pieces(blocks[max(begin, 0) : end]))
+        text = "\n\n".join(block.text for block in inner)
+        level = blocks[begin].level if begin >= 0 else 0
+        anchor = _anchor(title, known) if begin >= 0 else ""
+        yield Section(anchor, title, level, line, max(line, _trimmed(lines, last)), _shortened(text), pieces)
+
+
+def _trimmed(lines: Sequence[str], last: int) -> int:
+    while last > 0 and not lines[last - 1].strip():
+        last -= 1
+    return last
+
+
+def plain_text(text: str) -> str:
+    """A heading or a line without its marks."""
+    text = text[:_LONGEST_TITLE]
+    for pattern, replacement in _PLAIN:
+        text = pattern.sub(replacement, text)
+    return _SPACES.sub(" ", text).strip()
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    kept = text[:LONGEST].rpartition("\n")[0] or text[:LONGEST]
+    return f"{kept}\n… {len(text) - len(kept):,} more characters"
+
+
+def _anchor(title: str, known: dict[str, int]) -> str:
+    """As GitHub makes it, so that it can be followed; titles of other scripts keep their letters."""
+    slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    count = known.get(slug, 0)
+    known[slug] = count + 1
+    if not count:
+        return slug or "-"
+    return _anchor(f"{slug}-{count}", known)
+
+
+def _pieces(blocks: Iterable[Block]) -> Iterator[Piece]:
+    for block in blocks:
+        if block.kind == "code":
+            language = block.info.lower().lstrip("{. ")
+            yield Piece("go" if language.startswith(("go", "golang")) else "block", block.text, block.line)
+        else:
+            yield from _inline(block)
+
+
+def _inline(block: Block) -> Iterator[Piece]:
+    text, first = block.text, block.line
+    spans = [found for found in _CODE.finditer(text) if found] if "`" in text else []
+    for found in spans:
+        yield Piece("code", _SPACES.sub(" ", found[2]).strip(), first + text.count("\n", 0, found.start()))
+    rest = _CODE.sub(_blanked, text) if spans else text
+    for found in _TARGET.finditer(rest):
+        target = next(filter(None, found.groups()))
+        yield Piece("link", target.rstrip(".,;:!?") if found[4] else target, first + rest.count("\n", 0, found.start()))
+    rest = _TARGET.sub(_blanked, rest)
+    if "/" in rest:
+        for at, line in enumerate(rest.split("\n")):
+            if "/" in line:
+                yield Piece("prose", line, first + at)
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def _is_record(path: str, sections: Sequence[Section]) -> bool:
+    if is_about_records(path):
+        return False
+    if is_among_records(path):
+        return True
+    titles = {re.sub(r"[^a-z ]", "", section.title.lower()).strip() for section in sections}
+    return "status" in titles and "decision" in titles and not titles.isdisjoint(("context", "consequences"))
+
+
+def _status(front: dict[str, str], sections: Sequence[Section]) -> str:
+    """The first line that states one: in front, below a heading `Status`, or after the word."""
+    stated = front.get("status", "")
+    if not stated:
+        below = (one.text for one in sections if re.sub(r"[^a-z]", "", one.title.lower()) == "status")
+        stated = next((line for text in below for line in text.split("\n") if line.strip()), "")
+    if not stated:
+        found = next(filter(None, (_STATUS_LINE.search(section.text) for section in sections)), None)
+        stated = found[1] if found else ""
+    stated = plain_text(stated).strip("|*_ .")
+    return stated[:_LONGEST_STATUS] if _STATUS_WORD.search(stated) else ""

@@ -1,0 +1,401 @@
+"""Reads the declarations of one file: the symbols that people see, and the declarations that other files see.
+
+`declare` and `finish_shape` write what can be seen from outside, `read_bodies` or `write_bodies` the rest; the order
+matters: the shape must not depend on bodies. Broken declarations give what can be read of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, final
+
+from golore.learner.extraction import facts as f
+from golore.learner.extraction import node_kinds as g
+from golore.learner.extraction import opcodes as c
+from golore.learner.extraction.doc_comments import comment_text, is_deprecated
+from golore.learner.extraction.newer_syntax import Receiver
+from golore.learner.extraction.node_kinds import meaningful
+from golore.learner.extraction.one_line import one_line
+from golore.learner.extraction.parser import Node
+from golore.learner.extraction.token_encoder import BodyReader
+from golore.learner.extraction.tree_encoder import Emitter
+
+LONGEST_VALUE: Final = 80
+_TYPE_KINDS: Final = {g.STRUCT_TYPE: "struct", g.INTERFACE_TYPE: "interface"}
+
+
+@final
+class Declarations:
+    """What was read of one file; `receivers` are those of methods that had to be rewritten, by offset."""
+
+    def __init__(self, source: bytes, receivers: dict[int, Receiver]) -> None:
+        self.source: Final = source
+        self.emitter: Final = Emitter(source)
+        self.package = ""
+        self.doc = ""
+        self.header_end = 0
+        self.imports: list[f.Imported] = []
+        self.import_lines: list[int] = []
+        self.symbols: list[f.Declared] = []
+        self.decls: list[f.Decl] = []
+        self.decl_lines: list[int] = []
+        self.complaints: list[f.Complaint] = []
+        self.shape_code: list[int] = []
+        self.shape_names = 0
+        self.entries: list[f.Entry] = []
+        self._receivers: Final = receivers
+        self._bodies: list[tuple[int, Node, bytes]] = []
+        self.emitter.in_shape = True
+
+    def declare(self, top: Iterable[Node]) -> None:
+        """Read the top-level declarations. `top` are their nodes, one at a time: what is done with is let go."""
+        for node, k, doc in self._documented(top):
+            if k == g.FUNCTION or k == g.METHOD:
+                self._function(node, k == g.METHOD, doc)
+            elif k == g.TYPE_DECLARATION:
+                self._types(node, doc)
+            elif k == g.VAR_DECLARATION or k == g.CONST_DECLARATION:
+                self._values(node, k == g.CONST_DECLARATION, doc)
+            elif k == g.IMPORT_DECLARATION:
+                self._imports(node)
+            elif k == g.PACKAGE_CLAUSE and not self.package:
+                parts = meaningful(node)
+                if parts:
+                    self.package = self._text(parts[0])
+                    self.doc = doc
+                    self.header_end = node.start_byte
+
+    def finish_shape(self) -> None:
+        self.shape_code = self.emitter.code
+        self.shape_names = len(self.emitter.names)
+        self.emitter.in_shape = False
+        self.emitter.code = []
+
+    def covers(self, cuts: Iterable[int]) -> bool:
+        """Whether all that is cut out of the tree, from these offsets on, lies in bodies."""
+        bodies = iter(self._bodies)
+        body = next(bodies, None)
+        for cut in cuts:
+            while body is not None and body[1].end_byte <= cut:
+                body = next(bodies, None)
+            if body is None or cut < body[1].start_byte:
+                return False
+        return True
+
+    def read_bodies(self) -> None:
+        """Write the code of all bodies, from their tokens."""
+        reader = BodyReader(self.emitter)
+        for decl, node, receiver in self._bodies:
+            at = len(self.emitter.code)
+            start = node.start_byte
+            end = node.end_byte
+            k = node.kind_id
+            if k == g.BLOCK:
+                reader.read_statements(self.source, start + 1, end - 1)
+            elif k == g.COMPOSITE and self.emitter.is_data(node):
+                self.emitter.code.append(c.EVALUATE)
+                self.emitter.expression(node, k)
+            else:
+                reader.read_value(self.source, start, end)
+            self._end_body(decl, at, receiver)
+
+    def write_bodies(self) -> None:
+        """Write the code of all bodies from the tree; the nodes of each go as soon as it is written, to save memory."""
+        emitter = self.emitter
+        self._bodies.reverse()
+        while self._bodies:
+            decl, node, receiver = self._bodies.pop()
+            at = len(emitter.code)
+            k = node.kind_id
+            if k == g.BLOCK:
+                emitter.statements(node)
+            else:
+                emitter.code.append(c.EVALUATE)
+                emitter.expression(node, k)
+            self._end_body(decl, at, receiver)
+
+    def _end_body(self, decl: int, at: int, receiver: bytes) -> None:
+        self.emitter.code.append(c.END)
+        self.entries.append(f.Entry(decl, at, self.emitter.intern(receiver)))
+
+    # -- documentation
+
+    def _documented(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, int, str]]:
+        """The nodes that are no comments, each with its kind and the text of the comment group right above it."""
+        group: list[Node] = []
+        group_end = -1
+        previous: Node | None = None
+        line_of = self.emitter.line_of
+        for child in nodes:
+            k = child.kind_id
+            if k != g.COMMENT:
+                doc = ""
+                if group and k > g.COMMENT and line_of(child.start_byte) == group_end + 1:
+                    doc = comment_text([self.emitter.text(comment) for comment in group])
+                yield child, k, doc
+                group = []
+                previous = child
+                continue
+            line = line_of(child.start_byte)
+            if not group and previous is not None and line == self._last_line(previous):
+                continue  # a remark at the end of a line documents nothing
+            if group and line > group_end + 1:
+                group = []
+            group.append(child)
+            group_end = self._last_line(child)
+
+    def _last_line(self, node: Node) -> int:
+        return self.emitter.line_of(max(node.start_byte, node.end_byte - 1))
+
+    # -- imports and functions
+
+    def _imports(self, node: Node) -> None:
+        for spec in g.gathered(node, (g.IMPORT_SPEC,)):
+            alias = ""
+            for part in spec.children:
+                k = part.kind_id
+                if k == g.PACKAGE_IDENTIFIER or k == g.BLANK or k == g.DOT:
+                    alias = self._text(part)
+                elif k == g.STRING or k == g.RAW_STRING:
+                    self.imports.append(f.Imported(alias, self._text(part)[1:-1]))
+                    self.import_lines.append(self.emitter.line_of(part.start_byte))
+
+    def _function(self, node: Node, method: bool, doc: str) -> None:
+        emitter = self.emitter
+        receiver: Node | None = None
+        name: Node | None = None
+        type_parameters: Node | None = None
+        body: Node | None = None
+        signature: list[Node] = []
+        for part in meaningful(node):
+            k = part.kind_id
+            if k == g.PARAMETERS and method and receiver is None:
+                receiver = part
+            elif name is None:
+                name = part
+            elif k == g.TYPE_PARAMETERS:
+                type_parameters = part
+            elif k == g.BLOCK:
+                body = part
+            else:
+                signature.append(part)
+        if name is None:
+            return
+        owner, pointer, parameters, receiver_name = self._receiver(receiver)
+        start = node.start_byte
+        hidden = self._receivers.get(start)
+        if hidden is not None:
+            method = True
+            receiver_name, pointer, owner, parameters = hidden
+        at = len(emitter.code)
+        emitter.type_parameters(type_parameters)
+        emitter.signature(signature[0] if signature else None, signature[1] if len(signature) > 1 else None)
+        decl = f.Decl(f.METHOD if method else f.FUNC, self._text(name), owner, at, pointer, parameters)
+        text = self.source[start : body.start_byte if body is not None else node.end_byte]
+        self._add(decl, "method" if method else "func", name, node, one_line(text.rstrip()), doc)
+        if body is not None:
+            self._bodies.append((len(self.decls) - 1, body, receiver_name))
+
+    def _receiver(self, receiver: Node | None) -> tuple[str, bool, tuple[str, ...], bytes]:
+        """Base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
+        declarations = meaningful(receiver) if receiver is not None else []
+        parts = meaningful(declarations[0]) if declarations else []
+        if not parts:
+            return "", False, (), b""
+        type_node = parts[-1]
+        base = g.base_name(type_node)
+        pointer = False
+        parameters: tuple[str, ...] = ()
+        while base is not None:
+            k = type_node.kind_id
+            if k == g.POINTER_TYPE:
+                pointer = True
+            elif k == g.GENERIC:
+                arguments = g.only(type_node)
+                parameters = tuple(self._text(argument) for argument in meaningful(arguments)) if arguments else ()
+                break
+            elif k != g.PARENTHESIZED_TYPE:
+                break
+            type_node = meaningful(type_node)[0]
+        name = self.emitter.text(parts[0]) if len(parts) > 1 else b""
+        return "" if base is None else self._text(base), pointer, parameters, name
+
+    # -- types
+
+    def _types(self, node: Node, group_doc: str) -> None:
+        grouped = any(child.kind_id == g.T_OPEN for child in node.children)
+        for spec, k, doc in self._documented(flattened(node)):
+            if k != g.TYPE_SPEC and k != g.TYPE_ALIAS:
+                continue
+            name, parameters, type_node = g.type_spec_parts(spec)
+            if name is None or type_node is None:
+                continue
+            at = len(self.emitter.code)
+            self.emitter.type_parameters(parameters)
+            self.emitter.expression(type_node, type_node.kind_id)
+            alias = k == g.TYPE_ALIAS
+            decl = f.Decl(f.ALIAS if alias else f.TYPE, self._text(name), "", at)
+            underlying = g.without_parentheses(type_node)
+            k = underlying.kind_id
+            shown = "alias" if alias else _TYPE_KINDS.get(k, "type")
+            if shown == "struct" or shown == "interface":
+                head = one_line(self.source[spec.start_byte : type_node.start_byte].rstrip())
+                text = f"type {head} {shown}"
+            else:
+                text = "type " + one_line(self.emitter.text(spec))
+            self._add(decl, shown, name, spec if grouped else node, text, doc if grouped else group_doc)
+            self._members(decl.name, underlying, k)
+
+    def _members(self, owner: str, type_node: Node, k: int) -> None:
+        if k == g.STRUCT_TYPE:
+            for part in type_node.children:
+                if part.kind_id == g.FIELD_LIST:
+                    for field, field_kind, doc in self._documented(flattened(part)):
+                        if field_kind == g.FIELD:
+                            self._field(owner, field, doc)
+        elif k == g.INTERFACE_TYPE:
+            for element, element_kind, doc in self._documented(flattened(type_node)):
+                if element_kind == g.METHOD_ELEMENT:
+                    parts = meaningful(element)
+                    if parts:
+                        text = one_line(self.emitter.text(element))
+                        self._show("imethod", owner, self._text(parts[0]), parts[0], element, text, doc)
+
+    def _field(self, owner: str, field: Node, doc: str) -> None:
+        tag = ""
+        last = g.only(field)
+        if last is not None and last.kind_id in (g.RAW_STRING, g.STRING):
+            tag = self._text(last)
+        for name, embedded, type_node, pointer in g.field_names(field):
+            shown = self._text(name)
+            text = one_line(self.emitter.text(type_node))
+            text = ("*" if pointer else "") + text if embedded else f"{shown} {text}"
+            self._show("field", owner, shown, name, field, text, doc, tag, embedded)
+
+    # -- constants and variables
+
+    def _values(self, node: Node, const: bool, group_doc: str) -> None:
+        previous: tuple[int, list[int]] = (-1, [])
+        specs = node
+        grouped = False
+        for child in node.children:
+            k = child.kind_id
+            if k == g.VAR_LIST:
+                specs = child
+            grouped = grouped or k == g.VAR_LIST or k == g.T_OPEN
+        for spec, k, doc in self._documented(flattened(specs)):
+            if k == g.VAR_SPEC or k == g.CONST_SPEC:
+                previous = self._value_spec(
+                    spec, const, previous, spec if grouped else node, doc if grouped else group_doc
+                )
+
+    def _value_spec(
+        self, spec: Node, const: bool, previous: tuple[int, list[int]], span: Node, doc: str
+    ) -> tuple[int, list[int]]:
+        """Declare the names of one spec; returns where its type and values are written, for the next one to repeat."""
+        names, type_node, expressions = g.value_spec_parts(spec)
+        values = [] if expressions is None else meaningful(expressions)
+        typed, inits = previous
+        if not const or values or type_node is not None:
+            typed, inits = self._written(type_node, values, const)
+        single = len(inits) == 1 and len(names) > 1 and not const
+        for i, name in enumerate(names):
+            decl = f.Decl(
+                f.CONST if const else f.VAR,
+                self._text(name),
+                "",
+                typed,
+                init=inits[0] if single else (inits[i] if i < len(inits) else -1),
+                index=i if single else 0,
+                width=len(names) if single else 1,
+            )
+            text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
+            self._add(decl, "const" if const else "var", name, span, text, doc)
+            if i < len(values) and values[i].kind_id not in g.LITERALS:
+                self._bodies.append((len(self.decls) - 1, values[i], b""))
+        return typed, inits
+
+    def _written(self, type_node: Node | None, values: list[Node], const: bool) -> tuple[int, list[int]]:
+        """Write what gives values their type: the type, and where there is none the values, as far as that matters."""
+        emitter = self.emitter
+        typed = -1
+        inits: list[int] = []
+        if type_node is not None:
+            typed = len(emitter.code)
+            emitter.expression(type_node, type_node.kind_id)
+        if type_node is None or const:
+            emitter.skeleton = True
+            for value in values:
+                inits.append(len(emitter.code))
+                emitter.expression(value, value.kind_id)
+            emitter.skeleton = False
+        return typed, inits
+
+    def _value_signature(self, const: bool, name: str, type_node: Node | None, value: Node | None) -> str:
+        text = f"{'const' if const else 'var'} {name}"
+        if type_node is not None:
+            text += " " + one_line(self.emitter.text(type_node))
+        if value is not None and value.end_byte - value.start_byte <= LONGEST_VALUE:
+            shown = self.emitter.text(value)
+            if shown.find(b"\n") < 0:
+                text += " = " + one_line(shown)
+        return text
+
+    # -- rows
+
+    def _add(self, decl: f.Decl, shown: str, name: Node, span: Node, signature: str, doc: str) -> None:
+        self.decls.append(decl)
+        self._show(shown, decl.owner, decl.name, name, span, signature, doc)
+        self.decl_lines.append(self.symbols[-1].line)
+
+    def _show(
+        self,
+        shown: str,
+        owner: str,
+        text: str,
+        name: Node,
+        span: Node,
+        signature: str,
+        doc: str,
+        tag: str = "",
+        embedded: bool = False,
+    ) -> None:
+        start = name.start_byte
+        span_start = span.start_byte
+        span_end = span.end_byte
+        line = self.emitter.line_of(start)
+        self.symbols.append(
+            f.Declared(
+                shown,
+                text,
+                owner,
+                line,
+                self.emitter.line_of(max(span_start, span_end - 1)),
+                span_start,
+                span_end,
+                start,
+                signature,
+                doc,
+                tag,
+                embedded,
+                bool(doc) and is_deprecated(doc),
+            )
+        )
+
+    def _text(self, node: Node) -> str:
+        return self.emitter.text(node).decode("utf-8", "replace")
+
+
+def flattened(container: Node) -> list[Node]:
+    """The children, with those inside errors brought up: a broken file still declares what can be read."""
+    if not container.has_error:
+        return container.children
+    found: list[Node] = []
+    pending = list(reversed(container.children))
+    while pending:
+        node = pending.pop()
+        if node.kind_id == g.ERROR:
+            pending += reversed(node.children)
+        else:
+            found.append(node)
+    return found

@@ -1,0 +1,203 @@
+"""One file's bytes → its facts: what it declares, how that looks from outside, and the code of its bodies.
+
+A pure function: no file system, no other file, no clock. Broken Go gives the facts that could be read, and complaints.
+The name of the file is not known here, so what follows from it (`_test.go`, `_linux.go`) is added by the project model.
+It does not look anything up: what a name means is `infer`'s affair.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from golore.learner.extraction import facts as f
+from golore.learner.extraction import node_kinds as g
+from golore.learner.extraction.declarations import Declarations, flattened
+from golore.learner.extraction.doc_comments import is_generated
+from golore.learner.extraction.newer_syntax import Receiver, rewrites, with_new_renamed
+from golore.learner.extraction.parser import Node, Tree, parse, top_level
+from golore.learner.extraction.skeleton import cuts_of
+from golore.learner.extraction.token_encoder import Unread
+from golore.learner.extraction.tree_encoder import line_starts
+from golore.learner.go_rules.build_constraints import file_constraint
+
+MOST_COMPLAINTS: Final = 5
+MOST_REWRITES: Final = 8
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def extract(source: bytes, bodies: bool = True) -> f.Facts:
+    """The facts of one Go file; on demand without its bodies. Never raises on bad input."""
+    read = _read(source, bodies)
+    shape = _shape(read)
+    return f.Facts(_outline(read, shape), shape, _body(read))
+
+
+def extract_shape(source: bytes) -> f.Shape:
+    """Only what other files can see of one: for code outside the repository, whose bodies do not matter."""
+    return _shape(_read(source, False))
+
+
+def encode(facts: f.Facts) -> f.EncodedFacts:
+    return f.EncodedFacts(f.encode(facts.outline), f.encode(facts.shape), f.encode(facts.body))
+
+
+def _read(source: bytes, bodies: bool) -> Declarations:
+    if source.startswith(_BOM):
+        source = b"   " + source[3:]
+    try:
+        read = read_plain(source, bodies)
+    except Unread:
+        read = read_whole(source, bodies)
+    if not read.package:
+        read.complaints.append(f.Complaint(1, "no package clause"))
+    return read
+
+
+def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
+    """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
+
+    The numbers of names follow from where they come first in bodies, unless they are given.
+    """
+    cuts = cuts_of(source)
+    tree = parse(with_new_renamed(source), cuts)
+    if tree.root_node.has_error:
+        raise Unread
+    read = Declarations(source, {})
+    read.declare(top_level(tree))
+    if not read.covers(cuts):
+        raise Unread
+    read.finish_shape()
+    for name in names:
+        read.emitter.intern(name)
+    if bodies:
+        read.read_bodies()
+    if read.emitter.too_deep:
+        raise Unread
+    return read
+
+
+def read_whole(source: bytes, bodies: bool) -> Declarations:
+    """Read any file, from the tree of all of it."""
+    tree = parse(with_new_renamed(source))
+    receivers: dict[int, Receiver] = {}
+    if tree.root_node.has_error:
+        tree, receivers = _read_newer(source, tree)
+    read = Declarations(source, receivers)
+    if tree.root_node.has_error:
+        read.complaints += _complaints(source, tree.root_node, read)
+        read.declare(flattened(tree.root_node))
+    else:
+        read.declare(top_level(tree))
+    read.finish_shape()
+    if bodies:
+        read.write_bodies()
+    if read.emitter.too_deep:
+        read.complaints.append(f.Complaint(1, "nested too deeply: the innermost parts were not read"))
+    return read
+
+
+def _read_newer(source: bytes, tree: Tree) -> tuple[Tree, dict[int, Receiver]]:
+    """The tree of a file that does not parse as it is, after the rewrites that make more of it parse."""
+    starts = line_starts(source)
+    damage = _damage(tree.root_node, starts)
+    receivers: dict[int, Receiver] = {}
+    for _ in range(MOST_REWRITES):
+        for rewritten in rewrites(source, damage.lines, starts):
+            if rewritten.source == source:
+                continue
+            other = parse(rewritten.source)
+            left = _damage(other.root_node, starts)
+            if left.bytes < damage.bytes:
+                source, tree, damage = rewritten.source, other, left
+                receivers.update(rewritten.receivers)
+                break
+        else:
+            break
+        if not damage.bytes:
+            break
+    return tree, receivers
+
+
+class _Damage(NamedTuple):
+    """How much of a file does not parse, and on which lines that begins and ends."""
+
+    bytes: int
+    lines: set[int]
+
+
+def _damage(root: Node, starts: list[int]) -> _Damage:
+    size = 0
+    lines: set[int] = set()
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.kind_id == g.ERROR or node.is_missing:
+            start = node.start_byte
+            end = node.end_byte
+            size += end - start + 1
+            lines.add(bisect_right(starts, start))
+            lines.add(bisect_right(starts, max(start, end - 1)))
+        pending += [child for child in node.children if child.has_error or child.is_missing]
+    return _Damage(size, lines)
+
+
+def _complaints(source: bytes, root: Node, read: Declarations) -> list[f.Complaint]:
+    """Where the tree is broken, the outermost places first. The grammar misses some line ends: those are fine."""
+    found: list[f.Complaint] = []
+    pending = [root]
+    while pending and len(found) < MOST_COMPLAINTS:
+        node = pending.pop()
+        start = node.start_byte
+        if node.kind_id == g.ERROR:
+            near = source[start : start + 40].split(b"\n")[0].decode("utf-8", "replace").strip()
+            found.append(f.Complaint(read.emitter.line_of(start), f"does not parse near {near!r}"))
+        elif node.is_missing:
+            if node.is_named:
+                found.append(f.Complaint(read.emitter.line_of(start), f"missing {node.type}"))
+        else:
+            pending += [child for child in reversed(node.children) if child.has_error or child.is_missing]
+    return found
+
+
+def _shape(read: Declarations) -> f.Shape:
+    header = read.source[: read.header_end]
+    return f.Shape(
+        read.package,
+        file_constraint("x.go", header) if b"build" in header else "",
+        any(imported.path == "C" for imported in read.imports),
+        tuple(read.imports),
+        tuple(read.decls),
+        tuple(read.emitter.names[: read.shape_names]),
+        f.pack(read.shape_code),
+    )
+
+
+def _outline(read: Declarations, shape: f.Shape) -> f.Outline:
+    source = read.source
+    return f.Outline(
+        read.package,
+        read.doc,
+        shape.constraint,
+        shape.imports,
+        tuple(read.import_lines),
+        tuple(read.symbols),
+        len(read.emitter.line_starts) - (1 if not source or source.endswith(b"\n") else 0),
+        is_generated(source[: read.header_end]),
+        shape.cgo,
+        blake2b(f.encode(shape), digest_size=16).hexdigest(),
+        tuple(read.complaints),
+    )
+
+
+def _body(read: Declarations) -> f.Body:
+    emitter = read.emitter
+    return f.Body(
+        tuple(emitter.names[read.shape_names :]),
+        f.pack(emitter.code),
+        f.pack(emitter.lines),
+        f.pack(read.decl_lines),
+        tuple(read.entries),
+    )

@@ -1,0 +1,160 @@
+"""The code of short texts, without a syntax tree: names, `a.b.c`, simple literals and types, and lists of parameters.
+
+Most code consists of these, and making nodes for them costs more than all else. Their code follows from the text alone,
+whatever stands around it, so it is worked out once per process and text and written again with other lines. What is
+any longer is left to the tree: working out the code of a text that does not come again costs more than nodes do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, final
+
+from golore.learner.extraction import opcodes as c
+
+LONGEST: Final = 40
+MOST: Final = 1 << 16
+"""How many texts are remembered; then all are forgotten at once, which is rare and cheap."""
+
+PLACE: Final = -2
+"""Stands for the line in a program."""
+WORD: Final = -3
+"""Stands for the next of the words, as a name."""
+
+DATA: Final = re.compile(
+    rb"""(?>(?:[\s,.{}:+-]++|\d[\w.]*+|"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)+)'|`[^`]*+`"""
+    rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|(?:true|false|nil)\b)*)"""
+)
+"""A literal without names and calls: nothing in it can refer to anything."""
+
+_CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_TYPE: Final = re.compile(rb"((?>(?:\*|\[\]|[&!-])*))(" + _CHAIN + rb"|interface\{\}|struct\{\})")
+_MAP: Final = re.compile(rb"map\[(" + _CHAIN + rb")\](" + _TYPE.pattern + rb")")
+_LITERAL: Final = re.compile(rb'0[xX][0-9a-fA-F]{1,8}|\d{1,9}|"[^"\\\n]*+"')
+_NAME: Final = re.compile(rb"[A-Za-z_]\w*")
+_PREFIXES: Final = {b"*": c.STAR, b"&": c.ADDRESS, b"!": c.NOT, b"-": c.UNARY, b"[": c.SLICE_OF}
+
+
+@final
+class Program:
+    """Code with `PLACE` and `WORD` in it; of parameters, also how many there are, and 1 if the last is variadic."""
+
+    def __init__(self) -> None:
+        self.ops: list[int] = []
+        self.words: list[bytes] = []
+        self.count = 0
+        self.variadic = 0
+
+    def write(self, text: bytes) -> bool:
+        """Add the code of an expression or type; nothing is added if it is not simple."""
+        if text[:1] == b'"' or text[:1].isdigit():
+            if _LITERAL.fullmatch(text) is None:
+                return False
+            if text[:1] == b'"':
+                self.ops.append(c.STRING)
+            else:
+                self.ops += (c.INT, integer(text))
+            return True
+        if text[:4] == b"map[":
+            match = _MAP.fullmatch(text)
+            if match is None:
+                return False
+            self.ops.append(c.MAP)
+            self._chain(match[1])
+            text = match[2]
+        match = _TYPE.fullmatch(text)
+        if match is None:
+            return False
+        prefixes = match[1]
+        for i in range(len(prefixes)):
+            if prefixes[i : i + 1] != b"]":
+                self.ops.append(_PREFIXES[prefixes[i : i + 1]])
+        self._base(match[2])
+        return True
+
+    def _base(self, text: bytes) -> None:
+        if text == b"interface{}":
+            self.ops += (c.INTERFACE, 0)
+        elif text == b"struct{}":
+            self.ops += (c.STRUCT, 0)
+        else:
+            self._chain(text)
+
+    def _chain(self, text: bytes) -> None:
+        names = text.split(b".")
+        if len(names) > 1:
+            while len(names) > 1:
+                self.ops += (c.SELECT, WORD, PLACE)
+                self.words.append(names.pop())
+            text = names[0]
+        self.ops += (c.NAME, WORD, PLACE)
+        self.words.append(text)
+
+    def write_parameters(self, text: bytes) -> bool:
+        """Add the code of what stands between the parentheses of a parameter list: each name with its type."""
+        parts = text.split(b", ")
+        is_named = parts[-1].find(b" ") >= 0
+        waiting: list[bytes] = []
+        for i, part in enumerate(parts):
+            name, _, type_text = part.partition(b" ") if is_named else (b"", b"", part)
+            if is_named and (_NAME.fullmatch(name) is None or name == b"chan"):
+                return False
+            waiting.append(name)
+            if not type_text:
+                continue
+            if type_text[:3] == b"..." and i == len(parts) - 1:
+                self.variadic = 1
+                type_text = type_text[3:]
+            for name in waiting:
+                if name:
+                    self.ops.append(WORD)
+                    self.words.append(name)
+                else:
+                    self.ops.append(0)
+                if not self.write(type_text):
+                    return False
+            self.count += len(waiting)
+            waiting = []
+        return not waiting
+
+
+_known: Final[dict[bytes, Program]] = {}
+_known_parameters: Final[dict[bytes, Program | None]] = {}
+
+
+def program_of(text: bytes) -> Program | None:
+    """The program of an expression or type; None if the text is not simple, which is cheap to find out again."""
+    known = _known.get(text)
+    if known is not None:
+        return known
+    made = Program()
+    if not made.write(text):
+        return None
+    if len(_known) >= MOST:
+        _known.clear()
+    _known[text] = made
+    return made
+
+
+def program_of_parameters(text: bytes) -> Program | None:
+    """The program of what stands between the parentheses of a parameter list; None if the text is not simple."""
+    if text in _known_parameters:
+        return _known_parameters[text]
+    if len(_known_parameters) >= MOST:
+        _known_parameters.clear()
+    program = Program()
+    made = program if program.write_parameters(text) else None
+    _known_parameters[text] = made
+    return made
+
+
+def integer(text: bytes) -> int:
+    """The value of an integer literal, -1 when it is large."""
+    text = text.replace(b"_", b"")
+    value = -1
+    if len(text) < 12:
+        try:
+            value = int(text, 8 if text[:1] == b"0" and text.isdigit() else 0)
+        except ValueError:
+            value = -1
+    return value if value < 0x7FFFFFFF else -1

@@ -1,0 +1,1025 @@
+"""Writes the code (see `code`) of bodies and values from their tokens, without a syntax tree.
+
+A tree of a body costs several times what its code does, so those of plain, whole Go are read here, by Go's grammar, in
+one run over the tokens. What is not so plain is not guessed at: `Unread` is raised, and the file is read from its tree
+instead (see `emit`), which also knows what to do with broken code. Both write the same code; a test compares them.
+
+Code has its operators in front, while they are found behind their first operand, so they are put in front of what was
+written last. Positions of counts that are filled in later always lie before that.
+"""
+# pyright: reportUnnecessaryComparison=false
+# It takes `_kind` to be what it was compared with, also after `_next`.
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from golore.learner.extraction import lexer as t
+from golore.learner.extraction import opcodes as c
+from golore.learner.extraction.lexer import tokens_of
+from golore.learner.extraction.short_forms import integer
+from golore.learner.extraction.tree_encoder import LINK, NESTED, ROOM, STATEMENT, Emitter
+
+_PRECEDENCE: Final = (1, 2, 3, 4, 4, 4, 5, 5, 5, 5)
+"""Of the binary operators, from `FIRST_BINARY` on."""
+_BINARY_CODE: Final = (c.COMPARE, c.COMPARE, c.COMPARE, *(c.BINARY,) * 6, c.SHIFT)
+
+_OTHER: Final = 0
+_NAMED: Final = 1
+_LITERAL_TYPE: Final = 2
+"""What stands before a `{` decides whether it begins a literal: a name may, `[]T` and the like always do."""
+
+
+class Unread(Exception):
+    """The body is not what this module reads."""
+
+
+@final
+class BodyReader:
+    """Reads the bodies of one file into its emitter's code."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter: Final = emitter
+        self._code: list[int] = emitter.code
+        self._kinds: list[int] = []
+        self._texts: list[bytes] = []
+        self._lines: list[int] = []
+        self._at = 0
+        self._kind = 0
+        self._depth = 0
+        self._in_head = False
+
+    def read_statements(self, source: bytes, start: int, end: int) -> None:
+        """Write the statements between two offsets; whatever was written when this raises is of no use."""
+        self._enter(source, start, end)
+        self._statements()
+        self._leave(t.END)
+
+    def read_value(self, source: bytes, start: int, end: int) -> None:
+        """The same for a value."""
+        self._enter(source, start, end)
+        self._code.append(c.EVALUATE)
+        self._expression()
+        self._leave(t.END)
+
+    def _enter(self, source: bytes, start: int, end: int) -> None:
+        found = tokens_of(source, start, end, self._emitter.line_of(start))
+        self._kinds = found.kinds
+        self._texts = found.texts
+        self._lines = found.lines
+        self._code = self._emitter.code
+        self._depth = 0
+        self._in_head = False
+        self._go_to(0)
+
+    # -- tokens
+
+    def _go_to(self, at: int) -> None:
+        self._at = at
+        self._kind = self._kinds[at]
+
+    def _next(self) -> None:
+        self._at += 1
+        self._kind = self._kinds[self._at]
+
+    def _leave(self, kind: int) -> None:
+        """Step over a token that must stand here."""
+        if self._kind != kind:
+            raise Unread
+        if kind != t.END:
+            self._next()
+
+    def _name(self) -> None:
+        """Write the number of the name that must stand here."""
+        if self._kind != t.NAME:
+            raise Unread
+        self._code.append(self._emitter.intern(self._texts[self._at]))
+        self._next()
+
+    def _closing(self, at: int) -> int:
+        """Where the bracket that opens at a token is closed."""
+        kinds = self._kinds
+        depth = 0
+        while True:
+            kind = kinds[at]
+            if t.LPAREN <= kind <= t.LBRACE:
+                depth += 1
+            elif t.RPAREN <= kind <= t.RBRACE:
+                depth -= 1
+                if not depth:
+                    return at
+            elif kind == t.END:
+                raise Unread
+            at += 1
+
+    def _deeper(self, by: int) -> None:
+        self._depth += by
+        if self._depth > ROOM:
+            raise Unread
+
+    # -- expressions
+
+    def _expression(self) -> None:
+        self._deeper(NESTED)
+        self._binary(1)
+        self._depth -= NESTED
+
+    def _binary(self, weakest: int) -> None:
+        start = len(self._code)
+        self._unary()
+        while self._kind >= t.FIRST_BINARY:
+            operator = self._kind - t.FIRST_BINARY
+            precedence = _PRECEDENCE[operator]
+            if precedence < weakest:
+                break
+            self._next()
+            self._code.insert(start, _BINARY_CODE[operator])
+            self._binary(precedence + 1)
+
+    def _unary(self) -> None:
+        before = self._depth
+        while True:
+            kind = self._kind
+            if kind == t.AND:
+                op = c.ADDRESS
+            elif kind == t.NOT:
+                op = c.NOT
+            elif kind == t.TIMES:
+                op = c.STAR
+            elif kind == t.ARROW and self._kinds[self._at + 1] != t.CHAN:
+                op = c.RECEIVE
+            elif kind == t.PLUS or kind == t.CARET:
+                op = c.UNARY
+            else:
+                break
+            self._code.append(op)
+            self._next()
+            self._deeper(NESTED)
+        self._primary()
+        self._depth = before
+
+    def _primary(self) -> None:
+        code = self._code
+        start = len(code)
+        before = self._depth
+        form = self._operand()
+        while True:
+            self._deeper(LINK)
+            kind = self._kind
+            if kind == t.LPAREN:
+                code.insert(start, 0)
+                code.insert(start, 0)
+                code.insert(start, c.CALL)
+                self._arguments(start + 1)
+                form = _OTHER
+            elif kind == t.DOT:
+                following = self._kinds[self._at + 1]
+                if following == t.NAME:
+                    self._next()
+                    code.insert(start, self._lines[self._at])
+                    code.insert(start, self._emitter.intern(self._texts[self._at]))
+                    code.insert(start, c.SELECT)
+                    self._next()
+                    form = form if form == _NAMED else _OTHER
+                elif following == t.LPAREN and self._kinds[self._at + 2] != t.TYPE:
+                    self._next()
+                    self._next()
+                    code.insert(start, c.ASSERT)
+                    self._type()
+                    self._leave(t.RPAREN)
+                    form = _OTHER
+                else:
+                    break
+            elif kind == t.LBRACK:
+                self._index(start)
+                form = form if form == _NAMED else _OTHER
+            elif kind == t.LBRACE and (form == _LITERAL_TYPE or (form == _NAMED and not self._in_head)):
+                code.insert(start, 0)
+                code.insert(start, c.COMPOSITE)
+                self._elements(start + 1)
+                form = _OTHER
+            else:
+                break
+        self._depth = before
+
+    def _operand(self) -> int:
+        """Write what an expression begins with, with the selectors and the call that follow a name."""
+        code = self._code
+        kind = self._kind
+        if kind == t.NAME:
+            self._selected_name()
+            return _NAMED if self._kinds[self._at - 1] == t.NAME else _OTHER
+        if kind == t.STRING:
+            code.append(c.STRING)
+        elif kind == t.INT:
+            code.append(c.INT)
+            code.append(integer(self._texts[self._at]))
+        elif kind == t.RUNE:
+            code.append(c.RUNE)
+        elif kind == t.FLOAT:
+            code.append(c.FLOAT)
+        elif kind == t.IMAGINARY:
+            code.append(c.IMAGINARY)
+        elif kind == t.LPAREN:
+            self._next()
+            before = self._in_head
+            self._in_head = False
+            self._expression()
+            self._in_head = before
+            if self._kind != t.RPAREN:
+                raise Unread
+        elif kind == t.FUNC:
+            self._function()
+            return _OTHER
+        else:
+            self._type()
+            return _LITERAL_TYPE if kind == t.LBRACK or kind == t.MAP or kind == t.STRUCT else _OTHER
+        self._next()
+        return _OTHER
+
+    def _selected_name(self) -> None:
+        """`a.b.c` and `a.b.c(…)`: their operators are known before anything is written."""
+        code = self._code
+        kinds = self._kinds
+        first = self._at
+        last = first
+        while kinds[last + 1] == t.DOT and kinds[last + 2] == t.NAME:
+            last += 2
+        if (last - first) * LINK > ROOM:
+            raise Unread
+        is_call = kinds[last + 1] == t.LPAREN
+        slot = len(code) + 1
+        if is_call:
+            code.append(c.CALL)
+            code.append(0)
+            code.append(0)
+        at = last
+        intern = self._emitter.intern
+        while at > first:
+            code.append(c.SELECT)
+            code.append(intern(self._texts[at]))
+            code.append(self._lines[at])
+            at -= 2
+        code.append(c.NAME)
+        code.append(intern(self._texts[first]))
+        code.append(self._lines[first])
+        self._go_to(last + 1)
+        if is_call:
+            self._arguments(slot)
+
+    def _arguments(self, slot: int) -> None:
+        """Write what stands between parentheses: their number goes into the slot, whether it is spread behind it."""
+        before = self._in_head
+        self._in_head = False
+        self._next()
+        count = 0
+        while self._kind != t.RPAREN:
+            self._expression()
+            count += 1
+            if self._kind == t.ELLIPSIS:
+                self._code[slot + 1] = 1
+                self._next()
+            if self._kind == t.COMMA:
+                self._next()
+            elif self._kind != t.RPAREN:
+                raise Unread
+        self._next()
+        self._code[slot] = count
+        self._in_head = before
+
+    def _index(self, start: int) -> None:
+        """`x[i]`, `x[T, U]` and `x[i:j:k]`; the operand is written from `start` on."""
+        before = self._in_head
+        self._in_head = False
+        self._next()
+        count = colons = 0
+        while self._kind != t.RBRACK:
+            if self._kind == t.COLON:
+                colons += 1
+                self._next()
+                continue
+            self._expression()
+            count += 1
+            if self._kind == t.COMMA and not colons:
+                self._next()
+            elif self._kind != t.COLON and self._kind != t.RBRACK:
+                raise Unread
+        if colons > 2 or (not count and not colons) or (colons and count > colons + 1):
+            raise Unread
+        self._next()
+        self._code.insert(start, count)
+        self._code.insert(start, c.SLICE if colons else c.INDEX)
+        self._in_head = before
+
+    def _elements(self, slot: int) -> None:
+        """Write the elements between braces, unless they are data: nothing in those can refer to anything."""
+        code = self._code
+        closing = self._end_of_data(self._at)
+        if closing:
+            self._go_to(closing + 1)
+            return
+        self._deeper(NESTED)
+        before = self._in_head
+        self._in_head = False
+        self._next()
+        count = 0
+        while self._kind != t.RBRACE:
+            start = len(code)
+            self._element()
+            if self._kind == t.COLON:
+                code.insert(start, c.KEYED)
+                self._next()
+                self._element()
+            count += 1
+            if self._kind == t.COMMA:
+                self._next()
+            elif self._kind != t.RBRACE:
+                raise Unread
+        self._next()
+        code[slot] = count
+        self._in_head = before
+        self._depth -= NESTED
+
+    def _element(self) -> None:
+        if self._kind == t.LBRACE:
+            self._code.append(c.ELIDED)
+            self._code.append(0)
+            self._elements(len(self._code) - 1)
+        else:
+            self._expression()
+
+    def _end_of_data(self, at: int) -> int:
+        """Where the braces that open at a token are closed, if there is only data between them, otherwise 0."""
+        kinds = self._kinds
+        depth = 0
+        while True:
+            kind = kinds[at]
+            if kind == t.LBRACE:
+                depth += 1
+            elif kind == t.RBRACE:
+                depth -= 1
+                if not depth:
+                    return at
+            elif kind == t.NAME:
+                text = self._texts[at]
+                if text != b"nil" and text != b"true" and text != b"false":
+                    return 0
+            elif kind == t.PLUS:
+                pass
+            elif (kind > t.STRING and kind != t.COMMA and kind != t.COLON) or kind == t.END:
+                return 0
+            at += 1
+
+    def _function(self) -> None:
+        """A function literal, or the type of one."""
+        code = self._code
+        slot = len(code)
+        code.append(c.FUNCTION)
+        self._next()
+        self._signature()
+        if self._kind != t.LBRACE:
+            code[slot] = c.FUNCTION_TYPE
+            return
+        before = self._in_head
+        self._in_head = False
+        self._block()
+        self._in_head = before
+        code.append(c.END)
+
+    # -- types
+
+    def _type(self) -> None:
+        self._deeper(NESTED)
+        kind = self._kind
+        if kind == t.NAME:
+            self._type_name()
+        elif kind == t.TIMES:
+            self._next()
+            self._code.append(c.STAR)
+            self._type()
+        elif kind == t.LBRACK:
+            self._array()
+        elif kind == t.MAP:
+            self._next()
+            self._leave(t.LBRACK)
+            self._code.append(c.MAP)
+            self._type()
+            self._leave(t.RBRACK)
+            self._type()
+        elif kind == t.FUNC:
+            self._next()
+            self._code.append(c.FUNCTION_TYPE)
+            self._signature()
+        elif kind == t.CHAN or kind == t.ARROW:
+            self._channel()
+        elif kind == t.STRUCT:
+            self._struct()
+        elif kind == t.INTERFACE:
+            self._interface()
+        elif kind == t.LPAREN:
+            self._next()
+            self._type()
+            self._leave(t.RPAREN)
+        else:
+            raise Unread
+        self._depth -= NESTED
+
+    def _type_name(self) -> None:
+        """`T`, `p.T`, `T[U]`."""
+        code = self._code
+        start = len(code)
+        intern = self._emitter.intern
+        at = self._at
+        last = at
+        if self._kinds[at + 1] == t.DOT and self._kinds[at + 2] == t.NAME:
+            last += 2
+            code.append(c.SELECT)
+            code.append(intern(self._texts[last]))
+            code.append(self._lines[last])
+        code.append(c.NAME)
+        code.append(intern(self._texts[at]))
+        code.append(self._lines[at])
+        self._go_to(last + 1)
+        if self._kind == t.LBRACK and self._kinds[last + 2] != t.RBRACK:
+            self._next()
+            count = 0
+            while self._kind != t.RBRACK:
+                self._type()
+                count += 1
+                if self._kind == t.COMMA:
+                    self._next()
+                elif self._kind != t.RBRACK:
+                    raise Unread
+            self._next()
+            code.insert(start, count)
+            code.insert(start, c.INDEX)
+
+    def _array(self) -> None:
+        code = self._code
+        self._next()
+        if self._kind == t.RBRACK:
+            code.append(c.SLICE_OF)
+        elif self._kind == t.ELLIPSIS:
+            self._next()
+            code.append(c.ARRAY_AUTO)
+        else:
+            code.append(c.ARRAY)
+            before = self._in_head
+            self._in_head = False
+            self._expression()
+            self._in_head = before
+        self._leave(t.RBRACK)
+        self._type()
+
+    def _channel(self) -> None:
+        direction = 0
+        if self._kind == t.ARROW:
+            self._next()
+            direction = 2
+        self._leave(t.CHAN)
+        if not direction and self._kind == t.ARROW:
+            self._next()
+            direction = 1
+        self._code.append(c.CHANNEL)
+        self._code.append(direction)
+        self._type()
+
+    def _struct(self) -> None:
+        code = self._code
+        self._next()
+        self._leave(t.LBRACE)
+        code.append(c.STRUCT)
+        code.append(0)
+        slot = len(code) - 1
+        while self._kind != t.RBRACE:
+            code[slot] += self._field()
+            if self._kind == t.STRING:
+                self._next()
+            if self._kind == t.SEMICOLON:
+                self._next()
+            elif self._kind != t.RBRACE:
+                raise Unread
+        self._next()
+
+    def _field(self) -> int:
+        """Write one line of a struct; returns how many fields it declares."""
+        code = self._code
+        kinds = self._kinds
+        at = self._at
+        if kinds[at] == t.NAME and not self._is_embedded(at + 1):
+            names = self._names_here()
+            after = self._at
+            for name in names:
+                self._go_to(after)
+                code.append(name)
+                code.append(0)
+                self._type()
+            return len(names)
+        pointer = kinds[at] == t.TIMES
+        if pointer:
+            self._next()
+            at += 1
+        if kinds[at] != t.NAME:
+            raise Unread
+        if kinds[at + 1] == t.DOT:
+            at += 2
+        code.append(self._emitter.intern(self._texts[at]))
+        code.append(1)
+        if pointer:
+            code.append(c.STAR)
+        self._type()
+        return 1
+
+    def _is_embedded(self, at: int) -> bool:
+        """Whether the name before this token is all there is of a field, or of its type's name."""
+        kind = self._kinds[at]
+        if kind == t.LBRACK and self._kinds[at + 1] != t.RBRACK:
+            kind = self._kinds[self._closing(at) + 1]
+        return kind == t.SEMICOLON or kind == t.RBRACE or kind == t.STRING or kind == t.DOT
+
+    def _names_here(self) -> list[int]:
+        """The numbers of the names that stand here with commas between them."""
+        names: list[int] = []
+        while self._kind == t.NAME:
+            names.append(self._emitter.intern(self._texts[self._at]))
+            self._next()
+            if self._kind != t.COMMA:
+                return names
+            self._next()
+        raise Unread
+
+    def _interface(self) -> None:
+        code = self._code
+        self._next()
+        self._leave(t.LBRACE)
+        code.append(c.INTERFACE)
+        code.append(0)
+        slot = len(code) - 1
+        while self._kind != t.RBRACE:
+            if self._kind == t.NAME and self._kinds[self._at + 1] == t.LPAREN:
+                code.append(c.METHOD)
+                self._name()
+                self._signature()
+            else:
+                self._type()
+            code[slot] += 1
+            if self._kind == t.SEMICOLON:
+                self._next()
+            elif self._kind != t.RBRACE:
+                raise Unread
+        self._next()
+
+    def _signature(self) -> None:
+        code = self._code
+        head = len(code)
+        code.append(0)
+        code.append(0)
+        code.append(0)
+        self._parameters(head, head + 2)
+        kind = self._kind
+        if kind == t.LPAREN:
+            self._parameters(head + 1, -1)
+        elif (
+            kind == t.NAME
+            or kind == t.TIMES
+            or kind == t.LBRACK
+            or kind == t.ARROW
+            or kind in (t.MAP, t.CHAN, t.FUNC, t.STRUCT, t.INTERFACE)
+        ):
+            code[head + 1] = 1
+            code.append(0)
+            self._type()
+
+    def _parameters(self, slot: int, variadic: int) -> None:
+        """Write parameters or results, each name with its type; their number goes into the slot."""
+        if self._kind != t.LPAREN:
+            raise Unread
+        code = self._code
+        entries, is_named, end = self._entries()
+        waiting: list[int] = []
+        count = 0
+        for at in entries:
+            self._go_to(at)
+            if is_named:
+                if self._kind != t.NAME:
+                    raise Unread
+                waiting.append(self._emitter.intern(self._texts[at]))
+                self._next()
+                if self._kind == t.COMMA:
+                    continue
+            else:
+                waiting.append(0)
+            if self._kind == t.ELLIPSIS:
+                if variadic < 0 or at != entries[-1]:
+                    raise Unread
+                code[variadic] = 1
+                self._next()
+            type_at = self._at
+            for name in waiting:
+                self._go_to(type_at)
+                code.append(name)
+                self._type()
+            if self._kind != t.COMMA and self._kind != t.RPAREN:
+                raise Unread
+            count += len(waiting)
+            waiting = []
+        if waiting:
+            raise Unread
+        code[slot] = count
+        self._go_to(end + 1)
+
+    def _entries(self) -> tuple[list[int], bool, int]:
+        """Where the entries of a parameter list begin, whether they have names, and where the list ends."""
+        kinds = self._kinds
+        at = self._at + 1
+        entries: list[int] = []
+        is_named = False
+        while kinds[at] != t.RPAREN:
+            entries.append(at)
+            if kinds[at] == t.NAME:
+                following = kinds[at + 1]
+                if following == t.LBRACK and kinds[at + 2] != t.RBRACK:
+                    following = kinds[self._closing(at + 1) + 1]
+                if following != t.COMMA and following != t.RPAREN and following != t.DOT:
+                    is_named = True
+            while kinds[at] != t.COMMA and kinds[at] != t.RPAREN:
+                kind = kinds[at]
+                if t.LPAREN <= kind <= t.LBRACE:
+                    at = self._closing(at)
+                elif kind == t.END:
+                    raise Unread
+                at += 1
+            if kinds[at] == t.COMMA:
+                at += 1
+        return entries, is_named, at
+
+    # -- statements
+
+    def _statements(self) -> None:
+        while True:
+            kind = self._kind
+            if kind == t.SEMICOLON:
+                self._next()
+                continue
+            if kind == t.RBRACE or kind == t.END or kind == t.CASE or kind == t.DEFAULT:
+                return
+            self._statement()
+            kind = self._kind
+            if kind == t.SEMICOLON:
+                self._next()
+            elif kind != t.RBRACE and kind != t.END:
+                raise Unread
+
+    def _block(self) -> None:
+        self._leave(t.LBRACE)
+        self._code.append(c.OPEN)
+        self._statements()
+        self._leave(t.RBRACE)
+        self._code.append(c.CLOSE)
+
+    def _statement(self) -> None:
+        self._deeper(STATEMENT)
+        kind = self._kind
+        if kind < t.CASE:
+            if kind == t.NAME and self._kinds[self._at + 1] == t.COLON:
+                self._go_to(self._at + 2)
+                if self._kind != t.SEMICOLON and self._kind != t.RBRACE and self._kind != t.END:
+                    self._statement()
+            elif kind == t.RETURN:
+                self._return()
+            elif kind == t.LBRACE:
+                self._block()
+            elif kind == t.BREAK or kind == t.CONTINUE or kind == t.FALLTHROUGH:
+                self._next()
+                if self._kind == t.NAME:
+                    self._next()
+            else:
+                self._simple_statement()
+        elif kind == t.IF:
+            self._if()
+        elif kind == t.FOR:
+            self._for()
+        elif kind == t.DEFER or kind == t.GO:
+            self._next()
+            self._code.append(c.EVALUATE)
+            self._expression()
+        elif kind == t.SWITCH:
+            self._switch()
+        elif kind == t.SELECT:
+            self._next()
+            self._code.append(c.OPEN)
+            self._cases(True)
+            self._code.append(c.CLOSE)
+        elif kind == t.VAR or kind == t.CONST or kind == t.TYPE:
+            self._declaration(kind)
+        elif kind == t.GOTO:
+            self._next()
+            self._leave(t.NAME)
+        else:
+            self._simple_statement()
+        self._depth -= STATEMENT
+
+    def _return(self) -> None:
+        self._next()
+        if self._kind == t.SEMICOLON or self._kind == t.RBRACE or self._kind == t.END:
+            return
+        self._evaluated()
+
+    def _evaluated(self) -> None:
+        """Write expressions with commas between them, each as a statement."""
+        while True:
+            self._code.append(c.EVALUATE)
+            self._expression()
+            if self._kind != t.COMMA:
+                return
+            self._next()
+
+    def _listed(self) -> int:
+        """Write expressions with commas between them; returns how many."""
+        count = 1
+        self._expression()
+        while self._kind == t.COMMA:
+            self._next()
+            self._expression()
+            count += 1
+        return count
+
+    def _simple_statement(self) -> bool:
+        """An expression, a definition, an assignment, a step, or something sent; tells whether it is an expression."""
+        code = self._code
+        if self._kind == t.NAME and self._is_definition():
+            start = len(code)
+            code.append(c.DEFINE)
+            code.append(0)
+            code.append(0)
+            names = self._names_here()
+            code += names
+            self._next()
+            code[start + 1] = len(names)
+            code[start + 2] = self._listed()
+            return False
+        start = len(code)
+        code.append(c.EVALUATE)
+        count = self._listed()
+        if self._kind == t.ASSIGN or (self._kind == t.UPDATE and count == 1):
+            self._next()
+            code[start] = c.ASSIGN
+            code.insert(start + 1, 0)
+            code.insert(start + 1, count)
+            code[start + 2] = self._listed()
+        elif count > 1:
+            raise Unread
+        elif self._kind == t.STEP:
+            self._next()
+        elif self._kind == t.ARROW:
+            self._next()
+            code.append(c.EVALUATE)
+            self._expression()
+        else:
+            return True
+        return False
+
+    def _is_definition(self) -> bool:
+        kinds = self._kinds
+        at = self._at + 1
+        while kinds[at] == t.COMMA and kinds[at + 1] == t.NAME:
+            at += 2
+        return kinds[at] == t.DEFINE
+
+    def _if(self) -> None:
+        code = self._code
+        opened = 0
+        while True:
+            code.append(c.OPEN)
+            opened += 1
+            self._next()
+            if not self._head():
+                raise Unread
+            self._block()
+            if self._kind != t.ELSE:
+                break
+            self._next()
+            if self._kind != t.IF:
+                self._block()
+                break
+        for _ in range(opened):
+            code.append(c.CLOSE)
+
+    def _head(self) -> bool:
+        """What stands between `if` or `switch` and its block: maybe a statement, maybe an expression, in that order.
+
+        Tells whether there is an expression.
+        """
+        before = self._in_head
+        self._in_head = True
+        has_value = False
+        if self._kind != t.SEMICOLON and self._kind != t.LBRACE:
+            has_value = self._simple_statement()
+            if not has_value and self._kind != t.SEMICOLON:
+                raise Unread
+        if self._kind == t.SEMICOLON:
+            self._next()
+            has_value = False
+            if self._kind != t.LBRACE:
+                has_value = self._simple_statement()
+                if not has_value:
+                    raise Unread
+        self._in_head = before
+        return has_value
+
+    def _for(self) -> None:
+        code = self._code
+        code.append(c.OPEN)
+        self._next()
+        at = self._at
+        while self._kinds[at] not in (t.RANGE, t.SEMICOLON, t.LBRACE, t.END):
+            at += 1
+        before = self._in_head
+        self._in_head = True
+        if self._kinds[at] == t.RANGE:
+            self._range(at)
+        else:
+            self._for_clause()
+        self._in_head = before
+        self._block()
+        code.append(c.CLOSE)
+
+    def _for_clause(self) -> None:
+        if self._kind == t.LBRACE:
+            return
+        is_condition = True
+        if self._kind != t.SEMICOLON:
+            is_condition = self._simple_statement()
+        if self._kind != t.SEMICOLON:
+            if not is_condition:
+                raise Unread
+        else:
+            self._next()
+            if self._kind != t.SEMICOLON:
+                self._code.append(c.EVALUATE)
+                self._expression()
+            self._leave(t.SEMICOLON)
+            if self._kind != t.LBRACE:
+                self._simple_statement()
+
+    def _range(self, at: int) -> None:
+        """What is ranged over is written before the targets; `at` is where `range` stands."""
+        code = self._code
+        first = self._at
+        operator = self._kinds[at - 1] if at > first else 0
+        code.append(c.RANGE)
+        code.append(1 if operator == t.DEFINE else 0)
+        code.append(0)
+        slot = len(code) - 1
+        self._go_to(at + 1)
+        self._expression()
+        after = self._at
+        if at > first:
+            self._go_to(first)
+            if operator == t.DEFINE:
+                names = self._names_here()
+                code += names
+                code[slot] = len(names)
+            elif operator == t.ASSIGN:
+                code[slot] = self._listed()
+            if self._at != at - 1:
+                raise Unread
+        self._go_to(after)
+
+    def _switch(self) -> None:
+        code = self._code
+        self._next()
+        guard = self._type_guard()
+        code.append(c.OPEN)
+        if guard:
+            self._type_switch(guard)
+        else:
+            self._head()
+            self._cases(False)
+        code.append(c.CLOSE)
+
+    def _cases(self, communicates: bool) -> None:
+        code = self._code
+        self._leave(t.LBRACE)
+        while self._kind != t.RBRACE:
+            code.append(c.OPEN)
+            if self._kind == t.DEFAULT:
+                self._next()
+            else:
+                self._leave(t.CASE)
+                if communicates:
+                    self._simple_statement()
+                else:
+                    self._evaluated()
+            self._leave(t.COLON)
+            self._statements()
+            code.append(c.CLOSE)
+        self._next()
+
+    def _type_guard(self) -> int:
+        """Where `.(type)` stands before the block of a switch; 0 if it has none."""
+        kinds = self._kinds
+        at = self._at
+        while kinds[at] != t.LBRACE and kinds[at] != t.END:
+            if kinds[at] == t.DOT and kinds[at + 1] == t.LPAREN and kinds[at + 2] == t.TYPE:
+                return at
+            if kinds[at] == t.LPAREN or kinds[at] == t.LBRACK:
+                at = self._closing(at)
+            at += 1
+        return 0
+
+    def _type_switch(self, guard: int) -> None:
+        code = self._code
+        before = self._in_head
+        self._in_head = True
+        at = self._at
+        while at < guard and self._kinds[at] != t.SEMICOLON:
+            at += 1
+        if at < guard:
+            if self._kind != t.SEMICOLON:
+                self._simple_statement()
+            self._leave(t.SEMICOLON)
+        bound = 0
+        if self._kind == t.NAME and self._kinds[self._at + 1] == t.DEFINE:
+            bound = self._emitter.intern(self._texts[self._at])
+            self._go_to(self._at + 2)
+        code.append(c.SWITCH_TYPE)
+        self._primary()
+        if self._at != guard or self._kinds[guard + 3] != t.RPAREN:
+            raise Unread
+        self._in_head = before
+        self._go_to(guard + 4)
+        self._leave(t.LBRACE)
+        while self._kind != t.RBRACE:
+            self._type_case(bound)
+        self._next()
+        code.append(c.SWITCH_END)
+
+    def _type_case(self, bound: int) -> None:
+        code = self._code
+        code.append(c.OPEN)
+        code.append(c.CASE_TYPE)
+        code.append(bound)
+        code.append(0)
+        slot = len(code) - 1
+        if self._kind == t.DEFAULT:
+            self._next()
+        else:
+            self._leave(t.CASE)
+            self._type()
+            code[slot] = 1
+            while self._kind == t.COMMA:
+                self._next()
+                self._type()
+                code[slot] += 1
+        self._leave(t.COLON)
+        self._statements()
+        code.append(c.CLOSE)
+
+    # -- declarations
+
+    def _declaration(self, keyword: int) -> None:
+        self._next()
+        if self._kind != t.LPAREN:
+            self._spec(keyword, True)
+            return
+        self._next()
+        is_first = True
+        while self._kind != t.RPAREN:
+            self._spec(keyword, is_first)
+            is_first = False
+            if self._kind == t.SEMICOLON:
+                self._next()
+            elif self._kind != t.RPAREN:
+                raise Unread
+        self._next()
+
+    def _spec(self, keyword: int, is_first: bool) -> None:
+        code = self._code
+        if keyword == t.TYPE:
+            code.append(c.TYPE)
+            self._name()
+            code.append(1 if self._kind == t.ASSIGN else 0)
+            if self._kind == t.ASSIGN:
+                self._next()
+            code.append(0)
+            self._type()
+            return
+        names = self._names_here()
+        start = len(code)
+        code.append(c.VAR if keyword == t.VAR else c.CONST)
+        code.append(len(names))
+        code.append(0)
+        code.append(0)
+        code += names
+        if self._kind not in (t.ASSIGN, t.SEMICOLON, t.RPAREN, t.RBRACE, t.END):
+            code[start + 2] = 1
+            self._type()
+        if self._kind == t.ASSIGN:
+            self._next()
+            code[start + 3] = self._listed()
+        elif keyword == t.VAR:
+            if not code[start + 2]:
+                raise Unread
+        elif code[start + 2] or is_first:
+            raise Unread

@@ -1,0 +1,307 @@
+"""Resolved packages and files → the rows of the graph: their nodes and the edges that begin in them.
+
+Everything about one package follows from its facts and its resolved uses alone; edges that need all packages at once
+(`IMPLEMENTS`) are made elsewhere. When a file changed and its shape did not, `file_rows` are all that may have changed
+but for two things: the package's documentation, and which declarations the tests exercise (see `Testing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from golore.graph.database.subgraph import Slice
+from golore.graph.model.entities import (
+    REPOSITORY_ID,
+    Edge,
+    EdgeKind,
+    External,
+    File,
+    Node,
+    Symbol,
+    Unresolved,
+)
+from golore.graph.model.entities import Package as PackageNode
+from golore.learner.extraction import facts as f
+from golore.learner.pipeline.test_edges import exercised, is_test_name
+from golore.learner.project.catalog import CatalogFile, CatalogPackage
+from golore.learner.resolution.members import visible
+from golore.learner.resolution.resolve_file import FileUses
+from golore.learner.resolution.types import Declaration, FileScope, Package, is_exported
+from golore.learner.resolution.use_recorder import member_id
+
+IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
+IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
+IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
+IN_TYPE = EdgeKind("CONTAINS", "Symbol", "Symbol")
+TESTS = EdgeKind("TESTS", "Symbol", "Symbol")
+CALLS, REFERENCES, EMBEDS = (
+    (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
+    for label in ("CALLS", "REFERENCES", "EMBEDS")
+)
+"""Each to a symbol of the repository, and to one outside."""
+
+
+class ImportTarget(NamedTuple):
+    """What an import leads to: a package of the repository by its id, or one outside by its path and source."""
+
+    id: str
+    external: bool
+    source: str
+
+
+class ResolvedFile(NamedTuple):
+    entry: CatalogFile
+    scope: FileScope
+    outline: f.Outline
+    digest: str
+    size: int
+    uses: FileUses
+
+
+class Testing(NamedTuple):
+    """What TESTS edges of one package follow from: its tests by id with their names, what its test files declare
+    (`own`), that and what those of the package under test declare (`helpers`), what is tested.
+
+    `calls` are those of its test files, or of some of them; `beyond` are the calls among those that do not go to a
+    declaration of the repository.
+    """
+
+    tests: dict[str, str]
+    own: frozenset[str]
+    helpers: frozenset[str]
+    subjects: frozenset[str]
+    calls: dict[str, dict[str, list[int]]]
+    beyond: frozenset[tuple[str, str]]
+
+
+ImportOf = Callable[[str], ImportTarget | None]
+"""Tells where an import leads."""
+SourceOf = Callable[[str], str]
+"""Tells where an outside package is from."""
+
+
+def package_rows(
+    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
+) -> Slice:
+    """All rows of one package."""
+    rows = Slice()
+    doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
+    rows.nodes["Package"].append(package_node(entry, doc))
+    rows.edges[IN_REPOSITORY].append(Edge(REPOSITORY_ID, entry.id))
+    externals: dict[str, External] = {}
+    for file in files:
+        rows.edges[IN_PACKAGE].append(Edge(entry.id, file.entry.path))
+        _add_file(rows, entry, package, file, import_of, source_of, externals)
+    rows.nodes["External"] += [externals[id] for id in sorted(externals)]
+    testing = testing_of(package, files)
+    if testing.calls:
+        rows.edges[TESTS] += exercised(
+            testing.tests,
+            testing.calls,
+            testing.helpers,
+            testing.subjects,
+            lambda caller, target: (caller, target) not in testing.beyond,
+        )
+    return rows
+
+
+def file_rows(
+    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
+) -> Slice:
+    """The rows that follow from the text of these files alone: no package, no TESTS, not who contains the file or a
+    declaration of it."""
+    rows = Slice()
+    externals: dict[str, External] = {}
+    for file in files:
+        _add_file(rows, entry, package, file, import_of, source_of, externals)
+    rows.nodes["External"] += [externals[id] for id in sorted(externals)]
+    rows.edges.pop(IN_TYPE, None)
+    return rows
+
+
+def package_node(entry: CatalogPackage, doc: str) -> PackageNode:
+    return PackageNode(entry.id, entry.path, entry.name, entry.dir, entry.module, doc, entry.test)
+
+
+def testing_of(package: Package, files: list[ResolvedFile]) -> Testing:
+    """What the tests of a package are and what these files of it say of them."""
+    calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
+    if not calls:
+        return Testing({}, frozenset(), frozenset(), frozenset(), {}, frozenset())
+    declared = [decl for scope in package.files if scope.test for decl in scope.decls]
+    tests = {decl.id: decl.name for decl in declared if decl.kind == f.FUNC and is_test_name(decl.name)}
+    own = frozenset(decl.id for decl in declared)
+    under_test = package.tested if package.tested is not None else package
+    subjects = frozenset(decl.id for scope in under_test.files if not scope.test for decl in scope.decls)
+    helpers = own.union(decl.id for scope in under_test.files if scope.test for decl in scope.decls)
+    beyond = frozenset(
+        (uses.source, target)
+        for file in files
+        if file.entry.test
+        for uses in file.uses.uses
+        for target in uses.calls
+        if target in file.uses.externals or target in file.uses.dynamic
+    )
+    return Testing(tests, own, helpers, subjects, calls, beyond)
+
+
+def _add_file(
+    rows: Slice,
+    entry: CatalogPackage,
+    package: Package,
+    file: ResolvedFile,
+    import_of: ImportOf,
+    source_of: SourceOf,
+    externals: dict[str, External],
+) -> None:
+    _file_row(rows, entry, file)
+    _symbol_rows(rows, entry, package, file)
+    _import_rows(rows, file, import_of, externals)
+    _use_rows(rows, file, source_of, externals)
+
+
+def _file_row(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
+    outline = file.outline
+    problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.complaints]
+    path = file.entry.path
+    rows.nodes["File"].append(
+        File(
+            path,
+            path,
+            entry.id,
+            file.digest,
+            outline.shape,
+            outline.lines,
+            file.size,
+            file.entry.constraint,
+            file.entry.test,
+            outline.generated,
+            outline.cgo,
+            tuple(problems + file.uses.complaints),
+        )
+    )
+
+
+def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Declaration]]:
+    """Each symbol with its id, its owner's name and the declaration it is, or is a member of."""
+    decls = iter(file.scope.decls)
+    decl: Declaration | None = None
+    seen: dict[str, int] = {}
+    for symbol in file.outline.symbols:
+        if symbol.kind in ("field", "imethod"):
+            if decl is None:
+                continue
+            id = member_id(decl, symbol.name)
+            if id not in seen and symbol.name in decl.file.package.methods.get(decl.name, {}):
+                seen[id] = 1  # broken code: a method has the field's name, and its id
+            seen[id] = seen.get(id, 0) + 1
+            yield id if seen[id] == 1 else f"{id}#{seen[id]}", decl.name, symbol, decl
+        else:
+            decl = next(decls)
+            yield decl.id, decl.owner, symbol, decl
+
+
+def _symbol_rows(rows: Slice, entry: CatalogPackage, package: Package, file: ResolvedFile) -> None:
+    symbols: list[Node] = rows.nodes["Symbol"]
+    in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
+    for id, owner, shown, decl in _identified(file):
+        is_member = shown.kind in ("field", "imethod")
+        owner_id = decl.id if is_member else _owner_id(package, decl)
+        qualified = f"{entry.path}.{owner}.{shown.name}" if owner else f"{entry.path}.{shown.name}"
+        symbols.append(
+            Symbol(
+                id,
+                shown.kind,
+                shown.name,
+                qualified,
+                entry.id,
+                file.entry.path,
+                shown.line,
+                shown.end_line,
+                shown.start,
+                shown.end,
+                owner_id,
+                shown.signature,
+                shown.doc,
+                shown.tag,
+                is_exported(shown.name),
+                shown.deprecated,
+                shown.embedded,
+            )
+        )
+        if not is_member:
+            in_file.append(Edge(file.entry.path, id))
+        if owner_id:
+            in_type.append(Edge(owner_id, id))
+
+
+def _owner_id(package: Package, method: Declaration) -> str:
+    """The type a method belongs to: its own file's or build's, if there are twins."""
+    if not method.owner:
+        return ""
+    owners = package.members.get(method.owner)
+    return visible(owners, method.file)[0].id if owners else ""
+
+
+def _import_rows(
+    rows: Slice,
+    file: ResolvedFile,
+    import_of: ImportOf,
+    externals: dict[str, External],
+) -> None:
+    lines: dict[str, list[int]] = {}
+    for imported, line in zip(file.outline.imports, file.outline.import_lines, strict=True):
+        lines.setdefault(imported.path, []).append(line)
+    for path in sorted(lines):
+        target = import_of(path)
+        if target is None:
+            continue
+        label = "External" if target.external else "Package"
+        edge = Edge(file.entry.path, target.id, tuple(lines[path]))
+        rows.edges[EdgeKind("IMPORTS", "File", label)].append(edge)
+        if target.external:
+            name = target.id.rpartition("/")[2]
+            externals[target.id] = External(target.id, "package", name, target.id, target.source)
+
+
+def _use_rows(rows: Slice, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
+    outside = file.uses.externals
+    for id, (kind, name, path) in outside.items():
+        known = externals.get(id)
+        if known is None or known.kind == "unknown":
+            externals[id] = External(id, kind, name, path, source_of(path))
+    dynamic = file.uses.dynamic
+    calls, references, embeds = ([rows.edges[kind] for kind in kinds] for kinds in (CALLS, REFERENCES, EMBEDS))
+    for uses in file.uses.uses:
+        for target in sorted(uses.calls):
+            evidence = "interface" if target in dynamic else "static"
+            edge = Edge(uses.source, target, _sites(uses.calls[target]), evidence)
+            calls[target in outside].append(edge)
+        for target in sorted(uses.references):
+            if target != uses.source:
+                edge = Edge(uses.source, target, _sites(uses.references[target]), "static")
+                references[target in outside].append(edge)
+        for target, pointer in sorted(uses.embeds):
+            embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
+        rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
+
+
+def _sites(lines: list[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(lines))) if len(lines) > 1 else tuple(lines)
+
+
+def _unresolved(source: str, path: str, found: dict[tuple[str, str, str], list[int]]) -> list[Node]:
+    nodes: list[Node] = []
+    grouped: dict[tuple[str, str], tuple[list[int], list[str]]] = {}
+    for name, reason, candidate in sorted(found):
+        lines, candidates = grouped.setdefault((name, reason), ([], []))
+        lines += found[name, reason, candidate]
+        if candidate:
+            candidates.append(candidate)
+    seen: dict[str, int] = {}
+    for (name, reason), (lines, candidates) in grouped.items():
+        seen[name] = seen.get(name, 0) + 1
+        id = f"{source}?{name}" if seen[name] == 1 else f"{source}?{name}#{seen[name]}"
+        nodes.append(Unresolved(id, source, name, path, reason, _sites(lines), tuple(candidates)))
+    return nodes

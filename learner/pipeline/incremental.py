@@ -1,0 +1,345 @@
+"""A learner that stays: told which files were edited, it does work that follows the edit and not the repository.
+
+It keeps what the last learn found out (which packages there are, where imports lead, the world of types) and trusts
+whoever tells it of the edits. Anything but an edit of known files that leaves the packages and the code outside as they
+were is left to an ordinary learn: new and deleted files, go.mod, ignore rules, changed build constraints, imports of
+code outside, a store that somebody else has written to. Not noticed without such a learn: files that nobody told of,
+and changes to code outside the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from golore.graph.cards.card_builder import Changed
+from golore.graph.database.store import Store
+from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.files.identity import graph_identity
+from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
+from golore.graph.gc_pause import no_collection
+from golore.graph.model.entities import Unresolved
+from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_left_out
+from golore.learner.checkout.freshness import remember_edits
+from golore.learner.pipeline.graph_writer import Change, Early, Progress, Ready, Silent, Written, update_graph_at_once
+from golore.learner.pipeline.learn import (
+    Report,
+    Survey,
+    is_mostly_new,
+    keep_survey,
+    keys_in_use,
+    keys_of,
+    learn_and_survey,
+    open_cache,
+    report_of,
+    repository_of,
+    resumed_survey,
+)
+from golore.learner.pipeline.package_keys import Keys, PackageKeys, edges_key, state_key
+from golore.learner.pipeline.resolve_workers import Plan, Workshop
+from golore.learner.pipeline.stored_keys import Marks, changed_texts, remade_marks
+from golore.learner.project.catalog import CatalogPackage, FileHead, repository_catalog
+from golore.learner.project.project import Project
+from golore.learner.project.read_facts import Reading, Wanted, read_files
+from golore.learner.worker_pool import Crew
+
+MOST_EDITED = 200
+"""Of more files at once an ordinary learn has them read by several processes."""
+MOST_LOADED = 2_500
+"""Packages in the world of types after which it is begun anew, lest it come to hold the whole repository."""
+PRUNE_EVERY = 50
+"""Updates after which the facts of files as they once were are forgotten."""
+
+
+class Update(NamedTuple):
+    """What was done. `changed` tells what it means for what is made from the graph; None where all may have changed.
+    `is_warm` tells whether it took no ordinary learn."""
+
+    report: Report
+    changed: Changed | None
+    is_warm: bool
+
+    @property
+    def paths(self) -> tuple[str, ...] | None:
+        """The files that are not as they were before; None where all may have changed."""
+        return None if self.changed is None else tuple(self.changed.paths)
+
+
+class Edit(NamedTuple):
+    """A file that was edited in bodies alone, known before the graph is: its digests, and what was found in it."""
+
+    path: str
+    before: str
+    digest: str
+    unresolved: Sequence[Unresolved]
+    exercised: Sequence[tuple[str, str]]
+
+
+class WarmLearner:
+    """Learns one repository again and again. Not for use by several threads at once."""
+
+    def __init__(self, root: Path, store_directory: Path | None = None, workers: int | None = None) -> None:
+        self._root = root
+        self._directory = store_directory
+        self._workers = workers
+        self._survey: Survey | None = None
+        self._workshop: Workshop | None = None
+        self._linked: frozenset[str] = frozenset()
+        self._updates = 0
+        self._is_kept = True
+
+    @property
+    def updates(self) -> int:
+        """How many updates were made since the last ordinary learn."""
+        return self._updates
+
+    def learn(self, progress: Progress | None = None) -> Update:
+        """An ordinary learn, after which updates can be quick."""
+        before = self._survey
+        self._forget()
+        report, survey = learn_and_survey(
+            self._root, store_directory=self._directory, workers=self._workers, progress=progress
+        )
+        self._survey, self._linked, self._is_kept = survey, _linked_files(survey), True
+        if before is None:
+            return Update(report, None, False)
+        return Update(
+            report, Changed(_differing(before.files, survey.files), before.marks.state, survey.marks.state), False
+        )
+
+    def resume(self, progress: Progress | None = None) -> Update:
+        """Go on from where the last learn left off, by whatever process: looks at all files, and does no more than what
+        has changed since demands."""
+        directory = self._directory or self._root / STORE_NAME
+        with no_collection():
+            survey = resumed_survey(self._root, directory)
+            if survey is None:
+                return self.learn(progress)
+            self._survey, self._linked = survey, _linked_files(survey)
+            there = survey.discovery.files
+            edited = [file.path for file in there if _looks_edited(survey.files[file.path], file)]
+            update = self.update(edited, progress)
+            self.keep()
+        return update
+
+    def keep(self) -> None:
+        """Keep what is known beside the graph, if updates have changed it, so that the next learner can resume."""
+        if self._survey is not None and not self._is_kept:
+            keep_survey(self._directory or self._root / STORE_NAME, self._survey)
+            self._is_kept = True
+
+    def update(
+        self,
+        paths: Collection[str],
+        progress: Progress | None = None,
+        early: Callable[[Edit], None] | None = None,
+    ) -> Update:
+        """Learn again after these files, by their paths below the root, were edited; whether they were is looked at.
+
+        `early` is told of edits that stay inside of bodies, as soon as they are understood.
+        """
+        survey, self._survey = self._survey, None  # should this fail halfway, nothing of it is to be believed
+        if survey is not None:
+            wanted = self._wanted(survey, paths)
+            try:
+                made = None if wanted is None else self._updated(survey, wanted, early)
+            except LookupError:
+                made = None  # the cache was lost meanwhile
+            if made is not None:
+                update, self._survey = made
+                self._updates += 1
+                self._is_kept = self._is_kept and not update.paths
+                return update
+            self._survey = survey
+        return self.learn(progress)
+
+    def _forget(self) -> None:
+        self._survey = self._workshop = None
+        self._updates = 0
+
+    def _wanted(self, survey: Survey, paths: Collection[str]) -> list[Wanted] | None:
+        """The edited files as they are on disk; None if these are not all plain files that are known."""
+        if len(paths) > MOST_EDITED:
+            return None
+        wanted: list[Wanted] = []
+        for path in sorted(set(paths)):
+            place = f"{survey.discovery.root}/{path}"
+            if path not in survey.files:
+                # Vendored code matters also when it is deleted.
+                is_outside = place.rpartition("/")[0] in survey.outside.packages
+                if is_outside or (_could_be_learned(path) and os.path.lexists(place)):
+                    return None
+                continue  # such as what an editor writes before it renames it
+            try:
+                status = os.lstat(place)
+            except OSError:
+                return None
+            is_plain = stat.S_ISREG(status.st_mode) and status.st_mode & 0o444 == 0o444
+            if path in self._linked or not is_plain or status.st_size > DEFAULT_LIMITS.max_file_bytes:
+                return None
+            wanted.append(Wanted(path, place, status.st_size, status.st_mtime_ns))
+        return wanted
+
+    def _updated(
+        self, survey: Survey, wanted: list[Wanted], early: Callable[[Edit], None] | None
+    ) -> tuple[Update, Survey] | None:
+        """Read the files and write what differs; None if that takes an ordinary learn."""
+        started = time.monotonic()
+        root = survey.discovery.root
+        directory = self._directory or root / STORE_NAME
+        with Store.open(directory, write=True) as store, open_cache(directory, root) as cache, Crew(0) as crew:
+            if store.is_empty or graph_identity(directory) != survey.graph:
+                return None  # somebody else has written, and may have forgotten facts that are needed here
+            before = {file.name: survey.files[file.name] for file in wanted}
+            reading = read_files(cache, crew, wanted, before, lambda _: None)
+            after = None if reading.problems else _resurveyed(survey, cache, reading)
+            if after is None:
+                return None
+            edited = _differing(before, reading.files)
+            written: Written | None = Written()
+            if edited:
+                told = None if early is None else _Early(early, before, reading.files)
+                written = self._write(store, cache, survey.marks, after, edited, told)
+                if written is None:
+                    return None
+                remember_edits(directory, survey.graph, reading.files.values())
+                after = after._replace(graph=graph_identity(directory))
+            if self._updates % PRUNE_EVERY == PRUNE_EVERY - 1:
+                cache.prune(keys_in_use(after.files, after.outside))
+            messages = tuple(message for message in (store.message, cache.message) if message)
+        work = (reading.read, reading.parsed, 0)
+        report = report_of(after, work, written, time.monotonic() - started, messages)
+        return Update(report, Changed(edited, survey.marks.state, after.marks.state, written.ripple), True), after
+
+    def _write(
+        self,
+        store: Store,
+        cache: Cache,
+        before: Marks,
+        survey: Survey,
+        edited: tuple[str, ...],
+        early: Early | None,
+    ) -> Written | None:
+        keys = survey.marks.keys
+        plan = Plan(
+            survey.project, survey.catalog, survey.outside.packages, survey.files, store.directory / CACHE_NAME, True
+        )
+        workshop = self._workshop
+        if workshop is None or workshop.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
+            workshop = Workshop(plan, cache)  # what was worked out from another shape is no longer true
+        workshop.take(plan, cache)
+        self._workshop = workshop
+        change = Change(plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.marks))
+        ready = Ready(workshop, frozenset(edited), before.state, early)
+        with Crew(self._workers if self._workers is not None else os.cpu_count() or 1) as crew:
+            return update_graph_at_once(store, cache, crew, change, ready, Silent())
+
+
+class _Early:
+    """Adds the digests to what is told of a file."""
+
+    def __init__(
+        self, tell: Callable[[Edit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
+    ) -> None:
+        self._tell = tell
+        self._before = before
+        self._after = after
+
+    def __call__(self, path: str, unresolved: Sequence[Unresolved], exercised: Sequence[tuple[str, str]]) -> None:
+        if path in self._before and path in self._after:
+            self._tell(Edit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
+
+
+def _looks_edited(before: CachedFile, now: SourceFile) -> bool:
+    return (before.size, before.mtime_ns) != (now.size, now.mtime_ns)
+
+
+def _could_be_learned(path: str) -> bool:
+    return path.endswith(".go") and not any(part[:1] in "._" for part in path.split("/"))
+
+
+def _resurveyed(survey: Survey, cache: Cache, reading: Reading) -> Survey | None:
+    """What is known after these files were edited; None if more has changed than what is in them."""
+    files = survey.files | reading.files
+    groups = _regrouped(survey, cache, files, reading.heads)
+    if groups is None:
+        return None
+    catalog = survey.catalog | groups
+    last = survey.marks.keys
+    if all(_shapes(survey.catalog[directory]) == _shapes(group) for directory, group in groups.items()):
+        packages = dict(last.packages)
+        for package in chain.from_iterable(groups.values()):
+            shape = packages[package.id].shape
+            packages[package.id] = PackageKeys(edges_key(shape, package), shape)
+        keys = Keys(packages, last.outside)
+    else:
+        keys = keys_of(survey.project, catalog, survey.outside, edges=True)
+    if is_mostly_new(last, keys):
+        return None
+    changed = [id for id, key in keys.packages.items() if last.packages[id] != key]
+    state = state_key(keys, repr(repository_of(survey.project)))
+    return survey._replace(files=files, catalog=catalog, marks=remade_marks(survey.marks, state, keys, changed))
+
+
+def _regrouped(
+    survey: Survey, cache: Cache, files: Mapping[str, CachedFile], heads: Mapping[str, FileHead]
+) -> dict[str, tuple[CatalogPackage, ...]] | None:
+    """The packages of the directories that were edited in; None if there are others now, or they need other code."""
+    touched = {path.rpartition("/")[0] for path in heads}
+    paths = [file.path for name in touched for package in survey.catalog[name] for file in package.files]
+    keys = {path: files[path].key for path in paths if path not in heads}
+    decoder = msgspec.msgpack.Decoder(FileHead)
+    known = {key: decoder.decode(head) for key, head in cache.get_heads(set(keys.values()))}
+    if any(key not in known for key in keys.values()):
+        return None
+    groups = repository_catalog(survey.project, {path: heads.get(path) or known[keys[path]] for path in paths})
+    for name in touched:
+        if _grouping(groups[name]) != _grouping(survey.catalog[name]):
+            return None
+        differing = _imports(groups[name]) ^ _imports(survey.catalog[name])
+        if any(map(is_left_out, differing)) or not all(_leads_inside(survey.project, name, path) for path in differing):
+            return None
+    return groups
+
+
+def _grouping(packages: Iterable[CatalogPackage]) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [(package.id, [(file.path, file.constraint) for file in package.files]) for package in packages]
+
+
+def _imports(packages: Iterable[CatalogPackage]) -> set[str]:
+    return {path for package in packages for file in package.files for path in file.imports}
+
+
+def _shapes(packages: Iterable[CatalogPackage]) -> list[str]:
+    return [file.shape for package in packages for file in package.files]
+
+
+def _leads_inside(project: Project, directory: str, path: str) -> bool:
+    """Whether an import leads to the repository or the standard library, so that no other code is needed for it."""
+    location = project.find(directory, path)
+    return path != "C" and location is not None and location.kind in ("repo", "std")
+
+
+def _is_same_shape(before: Keys, after: Keys) -> bool:
+    return all(before.packages[id].shape == key.shape for id, key in after.packages.items())
+
+
+def _differing(before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]) -> tuple[str, ...]:
+    paths = before.keys() | after.keys()
+    return tuple(sorted(path for path in paths if _digest(before.get(path)) != _digest(after.get(path))))
+
+
+def _digest(file: CachedFile | None) -> str:
+    return "" if file is None else file.digest
+
+
+def _linked_files(survey: Survey) -> frozenset[str]:
+    """The files that are symbolic links, and those they lead to: an edit of one is an edit of several."""
+    base, links = f"{survey.discovery.root}/", survey.discovery.links
+    return frozenset(links).union(os.path.realpath(base + path).removeprefix(base) for path in links)

@@ -1,0 +1,301 @@
+"""`learn`: from the files of a repository to its graph in the store. The only place that knows the order of the steps.
+
+A first learn, or one after which most packages would change, loads the whole graph anew; any other compares those
+packages whose keys changed with what the store has, and writes the difference in one transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.files.identity import graph_identity
+from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
+from golore.graph.gc_pause import no_collection
+from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
+from golore.learner.checkout.discovery import Discovery, discover, is_left_out
+from golore.learner.checkout.freshness import remember
+from golore.learner.checkout.git_directory import other_checkouts
+from golore.learner.go_rules.go_env import read_environment
+from golore.learner.pipeline.graph_writer import Change, Progress, Silent, Written, load_graph, update_graph
+from golore.learner.pipeline.package_keys import RESOLVER, Keys, Target, make_keys, state_key
+from golore.learner.pipeline.resolve_workers import Plan
+from golore.learner.pipeline.saved_survey import Kept, ground_of, keep, read_kept
+from golore.learner.pipeline.stored_keys import Marks, changed_texts, make_marks, read_marks
+from golore.learner.pipeline.version import edition, succession
+from golore.learner.project.catalog import Catalog, CatalogPackage, repository_catalog
+from golore.learner.project.external_packages import Outside, find_outside, is_as_it_was, plain_path
+from golore.learner.project.project import Project, build_project
+from golore.learner.project.read_facts import Reading, Wanted, read_files
+from golore.learner.project.stdlib_index import index, paths
+from golore.learner.worker_pool import Crew
+
+SMALL_BYTES = 3 << 20
+"""Up to this much source, starting worker processes costs more than it saves."""
+
+
+class Report(NamedTuple):
+    """What a learn did: the first counters count work, the others what the repository holds."""
+
+    files_read: int
+    files_parsed: int
+    outside_parsed: int
+    packages_resolved: int
+    files_resolved: int
+    edges_written: int
+    rows_written: int
+    packages: int
+    files: int
+    missing_imports: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    seconds: float
+    messages: tuple[str, ...] = ()
+
+
+class Survey(NamedTuple):
+    """All that is known of a repository when its graph is made, except what is in the cache."""
+
+    discovery: Discovery
+    project: Project
+    files: dict[str, CachedFile]
+    catalog: dict[str, tuple[CatalogPackage, ...]]
+    outside: Outside
+    marks: Marks
+    problems: tuple[Problem, ...]
+    graph: str
+    """The graph that was left, as `freshness` tells graphs apart."""
+
+
+def learn(
+    root: Path,
+    *,
+    store_directory: Path | None = None,
+    full: bool = False,
+    edges: bool = True,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
+    return learn_and_survey(
+        root, store_directory=store_directory, full=full, edges=edges, workers=workers, progress=progress
+    )[0]
+
+
+def learn_and_survey(
+    root: Path,
+    *,
+    store_directory: Path | None = None,
+    full: bool = False,
+    edges: bool = True,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Report, Survey]:
+    """The same, for who goes on from there (see `warm`)."""
+    started, since_ns = time.monotonic(), time.time_ns()
+    progress = progress or Silent()
+    discovery = discover(root)
+    project = build_project(discovery, read_environment(std=paths()))
+    directory = store_directory or discovery.root / STORE_NAME
+    with (
+        no_collection(),
+        Store.open(directory, write=True) as store,
+        open_cache(directory, discovery.root) as cache,
+        Crew(_crew_size(discovery, workers)) as crew,
+    ):
+        known = cache.files()
+        kept = read_kept(directory)
+        reading = _read(discovery, cache, crew, known, progress, edges)
+        while more := _imported_aside(project, reading).difference(discovery.also):
+            discovery = discover(root, also=more.union(discovery.also))
+            project = build_project(discovery, project.environment)
+            again = _read(discovery, cache, crew, reading.files, Silent(), edges)
+            reading = again._replace(read=reading.read + again.read, parsed=reading.parsed + again.parsed)
+        catalog = repository_catalog(project, reading.heads)
+        outside = find_outside(
+            project, catalog if edges else {}, cache, crew, known, None if kept is None else kept.outside
+        )
+        keys = keys_of(project, catalog, outside, edges=edges)
+        repository = repository_of(project)
+        before = read_marks(store.marks())
+        renewal = succession(store, before.texts, full=full)
+        marks = make_marks(state_key(keys, repr(repository)), keys)
+        written = Written()
+        if full or marks.state != before.state:
+            plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
+            if full or renewal or store.is_empty or is_mostly_new(before.keys, keys):
+                change = Change(plan, repository, keys, before.keys, marks.texts)
+                written = load_graph(store, cache, crew, change, progress)
+            else:
+                change = Change(plan, repository, keys, before.keys, changed_texts(before, marks))
+                written = update_graph(store, cache, crew, change, progress)
+            cache.prune(keys_in_use(reading.files, outside))
+        remember(directory, discovery, reading.files, since_ns, _changeable(project, outside))
+        graph = graph_identity(directory)
+    problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
+    survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
+    if edges and not reading.problems:
+        keep_survey(directory, survey)
+    messages = tuple(message for message in (store.message, cache.message, renewal) if message)
+    work = (reading.read, reading.parsed, outside.parsed)
+    return report_of(survey, work, written, time.monotonic() - started, messages), survey
+
+
+def keep_survey(directory: Path, survey: Survey) -> None:
+    """For a learn that goes on from there, perhaps in another process."""
+    told = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.marks, survey.problems)
+    keep(directory, Kept(edition(), survey.graph, ground_of(survey.discovery, survey.project), *told))
+
+
+def resumed_survey(root: Path, directory: Path) -> Survey | None:
+    """The survey of the last learn, where it still holds but for the contents of files; None where it does not."""
+    kept = read_kept(directory)
+    if kept is None or not kept.graph or kept.graph != graph_identity(directory):
+        return None
+    discovery = discover(root, also=kept.also)
+    if [file.path for file in discovery.files] != sorted(kept.files):
+        return None
+    project = build_project(discovery, read_environment(std=paths()))
+    if ground_of(discovery, project) != kept.ground:
+        return None
+    with open_cache(directory, discovery.root) as cache:
+        if not is_as_it_was(project, kept.outside, cache):
+            return None
+    return Survey(discovery, project, kept.files, kept.catalog, kept.outside, kept.marks, kept.problems, kept.graph)
+
+
+def report_of(
+    survey: Survey, work: tuple[int, int, int], written: Written, seconds: float, messages: tuple[str, ...]
+) -> Report:
+    """`work`: how many files were read, how many parsed, and how many outside."""
+    return Report(
+        *work,
+        written.packages,
+        written.files,
+        written.edges,
+        written.rows,
+        sum(len(packages) for packages in survey.catalog.values()),
+        len(survey.files),
+        survey.outside.missing,
+        survey.problems,
+        seconds,
+        messages,
+    )
+
+
+def open_cache(directory: Path, root: Path) -> Cache:
+    """The cache of a store, which may borrow from those of the repository's other worktrees."""
+    return Cache.open(directory / CACHE_NAME, neighbours=_neighbours(root))
+
+
+def keys_of(project: Project, catalog: Catalog, outside: Outside, *, edges: bool) -> Keys:
+    targets = _Targets(project, catalog, outside.packages)
+    return make_keys(catalog, outside.packages.values(), targets, RESOLVER if edges else "none")
+
+
+def _neighbours(root: Path) -> tuple[Path, ...]:
+    """The caches of the other worktrees of the same repository."""
+    return tuple(store_of(other) / CACHE_NAME for other in other_checkouts(root))
+
+
+class _Targets:
+    """Where imports lead, for the keys: to a package whose shape counts, or to something that stays as it is."""
+
+    def __init__(self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage]) -> None:
+        self._project = project
+        self._catalog = catalog
+        self._outside = outside
+        self._standard = f"std {index().version}"
+        self._by_path: dict[str, list[CatalogPackage]] = {}
+        self._rooms: dict[str, dict[str, Target]] = {}
+        self._shared: dict[str, dict[str, Target]] = {}
+
+    def __call__(self, importer: CatalogPackage, path: str) -> Target:
+        # In one module a path means the same for every directory; a hundred thousand imports are asked for.
+        known = self._rooms.get(importer.context)
+        if known is None:
+            module = self._project.module_of(importer.context)
+            known = {} if module is None else self._shared.setdefault(module.dir, {})
+            self._rooms[importer.context] = known
+        if path[:1] == ".":
+            return self._find(importer, path)
+        if path not in known:
+            known[path] = self._find(importer, path)
+        return known[path]
+
+    def _find(self, importer: CatalogPackage, path: str) -> Target:
+        location = self._project.find(importer.context, path)
+        if location is None:
+            return self._elsewhere(path)
+        if location.kind == "repo":
+            packages = self._catalog.get(location.dir, ())
+            return packages[0] if packages else None
+        if location.kind == "std":
+            return self._standard
+        return self._outside.get(location.dir) or self._elsewhere(plain_path(location.import_path))
+
+    def _elsewhere(self, path: str) -> str | None:
+        """What stands for a package that the importer's module cannot see and another one can: the node it gets is of
+        that one, although nothing can be resolved through it."""
+        if not self._by_path:
+            for package in self._outside.values():
+                self._by_path.setdefault(package.path, []).append(package)
+        found = self._by_path.get(path, ())
+        seen = [key for package in found for key in (package.module, *(file.key for file in package.files))]
+        return f"elsewhere {' '.join(seen)}" if seen else None
+
+
+def _crew_size(discovery: Discovery, workers: int | None) -> int:
+    if workers is not None:
+        return workers
+    return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
+
+
+def _changeable(project: Project, outside: Outside) -> list[CachedFile]:
+    """The files outside that somebody may edit: not those of the module cache and of Go itself."""
+    fixed = [f"{place}/" for place in (project.environment.gomodcache, project.environment.goroot) if place is not None]
+    return [file for file in outside.files.values() if not file.path.startswith(tuple(fixed))]
+
+
+def _imported_aside(project: Project, reading: Reading) -> set[str]:
+    """The directories of the repository that are imported although Go leaves them out when it lists packages."""
+    base, is_any = f"{project.root}/", project.ignores
+    found: set[str] = set()
+    for path, head in reading.heads.items():
+        for imported in head.imports:
+            if is_any or is_left_out(imported.path):
+                location = project.find(path.rpartition("/")[0], imported.path)
+                if location is not None and location.kind == "local" and location.dir.startswith(base):
+                    found.add(location.dir.removeprefix(base))
+    return found
+
+
+def _read(
+    discovery: Discovery, cache: Cache, crew: Crew, known: Mapping[str, CachedFile], progress: Progress, edges: bool
+) -> Reading:
+    progress.stage("Reading", len(discovery.files))
+    root = str(discovery.root)
+    wanted = (Wanted(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
+    return read_files(cache, crew, wanted, known, progress.tick, extent="all" if edges else "outline")
+
+
+def repository_of(project: Project) -> Repository:
+    modules = tuple(module.path for module in project.modules)
+    return Repository(REPOSITORY_ID, modules[0] if modules else project.root.name, modules)
+
+
+def is_mostly_new(before: Keys, keys: Keys) -> bool:
+    """Whether loading everything anew is less work than looking for the differences."""
+    last = before.packages
+    changed = sum(1 for id, key in keys.packages.items() if id not in last or last[id].shape != key.shape)
+    return changed > 20 and changed > len(keys.packages) // 3
+
+
+def keys_in_use(files: Mapping[str, CachedFile], outside: Outside) -> set[str]:
+    """The facts in the cache that a graph of these files is made from."""
+    beyond = (file.key for package in outside.packages.values() for file in package.files)
+    return {file.key for file in files.values()}.union(beyond)

@@ -1,0 +1,361 @@
+"""Packages → rows, in the crew's processes.
+
+A worker keeps one world for all its tasks, so that a package many import is built once. What a task needs to know
+beyond its packages lies in a `Plan`, pickled once beside the store.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from golore.graph.database.parquet_spool import Spools, Table
+from golore.graph.database.subgraph import Slice
+from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.model.entities import External
+from golore.learner.extraction import facts as f
+from golore.learner.pipeline.graph_rows import (
+    ImportTarget,
+    ResolvedFile,
+    Testing,
+    file_rows,
+    package_node,
+    package_rows,
+    testing_of,
+)
+from golore.learner.project.catalog import Catalog, CatalogPackage
+from golore.learner.project.external_packages import plain_path
+from golore.learner.project.project import Project
+from golore.learner.project.read_facts import body_from
+from golore.learner.project.stdlib_index import package_files
+from golore.learner.resolution.method_sets import MethodTable, interface_table, package_tables
+from golore.learner.resolution.package_loader import Sources
+from golore.learner.resolution.resolve_file import FileUses, resolve_file
+from golore.learner.resolution.types import Interface, Package, is_exported
+from golore.learner.resolution.universe import ERROR
+from golore.learner.resolution.use_recorder import outside_kind
+from golore.learner.resolution.world import World
+
+BATCH_FILES = 60
+NO_USES = FileUses([], {}, set(), [])
+
+
+class Plan(NamedTuple):
+    """All that is the same for every task."""
+
+    project: Project
+    catalog: Catalog
+    outside: dict[str, CatalogPackage]
+    files: dict[str, CachedFile]
+    cache: Path
+    edges: bool
+    """Whether to resolve; without it only what contains what is told."""
+
+
+class Assignment(NamedTuple):
+    """Work in some directories: the packages with these ids as a whole, and of others these files alone.
+
+    With a `spool` directory their rows are written there instead of handed back.
+    """
+
+    plan: Path
+    directories: tuple[str, ...]
+    ids: frozenset[str]
+    files: frozenset[str] = frozenset()
+    spool: Path | None = None
+
+
+class PackageResult(NamedTuple):
+    """`rows` are those that are not spooled: nodes outside may come from several packages, so they never are.
+
+    A package of which only some files were resolved has no method tables here; `testing` is what is new about its
+    tests, if those files have any.
+    """
+
+    id: str
+    rows: Slice
+    written: int
+    edges: int
+    files: int
+    types: list[MethodTable]
+    interfaces: list[MethodTable]
+    testing: Testing | None = None
+    is_whole: bool = True
+
+
+def assignments(
+    plan: Path,
+    catalog: Catalog,
+    ids: frozenset[str],
+    files: frozenset[str] = frozenset(),
+    spool: Path | None = None,
+) -> Iterator[Assignment]:
+    """Neighbouring packages together: they import the same things."""
+    directories: list[str] = []
+    size = 0
+    touched = Counter(path.rpartition("/")[0] for path in files)
+    for directory in sorted(catalog if ids else touched):
+        wanted = [package for package in catalog[directory] if package.id in ids]
+        if not wanted and directory not in touched:
+            continue
+        directories.append(directory)
+        size += sum(len(package.files) for package in wanted) + touched[directory]
+        if size >= BATCH_FILES:
+            yield Assignment(plan, tuple(directories), ids, files, spool)
+            directories, size = [], 0
+    if directories:
+        yield Assignment(plan, tuple(directories), ids, files, spool)
+
+
+class Workshop:
+    """A world over one plan. It may outlive the cache that it was made with: then it is given another."""
+
+    def __init__(self, plan: Plan, cache: Cache) -> None:
+        self.plan = plan
+        self.cache = cache
+        self.sources = Sources(plan.project, plan.catalog, plan.outside, self._shape)
+        self.world = World(self.sources)
+        self._sources_of: dict[str, str] = {
+            package.path: package.module or "outside" for package in plan.outside.values()
+        }
+        self._directories_of: dict[str, list[str]] = {}
+        for directory in sorted(plan.outside):
+            self._directories_of.setdefault(plan.outside[directory].path, []).append(directory)
+
+    def take(self, plan: Plan, cache: Cache) -> None:
+        """Go on with another plan, in which files have other bodies and the same shapes."""
+        self.plan = plan
+        self.cache = cache
+        self.sources.take(plan.catalog)
+
+    @property
+    def loaded(self) -> int:
+        """How many packages it holds."""
+        return self.sources.loaded
+
+    def _shape(self, key: str) -> f.Shape:
+        data = self.cache.get_shape(key)
+        if data is None:
+            raise LookupError(f"the cache lost the facts {key}")
+        return f.decode_shape(data)
+
+    def source_of(self, path: str) -> str:
+        """Where an outside package is from: `std`, its module, `builtin`, or `missing`."""
+        if not path:
+            return "builtin"
+        if path in self._sources_of:
+            return self._sources_of[path]
+        return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
+
+    def _settle_unknown(self, rows: Slice) -> None:
+        """Say what things are of which this package's module sees no source, if another module does: a node must not
+        depend on which of its users was resolved last."""
+        nodes = rows.nodes["External"]
+        for at, node in enumerate(nodes):
+            if isinstance(node, External) and node.kind == "unknown":
+                nodes[at] = node._replace(kind=self._kind_elsewhere(node))
+
+    def _kind_elsewhere(self, node: External) -> str:
+        for directory in self._directories_of.get(node.package, ()):
+            package = self.sources.outside(directory)
+            declared = package.members.get(node.name) if package is not None else None
+            if declared:
+                return outside_kind(declared[0])
+        return node.kind
+
+    def import_of(self, entry: CatalogPackage, path: str) -> ImportTarget | None:
+        if path == "C":
+            return None
+        location = self.plan.project.find(entry.context, path)
+        if location is not None and location.kind == "repo":
+            packages = self.plan.catalog.get(location.dir, ())
+            return ImportTarget(packages[0].id, False, "") if packages else None
+        plain = plain_path(location.import_path) if location is not None else path
+        return ImportTarget(plain, True, self.source_of(plain))
+
+    def resolve(self, entry: CatalogPackage, package: Package) -> PackageResult:
+        """A whole package."""
+        files = self._resolved(entry, package, None)
+        rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._settle_unknown(rows)
+        types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
+        edges = sum(map(len, rows.edges.values()))
+        written = sum(map(len, rows.nodes.values())) + edges
+        return PackageResult(entry.id, rows, written, edges, len(files), types, interfaces)
+
+    def resolve_files(self, entry: CatalogPackage, package: Package, paths: frozenset[str]) -> PackageResult:
+        """Some files of a package whose shape is as it was."""
+        files = self._resolved(entry, package, paths)
+        rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._settle_unknown(rows)
+        if not all(file.entry.test for file in files):
+            rows.nodes["Package"].append(package_node(entry, self._documentation(entry)))
+        testing = testing_of(package, files)
+        kept = testing if testing.calls else None
+        return PackageResult(entry.id, rows, 0, 0, len(files), [], [], kept, False)
+
+    def _resolved(self, entry: CatalogPackage, package: Package, paths: frozenset[str] | None) -> list[ResolvedFile]:
+        entries = {file.path: file for file in entry.files if paths is None or file.path in paths}
+        keys = [file.key for file in entries.values()]
+        bodies = dict(self.cache.get_bodies(keys)) if self.plan.edges else {}
+        outlines = dict(self.cache.get_outlines(keys))
+        files: list[ResolvedFile] = []
+        for scope in sorted((scope for scope in package.files if scope.path in entries), key=lambda scope: scope.path):
+            key = entries[scope.path].key
+            known = self.plan.files[scope.path]
+            uses = NO_USES
+            if self.plan.edges:
+                uses = resolve_file(self.world, scope, body_from(bodies[key]))
+            outline = f.decode_outline(outlines[key])
+            files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
+        return files
+
+    def _documentation(self, entry: CatalogPackage) -> str:
+        """What the package says of itself: the first file that says anything, without its tests."""
+        keys = [file.key for file in sorted(entry.files) if not file.test]
+        outlines = dict(self.cache.get_outlines(keys))
+        return next((doc for key in keys if (doc := _heads_of_outlines.decode(outlines[key]).doc)), "")
+
+
+class _OutlineHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How an `Outline` begins: the rest is passed over, which is much quicker than reading it."""
+
+    package: str
+    doc: str
+
+
+_heads_of_outlines = msgspec.msgpack.Decoder(_OutlineHead)
+
+_workshops: dict[Path, Workshop] = {}
+_opened: dict[Path, Cache] = {}
+
+
+def _workshop(plan: Path) -> Workshop:
+    found = _workshops.get(plan)
+    if found is None:
+        known: Plan = pickle.loads(plan.read_bytes())
+        _opened[plan] = Cache.open(known.cache)
+        found = _workshops[plan] = Workshop(known, _opened[plan])
+    return found
+
+
+def enter_workshop(plan: Path, workshop: Workshop) -> None:
+    """Let this process work on a plan that it has at hand, without reading it from its place."""
+    _workshops[plan] = workshop
+
+
+def leave_workshop(plan: Path) -> None:
+    """Close what this process opened for a plan: the next plan may lie in the same place."""
+    _workshops.pop(plan, None)
+    cache = _opened.pop(plan, None)
+    if cache is not None:
+        cache.close()
+
+
+def resolve_packages(assignment: Assignment) -> list[PackageResult]:
+    """What a worker does with an assignment."""
+    workshop = _workshop(assignment.plan)
+    results: list[PackageResult] = []
+    for directory in assignment.directories:
+        entries = workshop.plan.catalog[directory]
+        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+            if entry.id in assignment.ids:
+                result = workshop.resolve(entry, package)
+                if assignment.spool is not None:
+                    result = _spooled(result, assignment.spool)
+                results.append(result)
+            elif paths := assignment.files.intersection(file.path for file in entry.files):
+                results.append(workshop.resolve_files(entry, package, paths))
+    return results
+
+
+_spools: dict[Path, Spools] = {}
+
+
+def _spooled(result: PackageResult, directory: Path) -> PackageResult:
+    """Write the rows of one package to this process's spools; what is left is what others may have too."""
+    spools = _spools.get(directory)
+    if spools is None:
+        spools = _spools[directory] = Spools(directory, str(os.getpid()))
+    kept = Slice()
+    kept.nodes["External"] = result.rows.nodes.pop("External", [])
+    for label, nodes in result.rows.nodes.items():
+        spools.nodes(label, nodes)
+    for kind, edges in result.rows.edges.items():
+        spools.edges(kind, edges)
+    return result._replace(rows=kept)
+
+
+def close_spools(directory: Path) -> dict[Table, int]:
+    """Finish what this process has spooled; tells how many rows that was."""
+    spools = _spools.pop(directory, None)
+    return {} if spools is None else spools.close()
+
+
+def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
+    """Only the method tables of packages, for those whose rows are still right."""
+    workshop = _workshop(assignment.plan)
+    found: list[tuple[str, list[MethodTable], list[MethodTable]]] = []
+    for directory in assignment.directories:
+        entries = workshop.plan.catalog[directory]
+        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+            if entry.id in assignment.ids:
+                found.append((entry.id, *package_tables(workshop.world, package)))
+    return found
+
+
+def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
+    """The interfaces that types of the repository may implement without saying so: `error`, and the exported ones of
+    every outside package that the repository's code can see and could import."""
+    workshop = _workshop(plan)
+    found: list[tuple[MethodTable, External]] = []
+    if isinstance(ERROR.under, Interface):
+        table = interface_table(workshop.world, ERROR.decl, ERROR.under)
+        if table is not None:
+            found.append((table, External("error", "interface", "error", "", "builtin")))
+    for package in _outside_packages(workshop):
+        if "internal" in package.path.split("/"):
+            continue
+        source = workshop.source_of(package.path)
+        declared = {decl.id: decl for file in package.files for decl in file.decls}
+        for table in package_tables(workshop.world, package)[1]:
+            decl = declared[table.id]
+            if is_exported(decl.name):
+                found.append((table, External(table.id, outside_kind(decl), decl.name, package.path, source)))
+    return found
+
+
+def _outside_packages(workshop: Workshop) -> Iterator[Package]:
+    plan = workshop.plan
+    for directory in sorted(plan.outside):
+        package = workshop.sources.outside(directory)
+        if package is not None:
+            yield package
+    pending = sorted(
+        {
+            location.import_path
+            for entry in _everything(plan)
+            for file in entry.files
+            for path in file.imports
+            if (location := plan.project.find(entry.context, path)) is not None and location.kind == "std"
+        }
+    )
+    seen: set[str] = set()
+    while pending:
+        path = pending.pop()
+        package = None if path in seen else workshop.sources.standard(path)
+        seen.add(path)
+        if package is not None:
+            yield package
+            pending += sorted({imported.path for file in package_files(path) or () for imported in file.shape.imports})
+
+
+def _everything(plan: Plan) -> Iterable[CatalogPackage]:
+    for group in plan.catalog.values():
+        yield from group
+    yield from plan.outside.values()

@@ -1,0 +1,83 @@
+"""TESTS edges after an edit of some test files, made from those files and from what the store has of the others.
+
+A test may run through helpers in other files, so an edited file can change what tests elsewhere in its package
+exercise: those that come to it by calls. All calls of unedited files are in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from golore.graph.database.store import Store
+from golore.graph.database.subgraph import Slice, read_edges_at, read_nodes
+from golore.graph.model.entities import Edge, Package, Symbol
+from golore.learner.pipeline.graph_rows import TESTS, Testing
+from golore.learner.pipeline.test_edges import exercised
+
+
+def retested(store: Store, testing: Testing) -> tuple[Slice, Slice]:
+    """The TESTS edges as they are stored and as they are to be, of every test that the edited files can matter to."""
+    affected = _coming_to(store, testing)
+    tests = {id: name for id, name in testing.tests.items() if id in affected}
+    old, new = Slice(), Slice()
+    for kind, edge in read_edges_at(store, "TESTS", "source", sorted(tests)):
+        old.edges[kind].append(edge)
+    new.edges[TESTS] += _exercised(store, testing, tests)
+    return old, new
+
+
+def _exercised(store: Store, testing: Testing, tests: Mapping[str, str]) -> list[Edge]:
+    calls, beyond = _calls_from(store, testing, tests)
+    return exercised(
+        tests, calls, testing.helpers, testing.subjects, lambda caller, target: (caller, target) not in beyond
+    )
+
+
+def _coming_to(store: Store, testing: Testing) -> set[str]:
+    """The edited files' declarations, and those of the package's other test files that call them, however far away."""
+    found = set(testing.calls)
+    pending = sorted(found)
+    while pending:
+        edges = read_edges_at(store, "CALLS", "target", pending)
+        # An external test's calls of the package's helpers are not followed: what those do counts where they are.
+        callers = {edge.source for _, edge in edges if edge.source in testing.own}
+        pending = sorted(callers - found)
+        found |= callers
+    return found
+
+
+def _calls_from(
+    store: Store, testing: Testing, tests: Iterable[str]
+) -> tuple[dict[str, dict[str, list[int]]], set[tuple[str, str]]]:
+    """All calls that these tests run through, and those of them that leave the repository's declarations."""
+    calls = dict(testing.calls)
+    beyond = set(testing.beyond)
+    pending = sorted(tests)
+    seen = set(pending)
+    while pending:
+        unread = [id for id in pending if id not in calls and id in testing.own]
+        calls.update((id, {}) for id in unread)
+        for kind, edge in read_edges_at(store, "CALLS", "source", unread):
+            calls[edge.source][edge.target] = list(edge.sites)
+            if kind.target == "External" or edge.evidence == "interface":
+                beyond.add((edge.source, edge.target))
+        pending = sorted({target for id in pending for target in calls.get(id, ()) if target in testing.own} - seen)
+        seen.update(pending)
+    return calls, beyond
+
+
+def exercised_elsewhere(store: Store, rows: Slice, testing: Testing) -> dict[str, list[tuple[str, str]]]:
+    """By edited file, what the tests in it exercise in others: file and name, once for each test."""
+    files = {row.id: row.file for row in rows.nodes["Symbol"] if isinstance(row, Symbol)}
+    edges = _exercised(store, testing, {id: name for id, name in testing.tests.items() if id in files})
+    symbols = read_nodes(store, "Symbol", (edge.target for edge in edges))
+    targets = {row.id: row for row in symbols if isinstance(row, Symbol)}
+    packages = read_nodes(store, "Package", {row.package for row in targets.values()})
+    starts = {row.id: len(row.path) + 1 for row in packages if isinstance(row, Package)}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for edge in edges:
+        target = targets[edge.target]
+        if target.file != files[edge.source]:
+            name = target.qualified_name[starts[target.package] :]
+            found.setdefault(files[edge.source], []).append((target.file, name))
+    return found

@@ -1,0 +1,208 @@
+"""Files → facts in the cache: only what is new is read, only what is unknown is parsed.
+
+Size and time of a file decide whether to look at it again; its digest decides what it is. What another checkout of the
+same repository has parsed is taken from there. Extraction runs in the crew's processes, each of which writes nothing:
+the facts come back packed and are kept by this process in batches.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
+from golore.graph.files.sibling_caches import Neighbours
+from golore.graph.model.entities import Problem
+from golore.learner.checkout.discovery import digest as digest_of
+from golore.learner.extraction import facts as f
+from golore.learner.extraction.extract import encode, extract, extract_shape
+from golore.learner.project.catalog import FileHead, head_of, head_of_shape
+from golore.learner.worker_pool import Crew
+
+BATCH_BYTES = 1 << 19
+RECENT_NS = 2_000_000_000
+FEW_FILES = 20
+"""Reading so many files twice takes less time than fetching all keys of a large cache."""
+Tick = Callable[[int], None]
+Extent = Literal["all", "outline", "shape"]
+"""How much of a file is read: bodies too, what people see of it, or only what other files see of it."""
+
+
+class Wanted(NamedTuple):
+    """A file to know: its name in the cache (relative inside the repository), where it is, and its state on disk."""
+
+    name: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Reading(NamedTuple):
+    """The heads of all files that could be read, and what was done for it."""
+
+    heads: dict[str, FileHead]
+    files: dict[str, CachedFile]
+    problems: list[Problem]
+    read: int
+    parsed: int
+
+
+class _Batch(NamedTuple):
+    files: tuple[Wanted, ...]
+    known: frozenset[str]
+    neighbours: tuple[Path, ...]
+    extent: Extent
+
+
+class _Read(NamedTuple):
+    """One file as a worker read it; `facts` is None when the cache has them already."""
+
+    digest: str
+    key: str
+    facts: CachedFacts | None
+    size: int = 0
+    """Of what was read: the file may have changed since it was found."""
+    parsed: bool = False
+    """Whether the facts were made now, and not borrowed."""
+    problem: str = ""
+
+
+def read_files(
+    cache: Cache,
+    crew: Crew,
+    wanted: Iterable[Wanted],
+    before: Mapping[str, CachedFile],
+    tick: Tick,
+    *,
+    extent: Extent = "all",
+) -> Reading:
+    """The heads of these files; facts that the cache does not have yet are extracted and put there.
+
+    `before` is what the cache knows of files on disk.
+    """
+    wanted = list(wanted)
+    files: dict[str, CachedFile] = {}
+    changed: list[Wanted] = []
+    for file in wanted:
+        last = before.get(file.name)
+        if (
+            last is not None
+            and (last.size, last.mtime_ns) == (file.size, file.mtime_ns)
+            and last.key == _key(last.digest, extent)
+        ):
+            files[file.name] = last
+        else:
+            changed.append(file)
+    heads = _heads(cache, {file.key for file in files.values()})
+    changed += [file for file in wanted if file.name in files and files[file.name].key not in heads]
+    problems: list[Problem] = []
+    parsed = 0
+    tick(len(wanted) - len(changed))
+    known = _known(cache, changed, extent)
+    if len(changed) <= FEW_FILES:
+        crew = Crew(0)  # to start a process for them takes longer
+    for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
+        if results is None:
+            results = _one_by_one(crew, batch)
+        fresh = [result.facts for result in results if result.facts is not None]
+        parsed += sum(result.parsed for result in results)
+        cache.put_many(fresh)
+        for file, result in zip(batch.files, results, strict=True):
+            if result.problem:
+                problems.append(Problem(file.name, 0, result.problem))
+                continue
+            files[file.name] = CachedFile(file.name, result.digest, result.size, _settled(file), result.key)
+            if result.facts is not None:
+                heads[result.key] = msgspec.msgpack.decode(result.facts.head, type=FileHead)
+        tick(len(batch.files))
+    missing = {file.key for file in files.values()} - heads.keys()
+    heads.update(_heads(cache, missing))
+    cache.set_files([files[file.name] for file in changed if file.name in files])
+    return Reading({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
+
+
+def _known(cache: Cache, files: list[Wanted], extent: Extent) -> frozenset[str]:
+    """The keys of facts that need not be made again: of these few files, or all that there are."""
+    if len(files) > FEW_FILES:
+        return frozenset(cache.keys())
+    keys: set[str] = set()
+    for file in files:
+        with suppress(OSError):  # which is told when it is read
+            keys.add(_key(digest_of(Path(file.path).read_bytes()), extent))
+    return frozenset(cache.has(keys))
+
+
+def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
+    decoder = msgspec.msgpack.Decoder(FileHead)
+    return {key: decoder.decode(head) for key, head in cache.get_heads(keys)}
+
+
+def _batches(
+    files: list[Wanted], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
+) -> Iterator[_Batch]:
+    """Batches of about equal size, the largest files first so that none is left for the end."""
+    batch: list[Wanted] = []
+    size = 0
+    for file in sorted(files, key=lambda file: (-min(file.size, BATCH_BYTES), file.name)):
+        batch.append(file)
+        size += file.size
+        if size >= BATCH_BYTES or len(batch) >= 200:
+            yield _Batch(tuple(batch), known, neighbours, extent)
+            batch, size = [], 0
+    if batch:
+        yield _Batch(tuple(batch), known, neighbours, extent)
+
+
+def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
+    """A worker died over a batch: find the file that did it, and keep the rest."""
+    single = [batch._replace(files=(file,)) for file in batch.files]
+    done = {task.files[0].name: results for task, results in crew.run(_read_batch, single)}
+    lost = _Read("", "", None, problem="the parser crashed on it; the file is left out")
+    return [(done[file.name] or [lost])[0] for file in batch.files]
+
+
+def _read_batch(batch: _Batch) -> list[_Read]:
+    with Neighbours(batch.neighbours) as neighbours:
+        return [_read(file, batch.known, neighbours, batch.extent) for file in batch.files]
+
+
+def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, extent: Extent) -> _Read:
+    try:
+        data = Path(file.path).read_bytes()
+    except OSError as error:
+        return _Read("", "", None, problem=f"cannot be read: {error.strerror or error}")
+    digest = digest_of(data)
+    key = _key(digest, extent)
+    if key in known:
+        return _Read(digest, key, None, len(data))
+    if (borrowed := neighbours.facts(key)) is not None:
+        return _Read(digest, key, borrowed, len(data))
+    if extent == "shape":
+        shape = f.encode(found := extract_shape(data))
+        head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
+        made = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
+        return _Read(digest, key, made, len(data), parsed=True)
+    facts = extract(data, bodies=extent == "all")
+    packed = encode(facts)
+    head = msgspec.msgpack.encode(head_of(key, facts.outline))
+    made = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
+    return _Read(digest, key, made, len(data), parsed=True)
+
+
+def _key(digest: str, extent: Extent) -> str:
+    return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
+
+
+def _settled(file: Wanted) -> int:
+    """The time to remember a file by: none if it is so recent that a later write could bear the same one."""
+    return file.mtime_ns if file.mtime_ns < time.time_ns() - RECENT_NS else 0
+
+
+def body_from(data: bytes) -> f.Body:
+    return f.decode_body(zlib.decompress(data))

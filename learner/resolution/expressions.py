@@ -1,0 +1,532 @@
+"""Tells the types of expressions, by Go's rules, and notes what they use.
+
+Given a `Recorder`, every use that can be settled is noted, and every call that cannot. After `expression`, `mode` tells
+what the returned type is the type of: a value, a type itself, a package, or nothing usable.
+
+It is no checker: code is taken to be valid, constants are not computed, and what cannot be told is `Unknown`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner.extraction import facts as f
+from golore.learner.extraction import opcodes as c
+from golore.learner.resolution.generics import infer, instantiate, substitute, substitute_func
+from golore.learner.resolution.members import AMBIGUOUS, UNSURE, select, visible
+from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE, CodeReader
+from golore.learner.resolution.types import (
+    NOTHING,
+    UNKNOWN,
+    Array,
+    Basic,
+    Builtin,
+    Chan,
+    Declaration,
+    DeclName,
+    Func,
+    GenericAlias,
+    Map,
+    Named,
+    PackageName,
+    Pointer,
+    Selection,
+    Slice,
+    Struct,
+    Tuple,
+    Type,
+    TypeName,
+    Unknown,
+    is_exported,
+)
+from golore.learner.resolution.universe import (
+    ANY,
+    BYTE,
+    COMPLEX,
+    FLOAT,
+    INT,
+    POINTER,
+    STRING,
+    UINTPTR,
+    UNTYPED_BOOL,
+    UNTYPED_COMPLEX,
+    UNTYPED_FLOAT,
+    UNTYPED_INT,
+    UNTYPED_RUNE,
+    UNTYPED_STRING,
+    default_type,
+)
+
+DEEPEST: Final = 1000
+
+
+class Expressions(CodeReader):
+    """Evaluates expressions; running statements is left to `statements`."""
+
+    def statements(self) -> None:
+        """Run statements up to END."""
+        raise NotImplementedError
+
+    def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
+        """Read one expression or type and return its type; `mode` says which it was."""
+        if self.depth > DEEPEST:
+            raise RecursionError("code nested too deeply")
+        self.depth += 1
+        op = self._next()
+        if op == c.NAME:
+            type = self._name(calling)
+        elif op == c.SELECT:
+            type = self._select(calling)
+        elif op == c.CALL:
+            type = self._call()
+        elif op == c.STRING:
+            self.mode = VALUE
+            type = UNTYPED_STRING
+        elif op == c.INT:
+            self.at += 1
+            self.mode = VALUE
+            type = UNTYPED_INT
+        elif op == c.STAR:
+            type = self._star()
+        elif op == c.BINARY or op == c.COMPARE or op == c.SHIFT:
+            type = self._binary(op)
+        elif op == c.ADDRESS:
+            type = self._address(expected)
+        elif op == c.INDEX:
+            type = self._index(calling)
+        elif op == c.COMPOSITE:
+            type = self._composite()
+        elif op == c.ELIDED:
+            type = self._elided(expected)
+        else:
+            type = self._rarer(op)
+        self.depth -= 1
+        return type
+
+    def _rarer(self, op: int) -> Type:
+        type: Type = UNKNOWN
+        if op == c.SLICE_OF:
+            type = Slice(self.type())
+            self.mode = TYPE
+            return type
+        if op == c.FUNCTION:
+            type = self._function()
+        elif op == c.SLICE:
+            type = self._slice()
+        elif op == c.ASSERT:
+            self.expression()
+            type = self.type()
+        elif op == c.RECEIVE:
+            under = self.under(self.expression())
+            type = under.elem if isinstance(under, Chan) else UNKNOWN
+        elif op == c.UNARY or op == c.NOT:
+            type = self.expression()
+        elif op == c.RUNE:
+            type = UNTYPED_RUNE
+        elif op == c.FLOAT:
+            type = UNTYPED_FLOAT
+        elif op == c.IMAGINARY:
+            type = UNTYPED_COMPLEX
+        elif op == c.KEYED:
+            self.expression()
+            type = self.expression()
+        elif op != c.BAD:
+            type = self._type(op)
+            self.mode = TYPE
+            return type
+        self.mode = VALUE
+        return type
+
+    def _name(self, calling: bool) -> Type:
+        name = self.names[self._next()]
+        place = self._next()
+        self.mode = VALUE
+        type = self._scope.get(name)
+        if type is None:
+            type = self.typer.lookup(self.file, name)
+            if type is None:
+                if calling and self.recorder is not None:
+                    self.recorder.unsettled(name, self._line(place), "no declaration of this name was found")
+                return UNKNOWN
+            if isinstance(type, DeclName):
+                return self._use(type.decls, place, calling)
+            if isinstance(type, PackageName):
+                self.mode = PACKAGE
+                return type
+            if isinstance(type, Builtin):
+                self.mode = BUILTIN
+                return type
+        if isinstance(type, TypeName):
+            self.mode = TYPE
+            return type.type
+        return type
+
+    def _use(self, decls: list[Declaration], place: int, calling: bool) -> Type:
+        """A use of a package-level declaration: note it, and tell its type."""
+        decl = decls[0]
+        kind = decl.kind
+        recorder = self.recorder
+        if recorder is not None:
+            if calling and kind == f.FUNC:
+                recorder.call(decls, self._line(place))
+            else:
+                recorder.refer(decls, self._line(place))
+        self.mode = TYPE if kind == f.TYPE or kind == f.ALIAS else VALUE
+        return self.typer.type_of(decl)
+
+    def _select(self, calling: bool) -> Type:
+        name = self.names[self._next()]
+        place = self._next()
+        type = self.expression()
+        mode = self.mode
+        self.mode = VALUE
+        if mode == PACKAGE and isinstance(type, PackageName):
+            return self._member_of_package(type, name, place, calling)
+        if isinstance(type, Pointer) and isinstance(type.elem, Unknown):
+            type = type.elem
+        if isinstance(type, Unknown):
+            if calling and self.recorder is not None:
+                self.recorder.unsettled(name, self._line(place), type.why)
+            return UNKNOWN if not type.package else Unknown(type.why, type.package)
+        return self._member(type, name, place, calling, mode)
+
+    def _member_of_package(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+        package = imported.package
+        if package is None:
+            return self._member_of_missing(imported, name, place, calling)
+        decls = package.members.get(name)
+        if decls is not None and is_exported(name):
+            if package.tests and not self.file.package.sees_tests_of(package):
+                decls = [decl for decl in decls if not decl.file.test]
+            if decls:
+                return self._use(visible(decls, self.file), place, calling)
+        if calling and self.recorder is not None:
+            self.recorder.unsettled(name, self._line(place), f"package {imported.path} does not declare it")
+        return UNKNOWN
+
+    def _member_of_missing(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+        if imported.path == "unsafe":
+            if name == "Pointer":
+                self.mode = TYPE
+                return POINTER
+            self.mode = BUILTIN
+            return Builtin("unsafe." + name)
+        if imported.path == "C":
+            return Unknown("it comes from C")
+        why = f"package {imported.path} is not at hand"
+        if self.recorder is not None:
+            target = f"{imported.path}.{name}"
+            if calling:
+                self.recorder.unsettled(name, self._line(place), why, target)
+            else:
+                self.recorder.refer_missing(target, name, imported.path, self._line(place))
+        return Unknown(why, imported.path, name)
+
+    def _member(self, type: Type, name: str, place: int, calling: bool, mode: int) -> Type:
+        found = self._lookup(type, name)
+        recorder = self.recorder
+        if found is None or found is UNSURE or found is AMBIGUOUS:
+            if calling and recorder is not None:
+                why = "its type has no such member"
+                if found is not None and isinstance(found.type, Unknown):
+                    why = found.type.why
+                recorder.unsettled(name, self._line(place), why)
+            return UNKNOWN
+        if recorder is not None:
+            if found.decls:
+                decls = visible(found.decls, self.file)
+                if calling:
+                    recorder.call(decls, self._line(place))
+                else:
+                    recorder.refer(decls, self._line(place))
+            elif found.method is not None:
+                if calling:
+                    recorder.call_method(found.method, self._line(place))
+                else:
+                    recorder.refer_method(found.method, self._line(place))
+        if mode == TYPE and isinstance(found.type, Func) and (found.decls or found.method is not None):
+            return Func([type, *found.type.params], found.type.results, found.type.variadic)
+        return found.type
+
+    def _lookup(self, type: Type, name: str) -> Selection | None:
+        found = select(self.typer, type, name, self.file)
+        if found is not None and found is not UNSURE:
+            return found
+        # A build-tag twin of the type may be the one that this file is built with.
+        base = type.elem if isinstance(type, Pointer) else type
+        if isinstance(base, Named) and base.decl.twins is not None:
+            for twin in visible(base.decl.twins, self.file):
+                if twin is not base.decl:
+                    other = self.typer.type_of(twin)
+                    again = select(self.typer, other, name, self.file)
+                    if again is not None and again is not UNSURE:
+                        return again
+        return found
+
+    def _star(self) -> Type:
+        type = self.expression()
+        if self.mode == TYPE:
+            return Pointer(type)
+        if isinstance(type, Unknown) and type.name:
+            self.mode = TYPE  # of a missing package: most likely a type, and harmless if it is a value
+            return Pointer(type)
+        under = self.under(type)
+        self.mode = VALUE
+        if isinstance(under, Pointer):
+            return under.elem
+        return type if isinstance(type, Unknown) else UNKNOWN
+
+    def _address(self, expected: Type | None) -> Type:
+        inner: Type | None = None
+        if expected is not None:
+            under = self.under(expected)
+            if isinstance(under, Pointer):
+                inner = under.elem
+        type = self.expression(False, inner)
+        self.mode = VALUE
+        return Pointer(type)
+
+    def _binary(self, op: int) -> Type:
+        """A chain of operators that lean to the left: read the first operand, then the right ones inside out."""
+        ops = [op]
+        code = self.code
+        while code[self.at] == c.BINARY or code[self.at] == c.COMPARE or code[self.at] == c.SHIFT:
+            ops.append(code[self.at])
+            self.at += 1
+        left = self.expression()
+        while ops:
+            operator = ops.pop()
+            right = self.expression()
+            if operator == c.COMPARE:
+                left = UNTYPED_BOOL
+            elif operator == c.BINARY:
+                left = _arithmetic(left, right)
+        self.mode = VALUE
+        return left
+
+    def _index(self, calling: bool) -> Type:
+        count = self._next()
+        type = self.expression(calling)
+        mode = self.mode
+        if mode == TYPE:
+            args = [self.type() for _ in range(count)]
+            self.mode = TYPE
+            if isinstance(type, Named):
+                return instantiate(type, args)
+            if isinstance(type, GenericAlias):
+                return substitute(type.type, type.params, args)
+            return type
+        if isinstance(type, Func) and type.type_params:
+            args = [self.type() for _ in range(count)]
+            self.mode = VALUE
+            return _instantiated(type, args)
+        for _ in range(count):
+            self.expression()
+        self.mode = VALUE
+        if isinstance(type, Unknown):
+            return Unknown(type.why, type.package)  # an element, or another instantiation: no longer what has the name
+        return self._element_of(type)
+
+    def _element_of(self, type: Type) -> Type:
+        under = self.under(type)
+        if isinstance(under, Pointer):
+            under = self.under(under.elem)
+        if isinstance(under, Slice):
+            return under.elem
+        if isinstance(under, Map):
+            return under.elem
+        if isinstance(under, Array):
+            return under.elem
+        return BYTE if isinstance(under, Basic) else UNKNOWN
+
+    def _slice(self) -> Type:
+        count = self._next()
+        type = self.expression()
+        for _ in range(count):
+            self.expression()
+        under = self.under(type)
+        if isinstance(under, Pointer):
+            under = self.under(under.elem)
+            if isinstance(under, Array):
+                return Slice(under.elem)
+        if isinstance(under, Array):
+            return Slice(under.elem)
+        return default_type(type)
+
+    # -- calls
+
+    def _call(self) -> Type:
+        count = self._next()
+        spread = self._next() == 1
+        type = self.expression(True)
+        mode = self.mode
+        if mode == BUILTIN and isinstance(type, Builtin):
+            result = self._builtin(type.name, count)
+            self.mode = VALUE
+            return result
+        if mode == TYPE:
+            for _ in range(count):
+                self.expression(False, type)
+            self.mode = VALUE
+            return type
+        signature = self.under(type)
+        if not isinstance(signature, Func):
+            for _ in range(count):
+                self.expression()
+            self.mode = VALUE
+            return type if isinstance(type, Unknown) else UNKNOWN
+        if signature.type_params:
+            result = self._call_generic(signature, count, spread)
+        else:
+            for _ in range(count):
+                self.expression()
+            result = signature.result()
+        self.mode = VALUE
+        return result
+
+    def _call_generic(self, signature: Func, count: int, spread: bool) -> Type:
+        arguments: list[Type] = []
+        for _ in range(count):
+            argument = self.expression()
+            if count == 1 and isinstance(argument, Tuple):
+                arguments = argument.types
+            else:
+                arguments.append(argument)
+        args = infer(self.typer, signature, arguments, spread)
+        return substitute_func(signature, signature.type_params, args).result()
+
+    def _builtin(self, name: str, count: int) -> Type:
+        if name == "new" or name == "make":
+            type: Type = UNKNOWN
+            for i in range(count):
+                argument = self.expression()
+                if i == 0:
+                    type = argument if self.mode == TYPE else default_type(argument)
+            return Pointer(type) if name == "new" else type
+        types = [self.expression() for _ in range(count)]
+        first = types[0] if types else UNKNOWN
+        if name == "append":
+            return first
+        if name == "len" or name == "cap" or name == "copy":
+            return INT
+        if name == "min" or name == "max":
+            for type in types:
+                if not (isinstance(type, Basic) and type.untyped):
+                    return type
+            return first
+        if name == "recover":
+            return ANY
+        if name == "complex":
+            return COMPLEX
+        if name == "real" or name == "imag":
+            return FLOAT
+        return self._unsafe(name, first)
+
+    def _unsafe(self, name: str, first: Type) -> Type:
+        if name == "unsafe.Slice":
+            under = self.under(first)
+            return Slice(under.elem) if isinstance(under, Pointer) else UNKNOWN
+        if name == "unsafe.String":
+            return STRING
+        if name == "unsafe.StringData" or name == "unsafe.SliceData":
+            under = self.under(first)
+            return Pointer(under.elem if isinstance(under, Slice) else BYTE)
+        if name == "unsafe.Add":
+            return POINTER
+        if name.startswith("unsafe."):
+            return UINTPTR
+        return NOTHING
+
+    # -- composite literals
+
+    def _composite(self) -> Type:
+        count = self._next()
+        type = self.type()
+        self._elements(type, count)
+        self.mode = VALUE
+        return type
+
+    def _elided(self, expected: Type | None) -> Type:
+        count = self._next()
+        type = UNKNOWN if expected is None else expected
+        literal = type
+        if isinstance(type, Pointer):
+            literal = type.elem
+        self._elements(literal, count)
+        self.mode = VALUE
+        return type
+
+    def _elements(self, type: Type, count: int) -> None:
+        under = self.under(type)
+        if isinstance(under, Struct):
+            self._struct_elements(under, count)
+            return
+        index: Type | None = None
+        elem: Type | None = None
+        if isinstance(under, (Slice, Array)):
+            elem = under.elem
+        elif isinstance(under, Map):
+            index = under.index
+            elem = under.elem
+        known = elem is not None
+        for _ in range(count):
+            if self.code[self.at] == c.KEYED:
+                self.at += 1
+                if not known and self.code[self.at] == c.NAME:
+                    self.at += 3  # a field's name or a variable: without the type there is no telling
+                else:
+                    self.expression(False, index)
+            self.expression(False, elem)
+
+    def _struct_elements(self, struct: Struct, count: int) -> None:
+        for i in range(count):
+            field: Type | None = None
+            if self.code[self.at] == c.KEYED:
+                self.at += 1
+                if self.code[self.at] == c.NAME:
+                    name = self.names[self.code[self.at + 1]]
+                    self.at += 3
+                    for candidate in struct.fields:
+                        if candidate.name == name:
+                            field = candidate.type
+                else:
+                    self.expression()
+            elif i < len(struct.fields):
+                field = struct.fields[i].type
+            self.expression(False, field)
+
+    def _function(self) -> Func:
+        self.open()
+        type = self.signature(True)
+        self.statements()
+        self.close()
+        return type
+
+
+def _arithmetic(left: Type, right: Type) -> Type:
+    """The type of a binary operation: the typed side decides."""
+    if isinstance(left, Basic) and left.untyped:
+        if isinstance(right, Basic) and right.untyped:
+            return left if _RANK.get(left.name, 0) >= _RANK.get(right.name, 0) else right
+        return right
+    if isinstance(left, Unknown) and not (isinstance(right, Basic) and right.untyped):
+        return right
+    return left
+
+
+_RANK: Final = {"untyped int": 1, "untyped rune": 2, "untyped float": 3, "untyped complex": 4}
+
+
+def _instantiated(type: Func, args: list[Type]) -> Func:
+    """A generic function with some or all of its type arguments given."""
+    params = type.type_params
+    if len(args) >= len(params):
+        changed = substitute_func(type, params, args)
+        if changed is type:
+            changed = Func(type.params, type.results, type.variadic)
+        changed.type_params = []
+        return changed
+    partial = Func(type.params, type.results, type.variadic)
+    partial.type_params = params
+    partial.given = args
+    return partial

@@ -1,0 +1,233 @@
+"""Finding members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
+
+Where an embedded type is unknown, a member found below it could be hidden by it; such a find is `UNSURE`, never a fact.
+Build-tag twins: `visible` keeps the declarations that one file can be built with.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner.go_rules.build_constraints import compatible
+from golore.learner.resolution.generics import substitute
+from golore.learner.resolution.types import (
+    Declaration,
+    Field,
+    FileScope,
+    Func,
+    Interface,
+    Method,
+    Named,
+    Pointer,
+    Selection,
+    Struct,
+    Type,
+    TypeParam,
+    Typer,
+    Unknown,
+    is_exported,
+)
+
+UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
+DEEPEST_EMBEDDING: Final = 50
+MOST_EMBEDDED: Final = 2000
+"""How far members are looked for: `type T[P any] struct{ *T[T[P]] }`, which no compiler takes, has no end."""
+AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
+
+
+def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
+    """The twins that can be in one build with `file`; its own come first and alone."""
+    if len(decls) == 1:
+        return decls
+    own = [decl for decl in decls if decl.file is file]
+    if own:
+        return own
+    return [decl for decl in decls if compatible(decl.file.constraint, file.constraint)] or decls[:1]
+
+
+def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[Declaration] | None:
+    """The methods declared on a type itself (not promoted), as seen from `file`; if `strict`, by the ordinary build."""
+    if named.local:
+        return None
+    package = file.package
+    home = named.decl.file.package
+    table = home.methods.get(named.decl.name)
+    if table is None:
+        return None
+    found = table.get(name)
+    if found is None or (home is not package and not is_exported(name)):
+        return None
+    if home.tests and not package.sees_tests_of(home):
+        found = [decl for decl in found if not decl.file.test]
+    constraint = named.decl.file.constraint
+    if constraint and found:
+        # A twin that another build has may have methods that this one lacks; those that both have belong together.
+        own = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
+        found = own + [decl for decl in found if decl not in own] if own else own
+    if not found or (strict and named.decl.file.ordinary and not found[0].file.ordinary):
+        return None
+    return found
+
+
+def built_with(typer: Typer, named: Named, file: FileScope) -> Type:
+    """The twin of a type that `file` is built with: a field may have been declared with another build's in mind."""
+    if named.decl.twins is None or named.args or compatible(named.decl.file.constraint, file.constraint):
+        return named
+    return typer.type_of(visible(named.decl.twins, file)[0])
+
+
+def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
+    """All methods of an interface, those of embedded interfaces included."""
+    known = interface.all_methods
+    if known is None:
+        known = dict[str, Method]()
+        interface.all_methods = known
+        for method in interface.methods:
+            known[method.name] = method
+        for embed in interface.embeds:
+            under = typer.underlying(embed) if isinstance(embed, Named) else embed
+            if isinstance(under, Interface):
+                for name, method in interface_methods(typer, under).items():
+                    known.setdefault(name, method)
+                if under.unknown_embed:
+                    interface.unknown_embed = True
+            elif isinstance(under, Unknown):
+                interface.unknown_embed = True
+    return known
+
+
+class Embedded:
+    """A type met at some depth of embedding: by a pointer on the way to it, and more than once, so that nothing it has
+    can be told apart."""
+
+    def __init__(self, type: Type, indirect: bool = False, is_repeated: bool = False) -> None:
+        self.type = type
+        self.indirect = indirect
+        self.is_repeated = is_repeated
+
+
+def embedded_in(field: Field, outer: Embedded) -> Embedded:
+    type = field.type
+    if isinstance(type, Pointer):
+        return Embedded(type.elem, True, outer.is_repeated)
+    return Embedded(type, outer.indirect, outer.is_repeated)
+
+
+def told_once(level: list[Embedded]) -> list[Embedded]:
+    """The types of one depth, each once."""
+    if len(level) < 2:
+        return level
+    kept: list[Embedded] = []
+    for one in level:
+        for other in kept:
+            if other.type is one.type and isinstance(one.type, Named):
+                other.is_repeated = True
+                break
+        else:
+            kept.append(one)
+    return kept
+
+
+def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
+    """What `x.name` means for an `x` of this type in a file: None if there is no such member.
+
+    In a file of the ordinary build, methods that only other builds have count when there is nothing else.
+    """
+    package = file.package
+    base = type
+    if isinstance(base, Pointer):
+        base = base.elem
+        if isinstance(base, Named) and isinstance(typer.underlying(base), (Pointer, Interface)):
+            return None
+    if isinstance(base, Named):
+        # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
+        view = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        if not file.ordinary:
+            view = f"{file.path} {name}"
+        found = base.selections.get(view)
+        if found is None:
+            found = _search(typer, base, name, file, file.ordinary)
+            if found is None and file.ordinary:
+                found = _search(typer, base, name, file, False)
+            if found is not None and (base.decl.file.package is package or is_exported(name)):
+                base.selections[view] = found
+        return found
+    return _search(typer, base, name, file, file.ordinary)
+
+
+def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
+    package = file.package
+    level: list[Embedded] = [Embedded(base)]
+    seen: list[Named] = []
+    depth = 0
+    unsure = False
+    while level:
+        if depth > DEEPEST_EMBEDDING or len(seen) > MOST_EMBEDDED:
+            return UNSURE
+        found: Selection | None = None
+        count = 0
+        deeper: list[Embedded] = []
+        unsure_here = False
+        for met in told_once(level):
+            type = met.type
+            if isinstance(type, Named) and type.decl.twins is not None:
+                type = built_with(typer, type, file)
+            under = type
+            times = 2 if met.is_repeated else 1
+            if isinstance(type, Named):
+                if any(named is type for named in seen):
+                    continue
+                seen.append(type)
+                decls = methods_of(type, name, file, strict)
+                if decls is not None:
+                    count += times
+                    found = Selection(method_type(typer, type, decls[0]), decls, None, depth)
+                    continue
+                under = typer.underlying(type)
+                if isinstance(under, Pointer) and depth == 0:
+                    under = typer.underlying(under.elem) if isinstance(under.elem, Named) else under.elem
+            elif isinstance(type, TypeParam):
+                under = _constraint_of(typer, type)
+            if isinstance(under, Struct):
+                for field in under.fields:
+                    if field.name == name and (under.package is package or is_exported(name)):
+                        count += times
+                        found = Selection(field.type, [], None, depth)
+                    elif field.embedded:
+                        deeper.append(embedded_in(field, met))
+            elif isinstance(under, Interface):
+                method = interface_methods(typer, under).get(name)
+                if method is not None and (method.package is package or is_exported(name)):
+                    count += times
+                    found = Selection(method.type, [], method, depth)
+                elif under.unknown_embed:
+                    unsure_here = True
+            elif isinstance(under, Unknown):
+                unsure_here = True
+        if count == 1:
+            return UNSURE if unsure else found
+        if count > 1:
+            return AMBIGUOUS
+        unsure = unsure or unsure_here
+        level = deeper
+        depth += 1
+    return UNSURE if unsure else None
+
+
+def _constraint_of(typer: Typer, param: TypeParam) -> Type:
+    constraint = param.constraint
+    under = typer.underlying(constraint) if isinstance(constraint, Named) else constraint
+    if isinstance(under, Interface) and not under.methods and len(under.embeds) == 1:
+        only = under.embeds[0]
+        if isinstance(only, Pointer):
+            return only
+    return under
+
+
+def method_type(typer: Typer, named: Named, decl: Declaration) -> Type:
+    """The signature of a declared method, with the arguments of an instantiated receiver put in."""
+    type = typer.type_of(decl)
+    origin = named.origin
+    if origin is not None and isinstance(type, Func):
+        return substitute(type, origin.params, named.args)
+    return type

@@ -1,0 +1,171 @@
+"""Method sets: every method a type or its pointer has, own and promoted, with signatures that can be compared as text.
+
+Types and interfaces become plain tables here, so that `implements` can join those of all packages without the types
+themselves. Left out, because nothing certain can be said of them: generic types, interfaces with type sets, and
+whatever lies below an embedded type that is not known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from golore.learner.extraction import facts as f
+from golore.learner.resolution.members import (
+    DEEPEST_EMBEDDING,
+    MOST_EMBEDDED,
+    Embedded,
+    embedded_in,
+    interface_methods,
+    method_type,
+    told_once,
+    visible,
+)
+from golore.learner.resolution.types import (
+    Declaration,
+    FileScope,
+    Interface,
+    Named,
+    Package,
+    Pointer,
+    Struct,
+    Typer,
+    Unknown,
+    is_exported,
+)
+
+
+class MethodTable(NamedTuple):
+    """The methods of one type or interface: name → signature. `pointer` are those that only `*T` has.
+
+    `constraint` is that of the declaration's file: what can never be in one build does not implement each other.
+    """
+
+    id: str
+    methods: dict[str, str]
+    pointer: frozenset[str]
+    constraint: str
+
+
+def package_tables(typer: Typer, package: Package) -> tuple[list[MethodTable], list[MethodTable]]:
+    """The tables of a package's concrete types and of its interfaces."""
+    types: list[MethodTable] = []
+    interfaces: list[MethodTable] = []
+    for file in package.files:
+        for decl in file.decls:
+            if decl.kind != f.TYPE:
+                continue
+            named = typer.type_of(decl)
+            if not isinstance(named, Named) or named.params:
+                continue
+            under = typer.underlying(named)
+            if isinstance(under, Interface):
+                table = interface_table(typer, decl, under)
+                if table is not None:
+                    interfaces.append(table)
+            elif not isinstance(under, Pointer):
+                found = type_table(typer, named)
+                if found.methods:
+                    types.append(found)
+    return types, interfaces
+
+
+def interface_table(typer: Typer, decl: Declaration, interface: Interface) -> MethodTable | None:
+    """The methods an interface asks for; None if it asks for none, or for more than methods."""
+    if _has_type_set(typer, interface, 0):
+        return None
+    methods = interface_methods(typer, interface)
+    if not methods or interface.unknown_embed:
+        return None
+    table = {method.full_name(): method.type.key() for method in methods.values()}
+    if any(_is_vague(signature) for signature in table.values()):
+        return None
+    return MethodTable(decl.id, table, frozenset(), decl.file.constraint)
+
+
+def _has_type_set(typer: Typer, interface: Interface, depth: int) -> bool:
+    for embed in interface.embeds:
+        if isinstance(embed, Named) and embed.decl.id == "comparable":
+            return True
+        under = typer.underlying(embed) if isinstance(embed, Named) else embed
+        if isinstance(under, Interface):
+            if depth < 20 and _has_type_set(typer, under, depth + 1):
+                return True
+        elif not isinstance(under, Unknown):
+            return True
+    return False
+
+
+def type_table(typer: Typer, named: Named) -> MethodTable:
+    """All methods of `named` and `*named`, by depth: what is found higher up hides what is below."""
+    methods: dict[str, str] = {}
+    pointer: set[str] = set()
+    hidden: set[str] = set()
+    level: list[Embedded] = [Embedded(named)]
+    seen: list[Named] = []
+    depth = 0
+    while level and depth <= DEEPEST_EMBEDDING and len(seen) <= MOST_EMBEDDED:
+        depth += 1
+        found: dict[str, tuple[str, bool]] = {}
+        fields: set[str] = set()
+        twice: set[str] = set()
+        deeper: list[Embedded] = []
+        unknown = False
+        for met in told_once(level):
+            type = met.type
+            if isinstance(type, Named):
+                if any(other is type for other in seen):
+                    continue
+                seen.append(type)
+                for name, signature, needs_pointer in _own_methods(typer, type, named.decl.file):
+                    if name in found or met.is_repeated:
+                        twice.add(name)
+                    found[name] = (signature, needs_pointer and not met.indirect)
+            under = typer.underlying(type) if isinstance(type, Named) else type
+            if isinstance(under, Struct):
+                for field in under.fields:
+                    name = field.name if is_exported(field.name) else f"{under.package.path}.{field.name}"
+                    if name in fields:
+                        twice.add(name)
+                    fields.add(name)
+                    if field.embedded:
+                        deeper.append(embedded_in(field, met))
+            elif isinstance(under, Interface):
+                for method in interface_methods(typer, under).values():
+                    name = method.full_name()
+                    if name in found or met.is_repeated:
+                        twice.add(name)
+                    found[name] = (method.type.key(), False)
+                unknown = unknown or under.unknown_embed
+            elif isinstance(under, Unknown):
+                unknown = True
+        for name, (signature, needs_pointer) in found.items():
+            if name not in hidden and name not in twice and name not in fields and not _is_vague(signature):
+                methods[name] = signature
+                if needs_pointer:
+                    pointer.add(name)
+        hidden |= fields
+        hidden.update(found)
+        level = [] if unknown else deeper
+    return MethodTable(named.decl.id, methods, frozenset(pointer), named.decl.file.constraint)
+
+
+def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str, str, bool]]:
+    """The methods declared on a type, as the build has them that `file` is in: the ordinary one, if it is in that."""
+    if named.local:
+        return []
+    package = named.decl.file.package
+    ordinary = file.ordinary
+    sees_tests = file.package.sees_tests_of(package)
+    found: list[tuple[str, str, bool]] = []
+    for name, decls in package.methods.get(named.decl.name, {}).items():
+        decl = decls[0] if ordinary else visible(decls, file)[0]
+        if (ordinary and not decl.file.ordinary) or (decl.file.test and not sees_tests):
+            continue
+        full = name if is_exported(name) else f"{package.path}.{name}"
+        found.append((full, method_type(typer, named, decl).key(), decl.pointer))
+    return found
+
+
+def _is_vague(signature: str) -> bool:
+    """Whether a signature holds a type that nothing is known of, so that it equals no other."""
+    return "?" in signature

@@ -1,0 +1,165 @@
+"""One file's code → its edges: what each declaration calls and refers to, and what it leaves unsettled.
+
+Works on a package that the world has loaded. Implements, tests and the graph's rows are made elsewhere (`implements`,
+`exercise`, `rows`); here, names become ids, once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from golore.learner.extraction import facts as f
+from golore.learner.resolution.statements import Evaluator
+from golore.learner.resolution.types import (
+    Declaration,
+    FileScope,
+    Func,
+    GenericAlias,
+    Interface,
+    Named,
+    Pointer,
+    Struct,
+    Type,
+    TypeParam,
+    Unknown,
+)
+from golore.learner.resolution.use_recorder import Recorder
+from golore.learner.resolution.world import World
+
+
+class Uses(NamedTuple):
+    """What one declaration uses. Lines are where it does; an unresolved use is (name, reason, candidate)."""
+
+    source: str
+    line: int
+    calls: dict[str, list[int]]
+    references: dict[str, list[int]]
+    unresolved: dict[tuple[str, str, str], list[int]]
+    embeds: list[tuple[str, bool]]
+
+
+class FileUses(NamedTuple):
+    uses: list[Uses]
+    externals: dict[str, tuple[str, str, str]]
+    """Kind, name and package of what lies outside the repository, by id."""
+    dynamic: set[str]
+    """The interface methods among the called."""
+    complaints: list[str]
+
+
+def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
+    """Resolve every declaration of a file."""
+    recorder = Recorder()
+    shape_lines = f.unpack(body.shape_lines)
+    decl_lines = f.unpack(body.decl_lines)
+    code = f.unpack(body.code)
+    names = file.names + list(body.names)
+    entries: dict[int, list[f.Entry]] = {}
+    for entry in body.entries:
+        entries.setdefault(entry.decl, []).append(entry)
+    found: list[Uses] = []
+    complaints: list[str] = []
+    for decl in file.decls:
+        recorder.start()
+        evaluator = Evaluator(world, file, recorder)
+        evaluator.lines = shape_lines
+        evaluator.names = names
+        try:
+            _declaration(world, decl, evaluator, code, entries.get(decl.ordinal, []))
+        except RecursionError:
+            complaints.append(f"{decl.id}: nested too deeply to resolve all of it")
+        except Exception as failure:  # noqa: BLE001  code that no compiler takes must not end the learn
+            complaints.append(f"{decl.id}: could not be resolved ({failure!r})")
+        found.append(
+            Uses(
+                decl.id,
+                decl_lines[decl.ordinal],
+                recorder.calls,
+                recorder.references,
+                recorder.unresolved,
+                _embeds(world, decl, recorder),
+            )
+        )
+    return FileUses(found, recorder.externals, recorder.dynamic, complaints)
+
+
+def _declaration(
+    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]
+) -> None:
+    kind = decl.kind
+    facts = decl.facts
+    if kind == f.FUNC or kind == f.METHOD:
+        _function(world, decl, evaluator, code, entries)
+        return
+    if kind == f.TYPE or kind == f.ALIAS:
+        evaluator.at = facts.at
+        _bind_parameters(world, decl, evaluator)
+        evaluator.type()
+        return
+    if facts.at >= 0:
+        evaluator.at = facts.at
+        evaluator.type()
+    for entry in entries:
+        _run(evaluator, code, entry.at)
+
+
+def _function(world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]) -> None:
+    evaluator.open()
+    if decl.kind == f.METHOD:
+        base = world.bind_receiver(decl, evaluator)
+        if entries:
+            # Inside its methods a generic type stands for itself.
+            evaluator.bind(evaluator.names[entries[0].receiver], Pointer(base) if decl.pointer else base)
+    evaluator.at = decl.facts.at
+    _bind_parameters(world, decl, evaluator)
+    evaluator.signature(True)
+    for entry in entries:
+        _run(evaluator, code, entry.at)
+
+
+def _bind_parameters(world: World, decl: Declaration, evaluator: Evaluator) -> None:
+    """Bind the type parameters of a declaration, the same ones that its type has."""
+    if evaluator.code[evaluator.at] == 0:
+        evaluator.at += 1
+        return
+    known: list[TypeParam] = []
+    type = world.type_of(decl)
+    if isinstance(type, Func):
+        known = type.type_params
+    elif isinstance(type, (Named, GenericAlias)):
+        known = type.params
+    evaluator.type_parameters(decl.id, known)
+
+
+def _run(evaluator: Evaluator, code: list[int], at: int) -> None:
+    evaluator.code = code
+    evaluator.in_shape = False
+    evaluator.at = at
+    evaluator.statements()
+
+
+def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[str, bool]]:
+    """The named types that a type embeds, and whether as pointers."""
+    if decl.kind != f.TYPE:
+        return []
+    type = world.type_of(decl)
+    if not isinstance(type, Named):
+        return []
+    under = world.underlying(type)
+    embedded: list[Type] = []
+    if isinstance(under, Struct):
+        embedded = [field.type for field in under.fields if field.embedded]
+    elif isinstance(under, Interface):
+        embedded = under.embeds
+    found: list[tuple[str, bool]] = []
+    for part in embedded:
+        pointer = isinstance(part, Pointer)
+        base = part.elem if isinstance(part, Pointer) else part
+        if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
+            found.append((base.decl.id, pointer))
+            recorder.note(base.decl)
+        elif isinstance(base, Unknown) and base.name:
+            target = f"{base.package}.{base.name}"
+            found.append((target, pointer))
+            recorder.note_missing(target, base.name, base.package)
+    return found

@@ -1,0 +1,194 @@
+"""Runs the statements of a body: scopes open and close, variables get their types, expressions are evaluated in order.
+
+An `Evaluator` is what the rest of the learner uses: it reads types, evaluates expressions and runs statements in one
+file.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from golore.learner.extraction import facts as f
+from golore.learner.extraction import opcodes as c
+from golore.learner.resolution.expressions import Expressions
+from golore.learner.resolution.types import (
+    UNKNOWN,
+    Array,
+    Basic,
+    Chan,
+    Declaration,
+    Func,
+    GenericAlias,
+    Map,
+    Named,
+    Pointer,
+    Slice,
+    Tuple,
+    Type,
+    TypeName,
+    Unknown,
+)
+from golore.learner.resolution.universe import (
+    BOOL,
+    INT,
+    RUNE,
+    STRING,
+    UNTYPED_NIL,
+    UNTYPED_STRING,
+    default_type,
+)
+
+
+@final
+class Evaluator(Expressions):
+    """One run over one file's code."""
+
+    def statements(self) -> None:
+        """Run statements up to END."""
+        code = self.code
+        while True:
+            op = code[self.at]
+            self.at += 1
+            if op == c.EVALUATE:
+                self.expression()
+            elif op == c.END:
+                return
+            elif op == c.OPEN:
+                self.open()
+            elif op == c.CLOSE:
+                self.close()
+            elif op == c.DEFINE:
+                self._define()
+            elif op == c.ASSIGN:
+                count = code[self.at] + code[self.at + 1]
+                self.at += 2
+                for _ in range(count):
+                    self.expression()
+            elif op == c.VAR:
+                self._values(False)
+            elif op == c.CONST:
+                self._values(True)
+            elif op == c.RANGE:
+                self._range()
+            elif op == c.TYPE:
+                self._local_type()
+            elif op == c.SWITCH_TYPE:
+                self._guards.append(self.expression())
+            elif op == c.CASE_TYPE:
+                self._case_type()
+            elif op == c.SWITCH_END:
+                self._guards.pop()
+
+    def _define(self) -> None:
+        count = self._next()
+        values = self._next()
+        names = [self.names[self._next()] for _ in range(count)]
+        types = self._values_for(count, values)
+        for i, name in enumerate(names):
+            if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
+                continue  # declared above in this scope: := only assigns
+            self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
+
+    def _values_for(self, count: int, values: int) -> list[Type]:
+        """The types of `values` expressions as they are spread over `count` names."""
+        if values == 1 and count > 1:
+            op = self.code[self.at]
+            type = self.expression()
+            if isinstance(type, Tuple):
+                return type.types
+            if op == c.CALL:
+                return [type if isinstance(type, Unknown) else UNKNOWN] * count
+            return [type, BOOL]  # the comma-ok forms
+        return [self.expression() for _ in range(values)]
+
+    def _values(self, const: bool) -> None:
+        count = self._next()
+        typed = self._next()
+        values = self._next()
+        names = [self.names[self._next()] for _ in range(count)]
+        declared: Type | None = self.type() if typed else None
+        types = self._values_for(count, values)
+        if const:
+            if typed or values:
+                self._constant = types if declared is None else [declared] * count
+            types = self._constant
+        for i, name in enumerate(names):
+            type = declared
+            if type is None:
+                type = types[i] if i < len(types) else UNKNOWN
+                if not const:
+                    type = default_type(type)
+            self.bind(name, type)
+
+    def _local_type(self) -> None:
+        name = self.names[self._next()]
+        alias = self._next() == 1
+        decl = Declaration(self.file, f.Decl(f.TYPE, name, "", -1), -1)
+        if alias:
+            self.open()
+            params = self.type_parameters("local")
+            type = self.type()
+            self.close()
+            self.bind(name, TypeName(GenericAlias(type, params) if params else type))
+            return
+        named = Named(decl, [], None)
+        named.local = True
+        named.under = UNKNOWN  # should it be asked for while it is read
+        named.text = f"local {name} in {self.file.path}:{self.at}"
+        decl.type = named
+        self.bind(name, TypeName(named))
+        self.open()
+        named.params = self.type_parameters(named.text)
+        type = self.type()
+        named.under = self.under(type) if isinstance(type, Named) else type
+        self.close()
+
+    def _range(self) -> None:
+        defines = self._next() == 1
+        count = self._next()
+        types = self._ranged(self.expression())
+        for i in range(count):
+            if defines:
+                name = self.names[self._next()]
+                self.bind(name, types[i] if i < len(types) else UNKNOWN)
+            else:
+                self.expression()
+
+    def _ranged(self, type: Type) -> list[Type]:
+        """The types of the variables of a range over a value of this type."""
+        under = self.under(type)
+        if isinstance(under, Pointer):
+            under = self.under(under.elem)
+        if isinstance(under, Slice):
+            return [INT, under.elem]
+        if isinstance(under, Map):
+            return [under.index, under.elem]
+        if isinstance(under, Array):
+            return [INT, under.elem]
+        if isinstance(under, Chan):
+            return [under.elem]
+        if isinstance(under, Func):
+            if under.params:
+                yielded = self.under(under.params[0])
+                if isinstance(yielded, Func):
+                    return yielded.params
+            return []
+        if isinstance(under, Basic):
+            if under is STRING or under is UNTYPED_STRING:
+                return [INT, RUNE]
+            return [default_type(type)]
+        if isinstance(type, Unknown):
+            return [type, type]
+        return []
+
+    def _case_type(self) -> None:
+        name = self.names[self._next()]
+        count = self._next()
+        guard = self._guards[-1] if self._guards else UNKNOWN
+        bound = guard
+        for _ in range(count):
+            type = self.expression()
+            if count == 1 and type is not UNTYPED_NIL:
+                bound = type
+        if name:
+            self.bind(name, bound)

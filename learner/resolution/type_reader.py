@@ -1,0 +1,311 @@
+"""Reads types from code (see `code`) in one file's scope: the part of inference that declarations and bodies share.
+
+A `CodeReader` keeps its place in the code and the local names in force. What an expression is, is `infer`'s affair;
+here stand type literals, signatures and type parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner.extraction import opcodes as c
+from golore.learner.resolution.generics import core_type
+from golore.learner.resolution.types import (
+    UNKNOWN,
+    Array,
+    Chan,
+    Declaration,
+    Field,
+    FileScope,
+    Func,
+    Interface,
+    Map,
+    Method,
+    Named,
+    Slice,
+    Struct,
+    Type,
+    TypeName,
+    TypeParam,
+    Typer,
+    Union,
+    Unknown,
+)
+from golore.learner.resolution.use_recorder import Recorder
+
+VALUE: Final = 0
+TYPE: Final = 1
+PACKAGE: Final = 2
+BUILTIN: Final = 3
+
+
+class CodeReader:
+    """One run over one file's code. `owner` is the type declaration being read, whose methods an interface holds."""
+
+    def __init__(self, typer: Typer, file: FileScope, recorder: Recorder | None) -> None:
+        self.typer = typer
+        self.file = file
+        self.recorder = recorder
+        self.code: list[int] = file.shape_code()
+        self.names: list[str] = file.names
+        self.lines: list[int] = []
+        self.in_shape = True
+        self.at: int = 0
+        self.mode = VALUE
+        self.owner: Declaration | None = None
+        self.depth = 0
+        self._scope: dict[str, Type] = {}
+        self._scope_depth: dict[str, int] = {}
+        self._level = 0
+        self._undo: list[tuple[str, Type | None, int]] = []
+        self._marks: list[int] = []
+        self._guards: list[Type] = []
+        self._constant: list[Type] = []
+
+    def own(self, decl: Declaration) -> None:
+        """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
+        self.owner = decl if self.code[self.at] == c.INTERFACE else None
+
+    # -- the local scope
+
+    def bind(self, name: str, type: Type) -> None:
+        if name == "_" or not name:
+            return
+        self._undo.append((name, self._scope.get(name), self._scope_depth.get(name, -1)))
+        self._scope[name] = type
+        self._scope_depth[name] = self._level
+
+    def open(self) -> None:
+        self._marks.append(len(self._undo))
+        self._level += 1
+
+    def close(self) -> None:
+        if not self._marks:
+            return
+        mark = self._marks.pop()
+        self._level -= 1
+        undo = self._undo
+        while len(undo) > mark:
+            name, type, level = undo.pop()
+            if type is None:
+                del self._scope[name]
+                del self._scope_depth[name]
+            else:
+                self._scope[name] = type
+                self._scope_depth[name] = level
+
+    def _next(self) -> int:
+        value = self.code[self.at]
+        self.at += 1
+        return value
+
+    def _line(self, place: int) -> int:
+        return self.lines[place] if self.in_shape else place
+
+    def under(self, type: Type) -> Type:
+        """The underlying type; for a type parameter, the one its constraint allows."""
+        if isinstance(type, Named):
+            return self.typer.underlying(type)
+        if isinstance(type, TypeParam):
+            core = core_type(self.typer, type)
+            if core is None:
+                return type
+            return self.typer.underlying(core) if isinstance(core, Named) else core
+        return type
+
+    def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
+        """Read one expression or type and return its type; `mode` says which it was."""
+        raise NotImplementedError
+
+    def type(self) -> Type:
+        """Read one code that stands where a type must."""
+        type = self.expression()
+        if self.mode != TYPE:
+            return UNKNOWN if not isinstance(type, Unknown) else type
+        return type
+
+    # -- type literals
+
+    def signature(self, bind: bool) -> Func:
+        """Read a signature; its parameters and named results become local names if asked."""
+        params = self._next()
+        results = self._next()
+        variadic = self._next() == 1
+        names: list[str] = []
+        types: list[Type] = []
+        for i in range(params + results):
+            names.append(self.names[self._next()])
+            type = self.type()
+            types.append(Slice(type) if variadic and i == params - 1 else type)
+        if bind:
+            for i, name in enumerate(names):
+                self.bind(name, types[i])
+        return Func(types[:params], types[params:], variadic)
+
+    def type_parameters(self, owner: str, known: list[TypeParam] | None = None) -> list[TypeParam]:
+        """Read a list of type parameters and bind their names; `known` are those it was read as before.
+
+        A parameter is one object, by which instantiation knows it: whoever reads a list again must hand it in.
+        """
+        count = self._next()
+        if not count:
+            return []
+        if known is not None and len(known) == count:
+            return self._known_parameters(known)
+        start = self.at
+        params: list[TypeParam] = []
+        recorder = self.recorder
+        self.recorder = None
+        for i in range(count):
+            name = self.names[self._next()]
+            params.append(TypeParam(name, i, owner))
+            self.skip()
+        self.recorder = recorder
+        for param in params:
+            self.bind(param.name, TypeName(param))
+        self.at = start
+        for param in params:
+            self.at += 1
+            param.constraint = self.type()
+        return params
+
+    def _known_parameters(self, params: list[TypeParam]) -> list[TypeParam]:
+        for param in params:
+            self.bind(param.name, TypeName(param))
+        for _ in params:
+            self.at += 1
+            self.type()
+        return params
+
+    def skip(self) -> None:
+        """Pass over one code without asking what its names mean."""
+        pending = 1
+        code = self.code
+        while pending:
+            pending -= 1
+            op = code[self.at]
+            self.at += 1
+            if op == c.NAME:
+                self.at += 2
+            elif op == c.SELECT:
+                self.at += 2
+                pending += 1
+            elif op == c.CALL:
+                pending += code[self.at] + 1
+                self.at += 2
+            elif op == c.INDEX or op == c.SLICE or op == c.COMPOSITE:
+                pending += code[self.at] + 1
+                self.at += 1
+            elif op == c.UNION or op == c.ELIDED:
+                pending += code[self.at]
+                self.at += 1
+            elif op == c.INT:
+                self.at += 1
+            elif op == c.CHANNEL:
+                self.at += 1
+                pending += 1
+            elif op in _ONE:
+                pending += 1
+            elif op in _TWO:
+                pending += 2
+            elif op == c.FUNCTION_TYPE:
+                self._skip_signature()
+            elif op == c.FUNCTION:
+                self._skip_signature()
+                self.at += 1  # END: literals in shapes have no body
+            elif op == c.STRUCT:
+                count = self._next()
+                for _ in range(count):
+                    self.at += 2
+                    self.skip()
+            elif op == c.INTERFACE:
+                count = self._next()
+                for _ in range(count):
+                    if code[self.at] == c.METHOD:
+                        self.at += 2
+                        self._skip_signature()
+                    else:
+                        self.skip()
+
+    def _skip_signature(self) -> None:
+        count = self.code[self.at] + self.code[self.at + 1]
+        self.at += 3
+        for _ in range(count):
+            self.at += 1
+            self.skip()
+
+    def _type(self, op: int) -> Type:
+        if op == c.MAP:
+            index = self.type()
+            return Map(index, self.type())
+        if op == c.STRUCT:
+            return self._struct()
+        if op == c.INTERFACE:
+            return self._interface()
+        if op == c.FUNCTION_TYPE:
+            self.open()
+            type = self.signature(False)
+            self.close()
+            return type
+        if op == c.ARRAY:
+            length = self._length()
+            return Array(self.type(), length)
+        if op == c.ARRAY_AUTO:
+            return Array(self.type(), "n")
+        if op == c.CHANNEL:
+            direction = self._next()
+            return Chan(direction, self.type())
+        if op == c.TILDE:
+            return self.type()
+        if op == c.UNION:
+            count = self._next()
+            return Union([self.type() for _ in range(count)])
+        return UNKNOWN
+
+    def _length(self) -> str:
+        """An array's length: the number where it is plain to see, else a text that stands for it."""
+        start = self.at
+        self.expression()
+        if self.code[start] == c.INT:
+            return str(self.code[start + 1])
+        if self.code[start] == c.NAME and self.at == start + 3:
+            value = self.typer.integer(self.file, self.names[self.code[start + 1]])
+            if value >= 0:
+                return str(value)
+        return "n"
+
+    def _struct(self) -> Type:
+        owner = self.owner
+        self.owner = None
+        count = self._next()
+        fields: list[Field] = []
+        for _ in range(count):
+            name = self.names[self._next()]
+            embedded = self._next() == 1
+            fields.append(Field(name, self.type(), embedded))
+        self.owner = owner
+        return Struct(self.file.package, fields)
+
+    def _interface(self) -> Type:
+        owner = self.owner
+        self.owner = None
+        count = self._next()
+        methods: list[Method] = []
+        embeds: list[Type] = []
+        for _ in range(count):
+            if self.code[self.at] == c.METHOD:
+                self.at += 1
+                name = self.names[self._next()]
+                methods.append(Method(name, self.file.package, owner, self.signature(False)))
+            else:
+                embeds.append(self.type())
+        self.owner = owner
+        return Interface(methods, embeds)
+
+
+_ONE: Final = frozenset(
+    (
+        c.STAR, c.ADDRESS, c.RECEIVE, c.UNARY, c.NOT, c.ARRAY_AUTO, c.SLICE_OF, c.TILDE,
+    )
+)  # fmt: skip
+_TWO: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))

@@ -1,0 +1,125 @@
+"""What resolving one declaration found: calls, references and unresolved uses, each with the lines where they occur."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.learner.extraction import facts as f
+from golore.learner.extraction import opcodes as c
+from golore.learner.resolution.types import Declaration, Method
+
+_KIND_NAMES: Final = {
+    f.FUNC: "func",
+    f.METHOD: "method",
+    f.TYPE: "type",
+    f.ALIAS: "alias",
+    f.CONST: "const",
+    f.VAR: "var",
+}
+
+
+class Recorder:
+    """Collects the edges of one source declaration at a time.
+
+    `externals` gathers what lies outside, `dynamic` the interface methods that are called, for the whole file.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[str, list[int]] = {}
+        self.references: dict[str, list[int]] = {}
+        self.unresolved: dict[tuple[str, str, str], list[int]] = {}
+        self.externals: dict[str, tuple[str, str, str]] = {}
+        self.dynamic: set[str] = set()
+
+    def start(self) -> None:
+        """Begin with the next declaration."""
+        self.calls = {}
+        self.references = {}
+        self.unresolved = {}
+
+    def call(self, decls: list[Declaration], line: int) -> None:
+        for decl in decls:
+            _add(self.calls, decl.id, line)
+            self.note(decl)
+
+    def call_method(self, method: Method, line: int) -> None:
+        """A call through an interface; methods of nameless interfaces are no symbols."""
+        owner = method.owner
+        if owner is not None:
+            id = self._method_id(method, owner)
+            _add(self.calls, id, line)
+            self.dynamic.add(id)
+
+    def refer(self, decls: list[Declaration], line: int) -> None:
+        for decl in decls:
+            if not decl.id:
+                continue  # a type declared inside a function
+            _add(self.references, decl.id, line)
+            self.note(decl)
+
+    def refer_method(self, method: Method, line: int) -> None:
+        owner = method.owner
+        if owner is not None:
+            _add(self.references, self._method_id(method, owner), line)
+
+    def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
+        """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
+        _add(self.references, target, line)
+        self.note_missing(target, name, package)
+
+    def note_missing(self, target: str, name: str, package: str) -> None:
+        if target not in self.externals:
+            self.externals[target] = ("unknown", name, package)
+
+    def unsettled(self, name: str, line: int, reason: str, candidate: str = "") -> None:
+        _add_to(self.unresolved, (name, reason, candidate), line)
+
+    def _method_id(self, method: Method, owner: Declaration) -> str:
+        id = member_id(owner, method.name)
+        if owner.file.package.external and id not in self.externals:
+            self.externals[id] = ("imethod", method.name, owner.file.package.path)
+        return id
+
+    def note(self, decl: Declaration) -> None:
+        """Keep what a declaration outside the repository is, for its node."""
+        if decl.file.package.external and decl.id not in self.externals:
+            self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)
+
+
+def outside_kind(decl: Declaration) -> str:
+    """What a declaration outside the repository is. Twins are one node there, so it is the same for all of them, and
+    whoever looks: a node must not depend on which of its users was resolved last."""
+    if not decl.file.package.path:
+        return "interface"  # error and comparable, the only declarations of the universe
+    return min(_kind_name(twin) for twin in decl.twins or [decl])
+
+
+def _kind_name(decl: Declaration) -> str:
+    if decl.kind == f.TYPE and not decl.facts.type_parameters:
+        code, at = decl.file.shape_code(), decl.facts.at
+        if at >= 0 and code[at : at + 2] == [0, c.INTERFACE]:  # no type parameters, and then the type
+            return "interface"
+    return _KIND_NAMES[decl.kind]
+
+
+def member_id(owner: Declaration, name: str) -> str:
+    """The id of a field or interface method: below its type's, and a twin's member is a twin."""
+    if owner.suffix:
+        return f"{owner.id[: len(owner.id) - len(owner.suffix)]}.{name}{owner.suffix}"
+    return f"{owner.id}.{name}"
+
+
+def _add(found: dict[str, list[int]], target: str, line: int) -> None:
+    lines = found.get(target)
+    if lines is None:
+        found[target] = [line]
+    elif lines[-1] != line:
+        lines.append(line)
+
+
+def _add_to(found: dict[tuple[str, str, str], list[int]], key: tuple[str, str, str], line: int) -> None:
+    lines = found.get(key)
+    if lines is None:
+        found[key] = [line]
+    elif lines[-1] != line:
+        lines.append(line)

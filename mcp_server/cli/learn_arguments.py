@@ -1,0 +1,77 @@
+"""Learning a repository, and seeing to what was learned."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from golore.mcp_server.cli.options import Make, add, add_root, whole
+
+
+def add_commands(make: Make) -> None:
+    _add_learn(make)
+    _add_watch(make)
+    add(make, "status", "what is stored, and how far it is behind the files", _status)
+    _add_audit(make)
+    add(make, "doctor", "what is installed, what is missing, and what to do", _doctor)
+
+
+def _add_learn(make: Make) -> None:
+    about = "read a repository into its store, or bring the store up to date"
+    learn = add(make, "learn", about, _learn, reads=False)
+    add_root(learn)
+    learn.add_argument("--full", action="store_true", help="make the graph anew, whatever the store holds")
+    learn.add_argument("--no-summaries", action="store_true", help="ask no model (a learn never does)")
+    learn.add_argument("--workers", type=whole, metavar="N", help="worker processes; 0: do all in this one")
+
+
+def _add_watch(make: Make) -> None:
+    watch = add(make, "watch", "learn, then keep the store up to date while files change", _watch, reads=False)
+    add_root(watch)
+
+
+def _add_audit(make: Make) -> None:
+    about = "precision and recall of what was learned, judged by your own Go toolchain"
+    audit = add(make, "audit", about, _audit, reads=False)
+    add_root(audit)
+    audit.add_argument(
+        "--gopath",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="where to look for imports that the go command does not find; may be repeated",
+    )
+
+
+def _learn(options: argparse.Namespace) -> int:
+    from golore.mcp_server.hooks.precompile import compile_ahead
+    from golore.mcp_server.services.learn import run_learn
+
+    code = run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
+    compile_ahead()
+    return code
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from golore.mcp_server.watching.watch import run_watch
+
+    return run_watch(options.root, as_json=options.as_json)
+
+
+def _status(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.status import run_status
+
+    return run_status(options.repo, as_json=options.as_json)
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.audit import run_audit
+
+    return run_audit(options.root, gopath=options.gopath, json_wanted=options.as_json)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.doctor import run_doctor
+
+    return run_doctor(options.repo, as_json=options.as_json)

@@ -1,0 +1,22 @@
+"""Vectors for searches by meaning."""
+
+from __future__ import annotations
+
+import argparse
+
+from golore.mcp_server.cli.options import Make, add, positive
+
+
+def add_commands(make: Make) -> None:
+    embed = add(make, "embed", "make vectors for searches by meaning; needs golore[vectors] or Ollama", _embed)
+    embed.add_argument("--model", default="", metavar="NAME", help="minilm (the default), or ollama:MODEL")
+    embed.add_argument("--limit", type=positive, metavar="N", help="embed at most N texts")
+    embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after so many minutes")
+
+
+def _embed(options: argparse.Namespace) -> int:
+    from golore.mcp_server.services.vectors import run_embed
+
+    return run_embed(
+        options.repo, model=options.model, limit=options.limit, minutes=options.minutes, as_json=options.as_json
+    )

@@ -1,0 +1,72 @@
+"""`golore audit`: what the store says, judged by the user's own Go type checker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from golore.graph.database.store import Store
+from golore.graph.model.entities import EdgeKind, Symbol
+from golore.learner.audit.comparison import (
+    OurCall,
+    OurEdges,
+    OurImplements,
+    OurUnresolved,
+    as_json,
+    compare,
+    render_table,
+)
+from golore.learner.audit.go_judge import find_toolchain, judge_edges
+from golore.mcp_server.services.learn import learn_with_progress
+from golore.mcp_server.services.repository import Place, store_of
+from golore.mcp_server.text.output import print_json
+
+_Place = tuple[str, str, int]
+"""Qualified name, file and line of a declaration."""
+
+
+def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
+    toolchain = find_toolchain()
+    place = Place(root, store_of(root))
+    learn_with_progress(place)
+    truth = judge_edges(root.resolve(), gopath=[path.resolve() for path in gopath], toolchain=toolchain)
+    with Store.open(place.store, write=False) as store:
+        result = compare(truth, our_edges(store))
+    if json_wanted:
+        print_json({"toolchain": toolchain.version, **as_json(result)})
+    else:
+        print(f"Judged by {toolchain.version}\n\n{render_table(result)}", end="")
+    return 0
+
+
+def our_edges(store: Store) -> OurEdges:
+    """Everything in a store that the judge has a word on."""
+    places = {
+        id: (name, file, line)
+        for id, name, file, line in store.rows("MATCH (s:Symbol) RETURN s.id, s.qualified_name, s.file, s.line")
+    }
+    unresolved = store.rows("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites")
+    return OurEdges(
+        frozenset(path for (path,) in store.rows("MATCH (f:File) RETURN f.path")),
+        tuple(_calls(store, places)),
+        tuple(_implements(store, places)),
+        tuple(OurUnresolved(file, name, why, _lines(sites)) for file, name, why, sites in unresolved),
+    )
+
+
+def _calls(store: Store, places: dict[str, _Place]) -> Iterator[OurCall]:
+    for label in ("Symbol", "External"):
+        for edge in store.edges(EdgeKind("CALLS", Symbol.__name__, label)):
+            caller, file, line = places[edge.source]
+            yield OurCall(caller, file, line, *places.get(edge.target, (edge.target, "", 0)), edge.sites)
+
+
+def _implements(store: Store, places: dict[str, _Place]) -> Iterator[OurImplements]:
+    for label in ("Symbol", "External"):
+        for edge in store.edges(EdgeKind("IMPLEMENTS", Symbol.__name__, label)):
+            interface = places.get(edge.target, (edge.target, "", 0))
+            yield OurImplements(*places[edge.source], *interface, edge.pointer)
+
+
+def _lines(sites: str) -> tuple[int, ...]:
+    return tuple(map(int, sites.split()))

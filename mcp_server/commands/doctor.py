@@ -1,0 +1,174 @@
+"""`golore doctor`: what is installed, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from golore.graph.database.engine import engine_name
+from golore.graph.errors import GoloreError, ToolchainError
+from golore.mcp_server.services.repository import find_place, store_of
+from golore.mcp_server.text.output import columns, print_json, print_lines, styled
+
+_WORDS: Final = {"fine": "green", "optional": "yellow", "wrong": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`state` is `fine`, `optional` (something useful is missing) or `wrong` (golore does not work without it)."""
+
+    name: str
+    state: str
+    found: str
+    advice: str = ""
+
+
+def run_doctor(start: Path, *, as_json: bool) -> int:
+    findings = list(examine(start))
+    works = all(finding.state != "wrong" for finding in findings)
+    if as_json:
+        print_json({"works": works, "findings": findings})
+    else:
+        print_lines(_lines(findings))
+        print("golore works here." if works else "golore does not work here yet: see what is marked wrong.")
+    return 0 if works else 1
+
+
+def examine(start: Path) -> Iterator[Finding]:
+    yield Finding("golore", "fine", metadata.version("golore"))
+    yield Finding("python", "fine", f"{platform.python_version()} ({sys.executable})")
+    for name in ("tree-sitter", "tree-sitter-go"):
+        yield _package(name)
+    yield _tried("parser", _parse)
+    yield _package(engine_name())
+    yield _tried("graph store", _store)
+    yield _speed()
+    yield _standard_library()
+    yield _toolchain()
+    yield _git()
+    yield _place(start)
+    yield _models(start)
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, "fine", metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Finding(name, "wrong", "not installed", f"Run `pip install {name}`, or install golore again.")
+
+
+def _tried(name: str, trial: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, "fine", trial())
+    except GoloreError as error:
+        return Finding(name, "wrong", str(error), "Install golore again.")
+    except Exception as error:  # noqa: BLE001  whatever is wrong with the installation is what is asked here
+        return Finding(name, "wrong", f"{type(error).__name__}: {error}", "Install golore again.")
+
+
+def _parse() -> str:
+    from golore.learner.extraction.extract import extract
+
+    symbols = extract(b"package p\n\nfunc F() {}\n").outline.symbols
+    if [symbol.name for symbol in symbols] != ["F"]:
+        raise GoloreError("A line of Go is not understood.")
+    return "parses Go"
+
+
+def _store() -> str:
+    from golore.graph.database.store import Store
+
+    with tempfile.TemporaryDirectory() as room, Store.open(Path(room), write=True) as store:
+        with store.bulk_load():
+            pass
+        store.marks()
+    return "can be made, locked and read"
+
+
+def _speed() -> Finding:
+    from golore.learner import compiled
+
+    if compiled():
+        return Finding("compiled", "fine", "the hot modules run as C")
+    advice = "Install a C compiler and Python's headers, and install golore again without GOLORE_PURE."
+    return Finding("compiled", "optional", "the hot modules run as Python: learning is slower", advice)
+
+
+def _standard_library() -> Finding:
+    from golore.learner.project.stdlib_index import index
+
+    found = index()
+    if found.packages:
+        return Finding("standard library", "fine", f"{found.version}, {len(found.packages)} packages")
+    return Finding("standard library", "wrong", "the index is missing", "Install golore again.")
+
+
+def _toolchain() -> Finding:
+    from golore.learner.audit.go_judge import find_toolchain
+
+    try:
+        found = find_toolchain()
+    except ToolchainError as error:
+        return Finding("go", "optional", "not found; only `golore audit` needs it", str(error))
+    return Finding("go", "fine", f"{found.version} ({found.go})")
+
+
+def _git() -> Finding:
+    found = shutil.which("git")
+    return Finding("git", "fine", found) if found else Finding("git", "fine", "not found, and not needed")
+
+
+def _place(start: Path) -> Finding:
+    try:
+        store = find_place(start).store
+        found = f"{store}"
+    except GoloreError:
+        store = store_of(start)
+        found = f"{store} (nothing learned yet)"
+    holder = next(path for path in (store, *store.parents) if path.exists())
+    if not holder.is_dir() or not os.access(holder, os.W_OK | os.X_OK):
+        advice = f"Make {holder} writable, or set GOLORE_HOME to a directory that is."
+        return Finding("store", "wrong", f"{found}: no permission to write", advice)
+    return Finding("store", "fine", found)
+
+
+def _models(start: Path) -> Finding:
+    """Whether drafts can be written. Only a server on this machine is asked."""
+    from golore.mcp_server.commands.summarize import made_model
+    from golore.mcp_server.services.settings import is_loopback, model_settings
+
+    needed = "only `golore summarize` needs one"
+    try:
+        store = find_place(start).store
+    except GoloreError:
+        store = store_of(start)
+    try:
+        settings = model_settings(store, {})
+        with closing(made_model(settings)) as model:
+            if not is_loopback(model.host):
+                return Finding("models", "fine", f"{model.name} at {model.host}, which is not asked here")
+            model.check()
+            return Finding("models", "fine", f"{model.name} at {model.host}, {model.context:,} tokens of context")
+    except GoloreError as error:
+        missing = "" if shutil.which("ollama") else " Ollama is not installed; https://ollama.com/download has it."
+        return Finding("models", "optional", f"no model for drafts; {needed}", f"{error}{missing}")
+
+
+def _lines(findings: list[Finding]) -> list[str]:
+    rows = columns([(finding.state, finding.name, finding.found) for finding in findings], indent=0)
+    lines: list[str] = []
+    for finding, row in zip(findings, rows, strict=True):
+        word = finding.state
+        lines.append(styled(word, _WORDS[word]) + row[len(word) :])
+        if finding.advice:
+            lines.append(f"{'':>10}→ {finding.advice}")
+    return lines

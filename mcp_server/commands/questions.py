@@ -1,0 +1,157 @@
+"""The commands that ask about symbols: find what is meant, ask, and print the answer as text or JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from golore.graph.database.store import Store
+from golore.graph.queries import impact, questions
+from golore.graph.queries.answers import Answer, Found, Impact, Meaning, Route, Show
+from golore.graph.queries.name_resolver import Names
+from golore.mcp_server.services.open_store import open_renewed
+from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.stale_notice import told_stale
+from golore.mcp_server.services.summary_history import symbol_summaries
+from golore.mcp_server.text import answer_text
+from golore.mcp_server.text.output import plain, print_json, print_lines
+
+_SHOWN: Final = 50
+"""Lines of each sort in text; JSON holds everything unless a limit is given."""
+_Stale = tuple[str, ...] | None
+"""Files that changed since they were learned; None where that cannot be told."""
+_QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
+    "callers": (questions.callers, questions.CALLABLE),
+    "callees": (questions.callees, questions.CALLING),
+    "implementers": (questions.implementers, questions.TYPES),
+    "users": (questions.users, frozenset()),
+}
+
+
+def run_question(question: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
+    ask, kinds = _QUESTIONS[question]
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, kinds, as_json, stale)
+        if meaning is None:
+            return 1
+        answer = ask(store, meaning)
+    if as_json:
+        print_json({**_answer_document(answer, limit), "stale": stale})
+    else:
+        print_lines(answer_text.answer_lines(answer, limit or _SHOWN))
+    return 0
+
+
+def run_show(text: str, start: Path, *, as_json: bool) -> int:
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, frozenset(), as_json, stale)
+        if meaning is None:
+            return 1
+        shown = questions.show(store, meaning)
+        told = symbol_summaries(store, (symbol.id for symbol in meaning.symbols if not symbol.external))
+    if as_json:
+        print_json({**_show_document(shown), "summaries": told, "stale": stale})
+    else:
+        summaries = [f"summary ({one['quality']}): {one['text']}" for one in told]
+        print_lines([*answer_text.show_lines(shown), *summaries])
+    return 0
+
+
+def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int | None) -> int:
+    with _opened(start) as (store, names, stale):
+        meaning = _meant(names, text, frozenset(), as_json, stale)
+        if meaning is None:
+            return 1
+        found = impact.impact(store, meaning, depth)
+    if as_json:
+        print_json({**_impact_document(found, limit), "stale": stale})
+    else:
+        print_lines(answer_text.impact_lines(found, limit or _SHOWN))
+    return 0
+
+
+def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
+    with _opened(start) as (store, names, stale):
+        first = _meant(names, source, questions.CALLING, as_json, stale)
+        last = _meant(names, target, questions.CALLABLE, as_json, stale) if first is not None else None
+        if first is None or last is None:
+            return 1
+        route = impact.path(store, first, last)
+    if as_json:
+        print_json({**_route_document(route), "stale": stale})
+    else:
+        print_lines(answer_text.route_lines(route))
+    return 0
+
+
+def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
+    with _opened(start) as (store, _, _):
+        rows = store.query(cypher)
+    if as_json:
+        print_json({"rows": rows})
+    else:
+        print_lines(answer_text.table_lines(rows))
+    return 0
+
+
+@contextmanager
+def _opened(start: Path) -> Generator[tuple[Store, Names, _Stale]]:
+    """The store to ask, after saying which files it is behind."""
+    place = find_place(start)
+    with open_renewed(place) as store:
+        yield store, Names(store), told_stale(place.root, store)
+
+
+def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool, stale: _Stale) -> Meaning | None:
+    """The one thing that a text means; None after saying why there is not one."""
+    found = names.find(text, kinds)
+    if len(found.meanings) == 1:
+        return found.meanings[0]
+    if as_json:
+        print_json({**_not_one_document(found), "stale": stale})
+    print("\n".join(answer_text.not_one_lines(found)), file=sys.stderr)
+    return None
+
+
+def _not_one_document(found: Found) -> dict[str, Any]:
+    if found.meanings:
+        return {"ambiguous": [_meaning_document(meaning) for meaning in found.meanings]}
+    return {"unknown": found.text, "suggestions": [plain(symbol) for symbol in found.suggestions]}
+
+
+def _meaning_document(meaning: Meaning) -> dict[str, Any]:
+    first = meaning.first
+    return {
+        "name": meaning.name,
+        "kind": first.kind,
+        "file": first.file,
+        "line": first.line,
+        "declarations": [plain(symbol) for symbol in meaning.symbols],
+    }
+
+
+def _answer_document(answer: Answer, limit: int | None) -> dict[str, Any]:
+    shown = replace(answer, resolved=answer.resolved[:limit], candidates=answer.candidates[:limit])
+    left_out = len(answer.resolved) + len(answer.candidates) - len(shown.resolved) - len(shown.candidates)
+    return {**plain(shown), "subject": _meaning_document(answer.subject), "left_out": left_out}
+
+
+def _show_document(shown: Show) -> dict[str, Any]:
+    return {**plain(shown), "subject": _meaning_document(shown.subject)}
+
+
+def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
+    parts = (found.resolved, found.candidates, found.tests)
+    resolved, candidates, tests = (part[:limit] for part in parts)
+    left_out = sum(len(part) - len(part[:limit]) for part in parts)
+    shown = replace(found, resolved=resolved, candidates=candidates, tests=tests)
+    return {**plain(shown), "subject": _meaning_document(found.subject), "left_out": left_out}
+
+
+def _route_document(route: Route) -> dict[str, Any]:
+    ends = {"source": _meaning_document(route.source), "target": _meaning_document(route.target)}
+    return {**plain(route), **ends, "found": bool(route.steps)}

@@ -1,0 +1,199 @@
+"""`golore recent`: the newest commits, the branch, what is not committed; who changed a file or a symbol, and when.
+
+Commits come from the cache, which is brought up to date when HEAD has moved. What is not committed is asked of git
+each time. Lines are those of the file as it is now; a symbol's are as it was learned.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from golore.graph.errors import UsageError
+from golore.graph.history.recent_commits import Change, Recent, date_of, make_recent
+from golore.graph.queries.name_resolver import Names
+from golore.learner.checkout.git_activity import Checkout, Uncommitted, blame_of, checkout_at, renew_recent, uncommitted
+from golore.mcp_server.services.open_store import open_renewed
+from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.stale_notice import told_stale
+from golore.mcp_server.text import answer_text
+from golore.mcp_server.text.output import columns, counted, print_json, print_lines
+
+_DAY: Final = 24 * 3600
+_SHOWN: Final = 20
+_AUTHORS: Final = 5
+
+
+class Line(NamedTuple):
+    """A commit, and how many of the lines in question are from it."""
+
+    change: Change
+    lines: int
+
+
+class Answer(NamedTuple):
+    """What is known of the repository, a file or a symbol. `lines` tell who wrote it as it is now."""
+
+    subject: str
+    checkout: Checkout
+    pending: tuple[Uncommitted, ...]
+    commits: tuple[Change, ...]
+    lines: tuple[Line, ...]
+    is_shallow: bool
+
+
+def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
+    place = find_place(start)
+    root = place.root.resolve()
+    checkout = checkout_at(root)
+    renew_recent(root, place.store)
+    with make_recent(place.store) as recent:
+        path = _as_file(place, start, target) if target else ""
+        if target and not path:
+            answers = _of_symbol(place, recent, checkout, target, limit)
+        else:
+            answers = [_answer(root, recent, checkout, path, limit)]
+    if answers is None:
+        return 1
+    if as_json:
+        documents = [_document(answer) for answer in answers]
+        print_json(documents[0] if len(documents) == 1 else {"declarations": documents})
+    else:
+        print_lines(line for answer in answers for line in _lines(answer, int(time.time())))
+    return 0
+
+
+def _as_file(place: Place, start: Path, target: str) -> str:
+    """The file that is meant, below the root; empty where none is."""
+    root = place.root.resolve()
+    for base in dict.fromkeys((Path.cwd(), start.resolve(), root)):
+        path = (base / target).resolve()
+        if path.is_file() and path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    if target.endswith(".go"):
+        raise UsageError(f"There is no file {target} here. Give its path from the root of the repository.")
+    return ""
+
+
+def _answer(root: Path, recent: Recent, checkout: Checkout, path: str, limit: int) -> Answer:
+    """Of a file, or of the repository."""
+    pending = uncommitted(root, path or ".") if checkout.is_one else ()
+    if not path:
+        return Answer("", checkout, pending, tuple(recent.commits(limit)), (), bool(recent.roots))
+    commits = recent.commits_of(path, limit)
+    blame = blame_of(root, recent, path) if checkout.head else None
+    lines = tuple(Line(*item) for item in blame.changes()) if blame is not None else ()
+    return Answer(path, checkout, pending, tuple(commits), lines, bool(recent.roots))
+
+
+def _of_symbol(place: Place, recent: Recent, checkout: Checkout, target: str, limit: int) -> list[Answer] | None:
+    root = place.root.resolve()
+    with open_renewed(place) as store:
+        told_stale(place.root, store)
+        found = Names(store).find(target)
+        symbols = [symbol for meaning in found.meanings for symbol in meaning.symbols if not symbol.external]
+        if len(found.meanings) != 1:
+            print("\n".join(answer_text.not_one_lines(found)), file=sys.stderr)
+            return None
+        statement = "MATCH (s:Symbol {id: $id}) RETURN s.end_line"
+        ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
+    if not symbols:
+        raise UsageError(f"{target} lies outside the repository: git knows nothing of it here.")
+    answers: list[Answer] = []
+    for symbol in symbols:
+        blame = blame_of(root, recent, symbol.file) if checkout.head else None
+        changes = blame.changes(symbol.line, ends[symbol.id]) if blame is not None else []
+        commits = tuple(change for change, _ in changes if change.id)[:limit]
+        subject = f"{symbol.qualified_name} ({symbol.file}:{symbol.line})"
+        own = uncommitted(root, symbol.file) if checkout.is_one else ()
+        lines = tuple(Line(*item) for item in changes)
+        answers.append(Answer(subject, checkout, own, commits, lines, bool(recent.roots)))
+    return answers
+
+
+def _document(answer: Answer) -> dict[str, Any]:
+    checkout = answer.checkout
+    return {
+        "subject": answer.subject,
+        "repository": checkout.is_one,
+        "branch": checkout.branch,
+        "head": checkout.head,
+        "shallow": answer.is_shallow,
+        "uncommitted": [{"status": one.status.strip(), "path": one.path} for one in answer.pending],
+        "commits": [_commit(change, checkout) for change in answer.commits],
+        "lines": [{**_commit(line.change, checkout), "lines": line.lines} for line in answer.lines],
+    }
+
+
+def _commit(change: Change, checkout: Checkout) -> dict[str, Any]:
+    when = datetime.fromtimestamp(change.time, UTC).isoformat().replace("+00:00", "Z")
+    said = {"commit": change.id, "time": when, "author": change.author, "subject": change.subject}
+    return {**said, "or_before": True} if change.id in checkout.roots else said
+
+
+def _lines(answer: Answer, now: int) -> Iterator[str]:
+    checkout = answer.checkout
+    if not checkout.is_one:
+        yield "This is no git repository: there is no history."
+        return
+    where = f"On branch {checkout.branch}" if checkout.branch else "HEAD is on no branch"
+    if not checkout.head:
+        yield f"{where}: there are no commits yet."
+        return
+    if answer.subject:
+        yield answer.subject
+    yield f"{where}, at {checkout.head[:10]}."
+    if answer.is_shallow:
+        yield "The clone is shallow: what its oldest commits seem to change may be older."
+    yield from _pending(answer)
+    if answer.commits:
+        yield "Commits, the newest first:"
+        yield from columns([_row(change, checkout, now) for change in answer.commits])
+    elif not answer.pending:
+        yield "No commit of it is known." if answer.subject else "No commit has touched Go files."
+    if answer.lines:
+        yield from _authors(answer.lines)
+
+
+def _pending(answer: Answer) -> Iterator[str]:
+    if answer.subject:
+        if answer.pending:
+            yield "It has changes that are not committed."
+    elif answer.pending:
+        yield f"{counted(len(answer.pending), 'file')} with changes that are not committed:"
+        yield from (f"  {one.status} {one.path}" for one in answer.pending[:_SHOWN])
+        if len(answer.pending) > _SHOWN:
+            yield f"  and {len(answer.pending) - _SHOWN:,} more"
+    else:
+        yield "Everything is committed."
+
+
+def _row(change: Change, checkout: Checkout, now: int) -> Sequence[str]:
+    before = "in or before " if change.id in checkout.roots else ""
+    return (before + date_of(change.time), _age(now - change.time), change.id[:10], change.author, change.subject)
+
+
+def _age(seconds: int) -> str:
+    days = max(0, seconds) // _DAY
+    if days < 1:
+        hours = max(0, seconds) // 3600
+        return f"{counted(hours, 'hour')} ago" if hours else "just now"
+    if days < 60:
+        return f"{counted(days, 'day')} ago"
+    return f"{counted(days // 30, 'month')} ago" if days < 730 else f"{counted(days // 365, 'year')} ago"
+
+
+def _authors(lines: Sequence[Line]) -> Iterator[str]:
+    """Who wrote what is there now."""
+    written: dict[str, int] = {}
+    for line in lines:
+        name = line.change.author if line.change.id else "not committed"
+        written[name] = written.get(name, 0) + line.lines
+    ordered = sorted(written.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{name} {number:,}" for name, number in ordered[:_AUTHORS])
+    more = f" and {len(ordered) - _AUTHORS:,} more" if len(ordered) > _AUTHORS else ""
+    yield f"Lines as they are now, by author: {shown}{more}"

@@ -1,0 +1,68 @@
+"""`golore search`: find files, declarations, packages, notes and documents by a name or by words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from golore.graph.search.search import Hit, Hits, Wish, search
+from golore.mcp_server.services.open_store import open_renewed
+from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.search_sources import sources_of
+from golore.mcp_server.services.stale_notice import told_stale
+from golore.mcp_server.text.output import columns, counted, plain, print_json, print_lines
+
+
+def run_search(wish: Wish, start: Path, *, as_json: bool) -> int:
+    place = find_place(start)
+    with open_renewed(place) as store:
+        stale = told_stale(place.root, store)
+        with sources_of(place, store) as sources:
+            found = search(sources, wish)
+    if as_json:
+        results = [result_of(hit) for hit in found.hits]
+        document = {"results": results, "left_out": found.left_out, "suggestions": found.suggestions, "stale": stale}
+        print_json(document)
+    else:
+        print_lines(_lines(found))
+    return 0
+
+
+def result_of(hit: Hit) -> dict[str, Any]:
+    """A hit as an object; what it does not have is left out."""
+    document: dict[str, Any] = plain(hit)
+    for name in ("symbols", "signals"):
+        if not document[name]:
+            del document[name]
+    return document
+
+
+def _lines(found: Hits) -> list[str]:
+    if not found.hits:
+        return ["Nothing found."]
+    lines = list(_result_lines(found))
+    if found.suggestions:
+        lines.append(f"Perhaps meant: {', '.join(found.suggestions)}")
+    if found.left_out:
+        lines.append(f"and {counted(found.left_out, 'weaker result')}: use --limit to see them")
+    return lines
+
+
+def _result_lines(found: Hits) -> Iterator[str]:
+    rows = [(hit.kind, place_of(hit), "" if hit.name == hit.file else hit.name, hit.snippet) for hit in found.hits]
+    for hit, line in zip(found.hits, columns(rows, indent=0), strict=True):
+        yield line
+        for one in hit.symbols:
+            if one.line != hit.line or hit.kind == "file":
+                yield f"    {one.line}: {one.kind} {one.name.rpartition('/')[2]}"
+        if hit.signals:
+            yield f"    score {hit.score:.3f}: {explained(hit.signals)}"
+
+
+def explained(signals: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in signals.items())
+
+
+def place_of(hit: Hit) -> str:
+    return f"{hit.file}:{hit.line}" if hit.line and hit.file else hit.file

@@ -1,0 +1,326 @@
+"""`golore hook AGENT`: read what an agent is about to do on standard input, print what golore knows about it.
+
+It fails open: always exit code 0, nothing printed when there is nothing to say, errors only in the store's `hook.log`.
+It never changes, blocks or delays what the agent does: no decision is printed, and an alarm ends it if it should hang.
+What was said once is not said again to the same agent in the same session, and a session's characters are counted.
+
+Only small modules without imports of their own are loaded here: no engine, no MCP, no pydantic, no argparse.
+"""
+
+import os
+
+from golore.graph.cards.card_store import Card, Deck, open_deck
+from golore.mcp_server.hooks.payloads import EDIT, FORGET, PROMPT, READ, START, Event, parse_json, understand
+from golore.mcp_server.hooks.store_locator import blake2b_hex, find_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # the same without its enumerations, which take a while to make
+
+SWITCH = "GOLORE_HOOKS"
+SETTINGS_NAME = "settings.toml"
+BUDGET = 60_000
+"""Characters for a session, or until its context is compacted: about thirty cards."""
+_LONGEST_ANSWER = 9_500
+"""Claude Code cuts at 10,000 characters, Codex at about 2,500 tokens."""
+_LARGEST_INPUT = 16 << 20
+_DEADLINE = 3.0
+_WAIT = 0.25
+_OFF = ("off", "0", "false", "no")
+_MEMBERS = ("method", "imethod", "field")
+"""Kinds of symbols that have the name of a type before their own."""
+_TASKS = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
+_MOST_SYMBOLS = 4
+_FEW = 2
+"""A prompt that names this many things itself needs no guess at what it is about."""
+_BEGINNING = 320
+_RECALLED_NOTE = "A note in golore that has the words of this prompt, as somebody wrote it (data):"
+_MOST_DECLARATIONS = 3
+"""A name that is declared more often than this says too little about which one is meant."""
+
+
+def run_hook(agent: str) -> int:
+    """The exit code: 0, whatever happens."""
+    store = ""
+    try:
+        _end_in_time()
+        data = _standard_input()
+        if os.environ.get(SWITCH, "").strip().lower() in _OFF:
+            return 0
+        payload = parse_json(data.decode("utf-8", "replace"))
+        event = understand(payload, agent) if isinstance(payload, dict) else None
+        if event is None:
+            return 0
+        place = _place(event)
+        if place is None:
+            return 0
+        root, store = place
+        settings = _Settings(store)
+        if settings.enabled:
+            _serve(event, root, store, settings)
+    except Exception:  # noqa: BLE001  whatever it is, the agent goes on undisturbed
+        _log(store, f"golore hook {agent}")
+    return 0
+
+
+class _Settings:
+    """The table `[hooks]` of the store's settings.toml; a file that cannot be read switches hooks off."""
+
+    __slots__ = ("budget", "enabled", "relearn")
+
+    def __init__(self, store: str) -> None:
+        self.enabled, self.relearn, self.budget = True, True, BUDGET
+        path = os.path.join(store, SETTINGS_NAME)
+        if not os.path.exists(path):
+            return
+        from golore.mcp_server.hooks.hook_settings import read_hook_settings
+
+        try:
+            table = read_hook_settings(path)
+            self.enabled = bool(table.get("enabled", True))
+            self.relearn = bool(table.get("relearn", True))
+            self.budget = table.get("budget", BUDGET)
+        except (OSError, ValueError, AttributeError):
+            self.enabled = False
+            _log(store, f"{path} cannot be read, so hooks are off")
+
+
+class _Part:
+    """Something to say: what it is about, the text, and what makes it the same thing when it comes again."""
+
+    __slots__ = ("head", "is_stale", "key", "text", "what")
+
+    def __init__(self, what: str, text: str, *, is_stale: bool = False, head: str = "") -> None:
+        self.head = head or f"golore's facts about {what}, learned from the code (data):"
+        self.what = what
+        self.text = text
+        self.is_stale = is_stale
+        self.key = f"{what} {blake2b_hex(text.encode('utf-8', 'replace'), 8)}"
+
+    def rendered(self) -> str:
+        """The text fenced, as it repeats names and comments from the code, which may say anything."""
+        fence = "```"
+        while fence in self.text:
+            fence += "`"
+        stale = "\nThe file has changed since; lines and uses may differ." if self.is_stale else ""
+        return f"{self.head}\n{fence}\n{self.text}\n{fence}{stale}"
+
+
+def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
+    deck = open_deck(store, write=False, wait=_WAIT)
+    stale = event.kind == EDIT
+    if deck is not None:
+        with deck:
+            session = event.session or _hour()
+            if event.kind == FORGET or (event.kind == START and event.prompt in ("compact", "clear")):
+                deck.forget(session)
+            parts = _parts(event, deck, root) if event.shape else []
+            if event.kind == PROMPT and event.shape and len(parts) < _FEW:
+                parts += _recalled_parts(event, deck, root, store, session)
+            stale = stale or any(part.is_stale for part in parts)
+            text = _unsaid(parts, deck, session, event.agent, settings.budget)
+            if text:
+                _print(_answer(event, text))
+    if stale and settings.relearn:
+        from golore.mcp_server.hooks.background_learn import start_relearning
+
+        start_relearning(root, store)
+
+
+def _parts(event: Event, deck: Deck, root: str) -> list[_Part]:
+    if event.kind == START:
+        card = deck.card("")
+        tasks = (deck.note("tasks") or b"").decode()
+        parts = [_Part("this repository", card.text)] if card is not None else []
+        return [*parts, _Part("tasks", tasks, head=_TASKS)] if tasks else parts
+    if event.kind == PROMPT:
+        return _parts_of_prompt(event, deck, root)
+    if event.kind in (READ, EDIT):
+        parts: list[_Part] = []
+        for file in event.files:
+            path = _inside(root, event.cwd, file)
+            card = deck.card(path) if path else None
+            if card is None:
+                continue
+            text = _bytes_of(root, path)
+            part = _card_part(card, text)
+            if event.kind == EDIT and event.new_texts:
+                parts += _parts_of_edit(event, deck, path, text, is_stale=part.is_stale)
+            parts.append(part)
+        return parts
+    return []
+
+
+def _card_part(card: Card, text: bytes) -> _Part:
+    return _Part(card.path, card.text, is_stale=bool(card.digest) and blake2b_hex(text, 16) != card.digest)
+
+
+def _parts_of_edit(event: Event, deck: Deck, path: str, text: bytes, *, is_stale: bool) -> list[_Part]:
+    """What is known about the declarations that an edit touched."""
+    from golore.mcp_server.hooks.prompt_names import is_named, touched_names
+
+    parts: list[_Part] = []
+    for name in touched_names(text.decode("utf-8", "replace"), event.new_texts)[:_MOST_SYMBOLS]:
+        for symbol in deck.symbols(name.rpartition(".")[2]):
+            is_it = is_named(symbol.qualified_name, name) and ("." in name) == (symbol.kind in _MEMBERS)
+            if is_it and symbol.path == path and symbol.text:
+                parts.append(_Part(f"{name} in {path}", symbol.text, is_stale=is_stale))
+                break
+    return parts
+
+
+def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
+    from golore.mcp_server.hooks.prompt_names import is_named, mentioned_names, mentioned_paths
+
+    parts: list[_Part] = []
+    for mentioned in mentioned_paths(event.prompt):
+        path = _inside(root, event.cwd, mentioned) or _inside(root, root, mentioned)
+        if path.endswith(".go"):
+            card = deck.card(path)
+            if card is not None:
+                parts.append(_card_part(card, _bytes_of(root, path)))
+        elif path and os.path.isdir(os.path.join(root, path)):
+            card = deck.card("./" if path == "." else f"{path}/")
+            if card is not None:
+                parts.append(_Part(f"the package in {card.path}", card.text))
+    symbols = 0
+    for name in mentioned_names(event.prompt):
+        found = [one for one in deck.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
+        found = [one for one in found if one.kind not in _MEMBERS] or found
+        if found and len(found) <= _MOST_DECLARATIONS and symbols < _MOST_SYMBOLS:
+            symbols += 1
+            parts += [_Part(one.qualified_name, one.text) for one in found if one.text]
+    return parts
+
+
+def _recalled_parts(event: Event, deck: Deck, root: str, store: str, session: str) -> list[_Part]:
+    """What the prompt may be about without naming it: mostly nothing."""
+    from golore.graph.search.prompt_recall import CHARACTERS, recalled
+
+    parts: list[_Part] = []
+    left = CHARACTERS
+    for one in recalled(store, root, event.prompt, _WAIT):
+        if one.text:
+            part = _Part("", one.text, head=_RECALLED_NOTE)
+        else:
+            card = deck.card(one.path)
+            # Whoever was shown the whole card needs no beginning of it.
+            if card is None or deck.shown(session, event.agent, _card_part(card, b"").key):
+                continue
+            part = _Part(f"{one.path}, which has the words of this prompt", _beginning(card.text))
+        left -= len(part.rendered()) + 1
+        if left < 0:
+            break
+        parts.append(part)
+    return parts
+
+
+def _beginning(text: str) -> str:
+    """The first lines of a card."""
+    if len(text) <= _BEGINNING:
+        return text
+    end = text.rfind("\n", 0, _BEGINNING)
+    return text[: end if end > 0 else _BEGINNING]
+
+
+def _unsaid(parts: list[_Part], deck: Deck, session: str, agent: str, budget: int) -> str:
+    """What of the parts is new to this agent and fits the budget, noted as said."""
+    left = min(_LONGEST_ANSWER, budget - deck.spent(session)) if parts else 0
+    texts: list[str] = []
+    for part in parts:
+        text = part.rendered()
+        if len(text) > left or not _is_news(part, deck, session, agent, len(text)):
+            continue
+        left -= len(text) + 1
+        texts.append(text)
+    return "\n".join(texts)
+
+
+def _is_news(part: _Part, deck: Deck, session: str, agent: str, characters: int) -> bool:
+    if deck.shown(session, agent, part.key):
+        return False
+    try:
+        return deck.show(session, agent, part.key, characters)
+    except Exception:  # noqa: BLE001  a learn is writing: said twice is better than never
+        return True
+
+
+def _answer(event: Event, text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii as quoted
+    except ImportError:
+        from json import dumps as quoted
+    if event.shape == "cursor":
+        return f'{{"additional_context":{quoted(text)}}}\n'
+    if event.shape == "copilot":
+        return f'{{"additionalContext":{quoted(text)}}}\n'
+    inner = f'"hookEventName":{quoted(event.name)},"additionalContext":{quoted(text)}'
+    return f'{{"hookSpecificOutput":{{{inner}}}}}\n'
+
+
+def _place(event: Event) -> tuple[str, str] | None:
+    """The root and the store of the first file, or of the directory that the agent is in."""
+    event.cwd = event.cwd or os.getcwd()
+    for file in event.files:
+        path = os.path.realpath(os.path.join(event.cwd, file))
+        if event.kind == EDIT or os.path.isfile(path):
+            place = find_store(os.path.dirname(path))
+            if place is not None:
+                return place
+    return None if event.files else find_store(os.path.realpath(event.cwd))
+
+
+def _inside(root: str, folder: str, path: str) -> str:
+    """A path relative to the root, "." for the root itself; empty where it is outside or does not exist."""
+    path = os.path.realpath(os.path.join(folder, os.path.expanduser(path)))
+    if path == root:
+        return "."
+    below = root if root.endswith("/") else f"{root}/"
+    return path[len(below) :] if path.startswith(below) and os.path.exists(path) else ""
+
+
+def _bytes_of(root: str, path: str) -> bytes:
+    with open(os.path.join(root, path), "rb") as file:
+        return file.read()
+
+
+def _hour() -> str:
+    """What stands for the session of an agent that names none: then things are said once an hour."""
+    import time
+
+    return f"hour {int(time.time()) // 3600}"
+
+
+def _standard_input() -> bytes:
+    """All of it, so that the agent can write all of it; nothing where it is more than a payload can be."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := os.read(0, 1 << 16):
+        size += len(piece)
+        if size <= _LARGEST_INPUT:
+            pieces.append(piece)
+    return b"".join(pieces) if size <= _LARGEST_INPUT else b""
+
+
+def _print(text: str) -> None:
+    data = text.encode("ascii")
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _end_in_time() -> None:
+    """An agent waits for its hook; whatever keeps this one, a lock or a pipe that stays open, it ends."""
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, _DEADLINE)
+
+
+def _log(store: str, doing: str) -> None:
+    from golore.mcp_server.hooks.log import log_failure
+
+    if not store:
+        place = find_store(os.path.realpath(os.getcwd()))
+        store = place[1] if place is not None else ""
+    if store:
+        log_failure(store, doing)

@@ -1,0 +1,4 @@
+"""The MCP server. `tools` has one module for each tool.
+
+May import `mcp_server.services` and `mcp_server.text`.
+"""

@@ -1,0 +1,146 @@
+"""`golore serve`: the MCP server over streamable HTTP, for this machine and whoever has the token.
+
+It listens on the loopback address only. A request needs the token, so that other users of the machine are kept out, and
+has to come to and from a loopback name, so that a web page cannot reach it through a name of its own (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import os
+import secrets
+import socket
+import stat
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from golore.graph.errors import GoloreError, UsageError
+from golore.mcp_server.server.app import build_server, prepare_process
+from golore.mcp_server.server.open_repositories import Repositories
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 7425
+TOKEN_NAME: Final = "serve.token"
+TOKEN_VARIABLE: Final = "GOLORE_TOKEN"
+_NAMES: Final = (HOST, "localhost", "[::1]")
+_SHORTEST: Final = 16
+
+
+def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
+    """Serve until the process is told to end."""
+    prepare_process()
+    with Repositories(paths) as repositories, bound(port) as listening:
+        taken: int = listening.getsockname()[1]
+        token, told = token_for(repositories.all[0].place.store, os.environ.get(TOKEN_VARIABLE, ""))
+        app = application(repositories, token, taken)
+        _announce(taken, told, repositories, as_json)
+        config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2)
+        # It shuts down in good order first, and then passes the interruption on.
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def application(repositories: Repositories, token: str, port: int) -> ASGIApp:
+    """The whole server as an ASGI application; its address is /mcp."""
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[f"{name}:{port}" for name in _NAMES],
+        allowed_origins=[f"http://{name}:{port}" for name in _NAMES],
+    )
+    return TokenGate(build_server(repositories).streamable_http_app(transport_security=security), token)
+
+
+class TokenGate:
+    """Lets through who has the token."""
+
+    def __init__(self, inner: ASGIApp, token: str) -> None:
+        self._inner = inner
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_admitted(scope):
+            refusal = JSONResponse(
+                {"error": "invalid_token", "error_description": "Send the token of golore serve as a bearer token."},
+                status_code=401,
+                headers={"WWW-Authenticate": 'Bearer realm="golore", error="invalid_token"'},
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._inner(scope, receive, send)
+
+    def _is_admitted(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that has the port; 0 takes any that is free."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        # Listening already: two who have only bound the port would both seem to have it.
+        listening.listen(100)
+    except OSError as failure:
+        listening.close()
+        if failure.errno == errno.EADDRINUSE:
+            raise GoloreError(
+                f"Port {port} is taken, perhaps by another `golore serve`. Use that one, or choose another with --port "
+                "(0 takes any that is free)."
+            ) from failure
+        if failure.errno == errno.EACCES:
+            raise UsageError(
+                f"Port {port} needs rights that this user does not have. Choose one above 1023."
+            ) from failure
+        raise
+    return listening
+
+
+def token_for(directory: Path, given: str = "") -> tuple[str, str]:
+    """The token and where it comes from: the environment, or a file that only its owner can read, made if needed."""
+    if given:
+        if len(given) < _SHORTEST or not given.isascii() or not given.isprintable() or " " in given:
+            raise UsageError(f"{TOKEN_VARIABLE} must be at least {_SHORTEST} plain characters without spaces.")
+        return given, f"${TOKEN_VARIABLE}"
+    path = directory / TOKEN_NAME
+    directory.mkdir(parents=True, exist_ok=True)
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return _kept_token(path), str(path)
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{token}\n")
+    return token, str(path)
+
+
+def _kept_token(path: Path) -> str:
+    status = path.lstat()
+    is_private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    token = path.read_text(encoding="ascii", errors="replace").strip() if is_private else ""
+    if len(token) < _SHORTEST:
+        raise GoloreError(f"{path} is not a token that only you can read. Remove it, and a new one will be made.")
+    return token
+
+
+def _announce(port: int, told: str, repositories: Repositories, as_json: bool) -> None:
+    url = f"http://{HOST}:{port}/mcp"
+    if as_json:
+        print(json.dumps({"url": url, "token": told, "repositories": list(repositories.titles)}), flush=True)
+        return
+    print(f"Serving {', '.join(repositories.titles)} on {url}; Ctrl-C ends it.", file=sys.stderr)
+    value = told if told.startswith("$") else f"$(cat {told})"
+    print(f'Clients send the header "Authorization: Bearer {value}".', file=sys.stderr, flush=True)

@@ -1,0 +1,70 @@
+"""A learn in a process of its own, for a server: its progress and its outcome are lines of JSON on standard output.
+
+    python -m golore.mcp_server.server.learn_process ROOT STORE [--full]
+
+A learn takes memory that a server should not keep, and may be ended at any moment without harm to the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from golore.graph.database.store import Store
+from golore.graph.errors import GoloreError
+from golore.graph.queries.questions import census
+from golore.mcp_server.services.learn import learn_and_finish, summary_lines
+from golore.mcp_server.text.output import as_utf8
+
+_BETWEEN: Final = 0.2
+"""Seconds between two reports of one step."""
+
+
+class Reported:
+    """Follows `golore.learner.pipeline.learn.Progress`."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._total = self._done = 0
+        self._said = 0.0
+
+    def stage(self, name: str, total: int) -> None:
+        self._name, self._total, self._done = name, total, 0
+        self._say()
+
+    def tick(self, units: int) -> None:
+        self._done += units
+        if time.monotonic() - self._said >= _BETWEEN:
+            self._say()
+
+    def _say(self) -> None:
+        self._said = time.monotonic()
+        _print(stage=self._name, done=self._done, total=self._total)
+
+
+def main(arguments: list[str]) -> int:
+    as_utf8(sys.stdout)
+    # What the terminal can show does not matter to who reads this.
+    os.environ["NO_COLOR"] = "1"
+    root, directory = (Path(argument) for argument in arguments[:2])
+    try:
+        report = learn_and_finish(root, directory, full="--full" in arguments, progress=Reported())
+        with Store.open(directory, write=False) as store:
+            counts = census(store)
+    except (GoloreError, OSError) as failure:
+        _print(error=str(failure))
+        return 1
+    _print(lines=summary_lines(report, counts))
+    return 0
+
+
+def _print(**values: object) -> None:
+    print(json.dumps(values, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

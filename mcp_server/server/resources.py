@@ -1,0 +1,59 @@
+"""What a client can read without calling a tool: the repository in short, and the card of a file."""
+
+from __future__ import annotations
+
+from golore.graph.errors import GoloreError, UsageError
+from golore.mcp_server.server.context_reply import context_reply
+from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.reply_text import BUDGET
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.resource(
+        "golore://overview",
+        name="overview",
+        title="The repository in short",
+        description="Packages, the code that most depends on, and how fresh the graph is.",
+        mime_type="text/plain",
+    )
+    def overview() -> str:
+        return _overview(repositories)
+
+    @server.resource(
+        "golore://file/{+path}",
+        name="file",
+        title="What to know about a file",
+        description="Users, interfaces, tests and companions of a Go file, by its path from the repository's root.",
+        mime_type="text/plain",
+    )
+    def file(path: str) -> str:
+        return _file(repositories, path)
+
+
+def _overview(repositories: Repositories) -> str:
+    parts: list[str] = []
+    for repository, title in zip(repositories.all, repositories.titles, strict=True):
+        try:
+            with repositories.opened(str(repository.place.root)) as asked:
+                text = context_reply(asked, "", BUDGET)
+        except GoloreError as failure:
+            text = str(failure)
+        parts.append(text if len(repositories.all) == 1 else f"# {title}\n{text}")
+    return "\n\n".join(parts)
+
+
+def _file(repositories: Repositories, path: str) -> str:
+    """The card of the first repository that has the path; with several, the path may begin with a repository's name."""
+    failures: list[str] = []
+    for repository, title in zip(repositories.all, repositories.titles, strict=True):
+        inner = path.removeprefix(f"{title}/") if len(repositories.all) > 1 else path
+        try:
+            with repositories.opened(str(repository.place.root)) as asked:
+                return context_reply(asked, inner, BUDGET)
+        except UsageError as unknown:
+            failures.append(str(unknown))
+        except GoloreError as failure:
+            raise ResourceError(str(failure)) from failure
+    raise ResourceNotFoundError(" ".join(failures))

@@ -1,0 +1,41 @@
+"""`memory_context`: what to know before working on a file, a package or a symbol."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from golore.mcp_server.server.context_reply import context_reply
+from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.reply_text import BUDGET
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
+from golore.mcp_server.services.ratings import note_shown
+from mcp.server import MCPServer
+from pydantic import Field
+
+_DESCRIPTION: Final = """\
+What to know before reading or changing a Go file, package or symbol, beyond its own text: who uses it, which \
+interfaces and implementations belong to it, which tests cover it, what changes along with it, and what people and \
+agents have noted about it. Without a target: the whole repository in short."""
+
+Target = Annotated[
+    str,
+    Field(
+        description="A file (store/store.go), a package (store/ or example.com/shop/store), a symbol (Memory.Save), or "
+        "nothing for the repository."
+    ),
+]
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.tool(
+        name="memory_context",
+        title="What to know about a file, package or symbol",
+        description=_DESCRIPTION,
+        annotations=READS,
+        structured_output=False,
+    )
+    def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
+        with failures_told(), repositories.opened(repository or repositories.around(target)) as asked:
+            told = context_reply(asked, target, budget)
+            note_shown(asked.place.store, target, len(told))
+            return told

@@ -1,0 +1,111 @@
+"""`memory_graph`: callers, callees, implementers, users, tests, impact, and the way from one function to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Final, Literal
+
+from golore.graph.database.store import Store
+from golore.graph.errors import UsageError
+from golore.graph.queries import impact, questions
+from golore.graph.queries.answers import Answer, Meaning
+from golore.graph.queries.symbol_steps import Steps, open_steps
+from golore.mcp_server.server.open_repositories import Opened, Repositories
+from golore.mcp_server.server.reply_text import BUDGET, Reply, answer_reply, fitted, impact_reply, route_reply, standing
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told, meant
+from mcp.server import MCPServer
+from pydantic import Field
+
+_DESCRIPTION: Final = """\
+Who calls, uses, implements or tests a Go symbol, what it calls, what a change of it may reach, and how one function \
+comes to call another. Resolved by Go's own rules, with file and line. Answers have three values: resolved edges, \
+candidates (possible through an interface), and unresolved uses of the name. "No callers are known" with no \
+unresolved uses means there are none in the repository, except through reflection or function values."""
+_MOST_REACHED: Final = 200
+_MOST_STEPS: Final = 1_000
+_UNSETTLED: Final = 10
+_SATISFYING: Final = questions.TYPES | {"imethod"}
+_ASKED: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
+    "callers": (questions.callers, questions.CALLABLE),
+    "callees": (questions.callees, questions.CALLING),
+    "implementers": (questions.implementers, questions.TYPES),
+    "users": (questions.users, frozenset()),
+    "tests": (questions.tests, frozenset()),
+}
+
+Question = Annotated[
+    Literal["callers", "callees", "implementers", "users", "tests", "impact", "path"],
+    Field(
+        description="callers, callees: calls with lines. implementers: types that satisfy an interface; of another "
+        "type, the interfaces it satisfies. users: calls, references and embeddings. tests: tests that exercise it. "
+        "impact: everything a change may reach, step by step. path: how `symbol` comes to call `to`."
+    ),
+]
+Symbol = Annotated[
+    str,
+    Field(
+        description="As `go doc` prints it, or any end of that which is not ambiguous: Save, Store.Save, "
+        "store.Memory.Save, io.Reader."
+    ),
+]
+Target = Annotated[str, Field(description="For path only: the function that is called in the end.")]
+Depth = Annotated[int, Field(ge=1, le=10, description="For impact only: how many steps to follow.")]
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.tool(
+        name="memory_graph",
+        title="Callers, implementers, tests, impact",
+        description=_DESCRIPTION,
+        annotations=READS,
+        structured_output=False,
+    )
+    def memory_graph(
+        question: Question,
+        symbol: Symbol,
+        to: Target = "",
+        depth: Depth = 3,
+        budget: Budget = BUDGET,
+        repository: RepositoryName = "",
+    ) -> str:
+        with failures_told(), repositories.opened(repository) as asked:
+            reply = _reply(asked, question, symbol, to, depth)
+            tail = (*reply.tail, *standing(asked))
+            return fitted(replace(reply, tail=tail), budget)
+
+
+def _reply(asked: Opened, question: str, symbol: str, to: str, depth: int) -> Reply:
+    if question in ("path", "impact"):
+        steps = open_steps(asked.store)
+        reply = _far_reply(asked, steps, question, symbol, to, depth)
+        asked.mapper.consider(asked.store.directory, steps)
+        return reply
+    ask, kinds = _ASKED[question]
+    subject = meant(asked.names, symbol, kinds)
+    if question == "implementers" and subject.first.kind not in _SATISFYING and not subject.first.external:
+        raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
+    reply = answer_reply(ask(asked.store, subject))
+    return replace(reply, tail=(*reply.tail, *_unsettled(asked.store, subject))) if question == "callees" else reply
+
+
+def _far_reply(asked: Opened, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
+    """What is found over several steps."""
+    if question == "impact":
+        return impact_reply(impact.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED, steps))
+    if not to:
+        raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
+    source = meant(asked.names, symbol, questions.CALLING)
+    target = meant(asked.names, to, questions.CALLABLE)
+    return route_reply(impact.path(asked.store, source, target, _MOST_STEPS, steps))
+
+
+def _unsettled(store: Store, subject: Meaning) -> list[str]:
+    """What is used in a declaration and could not be resolved."""
+    statement = "MATCH (u:Unresolved) WHERE u.source IN $ids RETURN u.name, u.file, u.sites, u.reason ORDER BY u.id"
+    rows = [
+        f"  {file}:{','.join(sites.split())}  {name}  {reason}"
+        for name, file, sites, reason in store.rows(statement, {"ids": list(subject.ids)})
+    ]
+    more = [f"  … {len(rows) - _UNSETTLED:,} more"] if len(rows) > _UNSETTLED else []
+    return ["Unresolved in it:", *rows[:_UNSETTLED], *more] if rows else []

@@ -1,0 +1,101 @@
+"""`memory_query`: any question, in Cypher, with limits of time and rows; nothing but reading is possible."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Final, cast
+
+from golore.graph.database.store import Store
+from golore.graph.errors import UsageError
+from golore.graph.model.entities import EDGE_KINDS
+from golore.graph.model.tables import EDGE_PROPERTIES, NODE_COLUMNS
+from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
+from golore.mcp_server.text.output import counted
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+_ROWS: Final = 100
+_SECONDS: Final = 2.0
+_MOST_SECONDS: Final = 4.0
+"""Less than a writer waits for readers."""
+
+Cypher = Annotated[
+    str,
+    Field(description="One reading statement, such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10"),
+]
+Rows = Annotated[int, Field(ge=1, le=1_000, description="At most so many rows.")]
+Seconds = Annotated[float, Field(gt=0, le=_MOST_SECONDS, description="Stop the query after so many seconds.")]
+
+
+def _properties(label: str) -> str:
+    return f" {{{', '.join(EDGE_PROPERTIES[label])}}}" if EDGE_PROPERTIES[label] else ""
+
+
+def graph_schema() -> str:
+    """What there is to ask about, one line for each label."""
+    nodes = [f"({label} {{{', '.join(column.name for column in columns)}}})" for label, columns in NODE_COLUMNS.items()]
+    edges = [
+        f"[{label}{_properties(label)}] "
+        + ", ".join(f"{kind.source}->{kind.target}" for kind in EDGE_KINDS if kind.label == label)
+        for label in EDGE_PROPERTIES
+    ]
+    return "\n".join([*nodes, *edges])
+
+
+_DESCRIPTION: Final = f"""\
+Ask the code graph in Cypher (the dialect of Kuzu and Ladybug), for what the other tools do not answer. Reading \
+only: writing, files and settings are refused. `sites` are line numbers as text, in the source's file; kinds of \
+symbols: func, method, struct, interface, type, alias, const, var, field, imethod. Begin at an id or a label with a \
+condition.
+{graph_schema()}"""
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.tool(
+        name="memory_query",
+        title="Query the graph in Cypher",
+        description=_DESCRIPTION,
+        annotations=READS,
+        structured_output=False,
+    )
+    def memory_query(
+        cypher: Cypher,
+        limit: Rows = _ROWS,
+        seconds: Seconds = _SECONDS,
+        budget: Budget = BUDGET,
+        repository: RepositoryName = "",
+    ) -> str:
+        with failures_told():
+            with repositories.opened(repository) as asked:
+                place, behind = asked.place, standing(asked)
+            # Opened once more, so that a long query keeps nobody else waiting.
+            with Store.open(place.store, write=False) as store:
+                try:
+                    rows = store.query(cypher, seconds=seconds, most=limit + 1)
+                except UsageError as failure:
+                    known = f"The graph has these labels and properties:\n{graph_schema()}"
+                    raise ToolError(f"{failure}\n{known}") from failure
+        return fitted(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
+
+
+def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[str, ...]) -> Reply:
+    if not rows:
+        return Reply(("No rows.",), (), behind)
+    head = json.dumps(list(rows[0]), ensure_ascii=False)
+    values = ([_plain(value) for value in row.values()] for row in rows)
+    lines = tuple(json.dumps(row, ensure_ascii=False, default=str) for row in values)
+    more = (f"There are more than {counted(limit, 'row')}; raise `limit` or narrow the query.",) if is_cut else ()
+    return Reply((), (Section(f"{counted(len(rows), 'row')} of {head}:", lines),), (*more, *behind))
+
+
+def _plain(value: object) -> object:
+    """A value without the engine's own marks on nodes and edges."""
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {key: _plain(item) for key, item in items if key not in ("_ID", "_SRC", "_DST")}
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[object]", value)]
+    return value

@@ -1,0 +1,124 @@
+"""`memory_search`: find files, declarations, packages, notes and documents by a name or by words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, Wish, search
+from golore.mcp_server.commands.search import explained, place_of, result_of
+from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
+from golore.mcp_server.services.search_sources import sources_of
+from golore.mcp_server.text.output import counted
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+_DESCRIPTION: Final = """\
+Find where something is in this Go repository. A name (`Save`, `Memory.Save`, `store.Put`) gives what bears it, also \
+with a slip; words or a whole sentence give the files they are about, by their text, names, paths and the commits that \
+changed them, with the declarations that fit. Prefer this over grep to find where something is declared or done."""
+
+Query = Annotated[str, Field(min_length=1, description="A name, a part of one, words, or a sentence.")]
+Kind = Annotated[
+    str,
+    Field(
+        description=f"Only this kind: {', '.join(KINDS)}. With a kind of declaration, a file may have several places.",
+        json_schema_extra={"enum": ["", *KINDS]},
+    ),
+]
+Limit = Annotated[int, Field(ge=1, le=200, description="At most so many results.")]
+Path = Annotated[str, Field(description="Only below this directory or import path, or where this glob fits.")]
+Module = Annotated[str, Field(description="Only in the module of this path.")]
+Tests = Annotated[bool | None, Field(description="true: only test files; false: none of them.")]
+Generated = Annotated[bool, Field(description="Generated files as well.")]
+Explain = Annotated[bool, Field(description="Say what each score is made of.")]
+
+
+class Part(BaseModel):
+    """A declaration in a file that was found."""
+
+    kind: str
+    name: str
+    line: int
+    snippet: str
+
+
+class Result(BaseModel):
+    kind: str
+    name: str
+    file: str
+    line: int
+    score: float
+    snippet: str
+    symbols: list[Part] = []
+    signals: dict[str, float] = {}
+
+
+class Results(BaseModel):
+    """Best first. `behind` are files that changed since they were learned; null where that cannot be told."""
+
+    results: list[Result]
+    left_out: int
+    suggestions: list[str]
+    behind: list[str] | None
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.tool(name="memory_search", title="Search files and names", description=_DESCRIPTION, annotations=READS)
+    def memory_search(
+        query: Query,
+        kind: Kind = "",
+        limit: Limit = LIMIT,
+        path: Path = "",
+        module: Module = "",
+        tests: Tests = None,
+        generated: Generated = False,
+        explain: Explain = False,
+        budget: Budget = BUDGET,
+        repository: RepositoryName = "",
+    ) -> Annotated[CallToolResult, Results]:
+        wish = Wish(query, kind, limit, path, module, tests, generated, explain)
+        with failures_told(), repositories.opened(repository) as asked, sources_of(asked.place, asked.store) as sources:
+            found = search(sources, wish)
+            behind = standing(asked)
+            changed = None if asked.changes is None else list(asked.changes.paths)
+        hits = _within(found.hits, budget)
+        document: dict[str, Any] = {
+            "results": [result_of(hit) for hit in hits],
+            "left_out": found.left_out + len(found.hits) - len(hits),
+            "suggestions": list(found.suggestions),
+            "behind": changed,
+        }
+        text = fitted(_reply(query, found, behind), budget)
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
+
+
+def _within(hits: tuple[Hit, ...], budget: int) -> tuple[Hit, ...]:
+    """Those that fit as objects, which take more room than the lines of the text."""
+    room = budget * 3
+    for at, hit in enumerate(hits):
+        room -= len(str(result_of(hit)))
+        if room < 0:
+            return hits[:at]
+    return hits
+
+
+def _reply(query: str, found: Hits, behind: tuple[str, ...]) -> Reply:
+    if not found.hits:
+        nothing = f"Nothing is named or described with {query!r}. Try a part of the name, or other words."
+        return Reply((nothing,), (), behind)
+    rows = tuple(_row(hit) for hit in found.hits)
+    more = [f"Perhaps meant: {', '.join(found.suggestions)}."] if found.suggestions else []
+    if found.left_out:
+        more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.")
+    return Reply((), (Section(f"{counted(len(found.hits), 'result')} for {query!r}:", rows),), (*more, *behind))
+
+
+def _row(hit: Hit) -> str:
+    name = "" if hit.name == hit.file else f" {hit.name}"
+    inside = [f"{one.name.rpartition('/')[2]}:{one.line}" for one in hit.symbols]
+    listed = f"  [{', '.join(inside)}]" if inside else ""
+    why = f"  ({explained(hit.signals)})" if hit.signals else ""
+    return f"{hit.kind}{name}  {place_of(hit)}  {hit.snippet}{listed}{why}"

@@ -1,0 +1,103 @@
+"""`memory_status`: which repositories there are, what is known of them, and how far that is behind the files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from golore.graph.errors import GoloreError, StoreMissing
+from golore.graph.queries.answers import Census
+from golore.graph.queries.questions import census
+from golore.mcp_server.server.open_repositories import Repositories, Repository
+from golore.mcp_server.server.reply_text import standing
+from golore.mcp_server.server.tools.common import READS, RepositoryName, failures_told
+from golore.mcp_server.text.output import counted
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel
+
+_DESCRIPTION: Final = """\
+Which repositories are known here, how much of them, how many uses stayed unresolved, and which files have changed \
+since they were learned. Call it first when an answer seems old or a repository may not have been learned yet."""
+_LISTED: Final = 50
+
+
+class RepositoryStatus(BaseModel):
+    """`behind` are files that changed since they were learned; null where that cannot be told."""
+
+    name: str
+    root: str
+    is_learned: bool
+    is_being_learned: bool = False
+    packages: int = 0
+    files: int = 0
+    lines: int = 0
+    symbols: dict[str, int] = {}
+    edges: dict[str, int] = {}
+    unresolved_uses: int = 0
+    files_with_problems: int = 0
+    behind: list[str] | None = None
+    behind_count: int = 0
+    message: str = ""
+
+
+class Statuses(BaseModel):
+    repositories: list[RepositoryStatus]
+
+
+def register(server: MCPServer, repositories: Repositories) -> None:
+    @server.tool(
+        name="memory_status", title="What is known, and how fresh", description=_DESCRIPTION, annotations=READS
+    )
+    def memory_status(repository: RepositoryName = "") -> Annotated[CallToolResult, Statuses]:
+        with failures_told():
+            asked = (repositories.named(repository),) if repository else repositories.all
+            titles = dict(zip(repositories.all, repositories.titles, strict=True))
+            told = [_status(one, titles[one]) for one in asked]
+        document: dict[str, Any] = {"repositories": [status.model_dump() for status, _ in told]}
+        text = "\n\n".join(text for _, text in told)
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
+
+
+def _status(repository: Repository, title: str) -> tuple[RepositoryStatus, str]:
+    root = repository.place.root
+    try:
+        with repository.opened() as asked:
+            counts = census(asked.store)
+            changes, lines = asked.changes, standing(asked)
+            is_being_learned = asked.is_being_learned
+    except GoloreError as failure:
+        is_learned = not isinstance(failure, StoreMissing)
+        return RepositoryStatus(name=title, root=str(root), is_learned=is_learned, message=str(failure)), str(failure)
+    behind = None if changes is None else list(changes.paths)
+    status = RepositoryStatus(
+        name=title,
+        root=str(root),
+        is_learned=True,
+        is_being_learned=is_being_learned,
+        packages=counts.packages,
+        files=counts.files,
+        lines=counts.lines,
+        symbols=counts.symbols,
+        edges=counts.edges,
+        unresolved_uses=counts.unresolved_sites,
+        files_with_problems=counts.files_with_problems,
+        behind=None if behind is None else behind[:_LISTED],
+        behind_count=len(behind or ()),
+        message="\n".join(lines),
+    )
+    return status, "\n".join([*_lines(title, str(root), counts), *(lines or ("Up to date with the files.",))])
+
+
+def _lines(title: str, root: str, counts: Census) -> list[str]:
+    return [
+        f"{title} ({root})",
+        f"{counted(counts.packages, 'package')}, {counted(counts.files, 'file')}, {counted(counts.lines, 'line')}",
+        f"{counted(sum(counts.symbols.values()), 'symbol')}: {_listed(counts.symbols)}",
+        f"{counted(sum(counts.edges.values()), 'edge')}: {_listed(counts.edges)}",
+        f"{counted(counts.unresolved_sites, 'use')} unresolved, "
+        f"{counted(counts.files_with_problems, 'file')} with problems",
+    ]
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name.lower()} {count:,}" for name, count in counts.items() if count) or "none"

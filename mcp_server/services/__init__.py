@@ -1,0 +1,5 @@
+"""What the command line, the MCP server and the hooks share: the repository, the open store, targets, notes, search
+sources, settings.
+
+May import `mcp_server.text`, `learner`, `summarizers` and `graph`.
+"""

@@ -1,0 +1,39 @@
+"""The learned repository that a file belongs to, and the directory of its store (see `graph.home`).
+
+A linked worktree is a repository of its own, also where it lies inside another checkout of the same one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.files.store_path import store_of
+from golore.learner.checkout.git_directory import GitLink, classify
+
+__all__ = ["Place", "find_place", "store_of"]
+
+
+class Place(NamedTuple):
+    """A learned repository and the directory of its store."""
+
+    root: Path
+    store: Path
+
+
+def find_place(start: Path, environ: Mapping[str, str] = os.environ) -> Place:
+    """The learned repository that a directory or file belongs to: the nearest one at or above it."""
+    if not start.exists():
+        raise UsageError(f"There is no directory {start}. Check the path.")
+    start = start.resolve()
+    for root in (start, *start.parents):
+        store = store_of(root, environ)
+        if (store / MANIFEST_NAME).is_file():
+            return Place(root, store)
+        if classify(root) is GitLink.WORKTREE:
+            break  # what was learned of a checkout around it is of other files
+    raise StoreMissing(f"{start} is not in a learned repository. Run `golore learn` at the root of the repository.")

@@ -1,0 +1,101 @@
+"""Where searches get their answers from: the index of a store, brought up to date with the graph before it is asked.
+
+A process that stays keeps what it has read of an index for as long as it is the same. Where the index cannot be brought
+up to date, because somebody else writes it or the disk is full, files that it knows otherwise than the graph are left
+out: what is gone is never found.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from golore.graph.database.store import Store
+from golore.graph.errors import StoreError, StoreMissing
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.ratings import favours
+from golore.graph.search.index import TextIndex, open_index
+from golore.graph.search.index_sources import file_rows
+from golore.graph.search.search import Sources
+from golore.graph.search.signals import View, view_of
+from golore.learner.derived.search_step import bring_up_to_date, is_current, state_of
+from golore.mcp_server.services.repository import Place
+
+_kept: dict[Path, tuple[bytes, View]] = {}
+_MOST_KEPT = 4
+_WAIT: Final = 1.0
+"""Seconds to wait for somebody who writes the index."""
+MODEL_NAME: Final = "vectors.model"
+"""The file of a store that names the model of its vectors, if it has any."""
+
+
+@contextmanager
+def sources_of(place: Place, store: Store) -> Generator[Sources]:
+    """For a store that is open for reading."""
+    index, is_behind = index_of(place, store)
+    with index, index.reading():
+        view = _view_of(place.store, index)
+        if is_behind:
+            view = _as_in_graph(view, store)
+        meaning = None
+        if (place.store / MODEL_NAME).exists():
+            from golore.mcp_server.services.vectors import meaning_of
+
+            meaning = meaning_of(place.store, index, state_of(index))
+        yield Sources(index, view, store, _reader(place.root), _favour(place.store), meaning)
+
+
+def index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
+    """The index, brought up to date where that can be, and whether it is behind the graph all the same."""
+    index = open_index(place.store)
+    if index is not None and is_current(index, store):
+        return index, False
+    try:
+        writer = open_index(place.store, write=True, wait=_WAIT)
+        if writer is not None:
+            with writer:
+                bring_up_to_date(writer, store, place.root)
+    except (StoreError, sqlite3.Error) as failure:
+        if index is None:
+            raise StoreMissing(f"There is no search index in {place.store}. Run `golore learn`.") from failure
+        return index, True
+    if index is None:
+        index = open_index(place.store)
+    assert index is not None
+    return index, False
+
+
+def _view_of(directory: Path, index: TextIndex) -> View:
+    state = state_of(index)
+    known = _kept.get(directory)
+    if known is None or known[0] != state:
+        while len(_kept) >= _MOST_KEPT:
+            _kept.pop(next(iter(_kept)))
+        known = _kept[directory] = (state, view_of(index))
+    return known[1]
+
+
+def _favour(directory: Path) -> dict[str, float]:
+    if not Knowledge.exists(directory):
+        return {}
+    with Knowledge.open(directory) as knowledge:
+        return favours(knowledge)
+
+
+def _as_in_graph(view: View, store: Store) -> View:
+    now = file_rows(store, None)
+    same = {id: row for id, row in view.files.items() if row.path in now and row.digest == now[row.path].digest}
+    return view._replace(files=same)
+
+
+def _reader(root: Path) -> Callable[[str], str]:
+    def read(path: str) -> str:
+        try:
+            return (root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    return read

@@ -1,0 +1,155 @@
+"""`golore embed`: vectors for searches by meaning, made in batches, what matters first; and asking them.
+
+Only texts without a vector are embedded, so that a run that is broken off goes on where it stopped and a learn is
+followed by few. Another model begins its own file; when it has all texts, the old ones are removed. A store remembers
+which model it is asked with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.errors import GoloreError, ModelUnavailable
+from golore.graph.search.embedded_texts import meaning_key, meaning_texts
+from golore.graph.search.index import TextIndex
+from golore.graph.search.signals import view_of
+from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
+from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.search_sources import MODEL_NAME, index_of
+from golore.mcp_server.text.output import counted, print_json, print_lines
+from golore.mcp_server.text.progress import Progress, shown_progress
+from golore.summarizers.models.embeddings import BATCH, DEFAULT, Embedder, open_embedder
+
+_AFTER_LEARN: Final = 20.0
+"""Seconds that a learn is followed by embedding what it changed; the rest waits for the next one."""
+_embedders: dict[str, Embedder] = {}
+_spaces: dict[Path, tuple[tuple[object, ...], Space]] = {}
+
+
+class Embedded(NamedTuple):
+    made: int
+    left: int
+    seconds: float
+
+
+def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
+    place = find_place(start)
+    selected = model or _selected(place.store) or DEFAULT
+    embedder = _opened(selected)
+    with shown_progress() as progress:
+        done = embed(place, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
+    (place.store / MODEL_NAME).write_text(selected, encoding="utf-8")
+    if as_json:
+        print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
+    else:
+        left = f"; {counted(done.left, 'text')} left, run it again to go on" if done.left else ""
+        print_lines([f"Embedded {counted(done.made, 'text')} with {embedder.name} in {done.seconds:.1f} s{left}."])
+    return 0
+
+
+def embed(
+    place: Place,
+    embedder: Embedder,
+    *,
+    limit: int | None = None,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Embedded:
+    """Make the vectors that are missing, for as long as is allowed."""
+    begun = time.monotonic()
+    with Store.open(place.store, write=False) as store:
+        index, _ = index_of(place, store)
+        with index, index.reading():
+            texts = dict(_in_order(index))
+    file = VectorFile(place.store, embedder.name, embedder.dimensions)
+    known = file.keys()
+    missing = [(key, text) for key, text in texts.items() if key not in known]
+    wanted = missing[:limit]
+    if progress is not None:
+        progress.stage("Embedding", len(wanted))
+    made = 0
+    while made < len(wanted) and (seconds is None or time.monotonic() - begun < seconds):
+        batch = wanted[made : made + BATCH]
+        file.append([key for key, _ in batch], embedder.passages([text for _, text in batch]))
+        made += len(batch)
+        if progress is not None:
+            progress.tick(len(batch))
+    if made == len(missing):
+        for path in file.others():
+            path.unlink(missing_ok=True)
+    return Embedded(made, len(missing) - made, time.monotonic() - begun)
+
+
+def follow_vectors(place: Place, progress: Progress | None = None) -> None:
+    """After a learn, embed what it changed, where a store has vectors at all. Words work without."""
+    selected = _selected(place.store)
+    if selected:
+        with suppress(GoloreError):
+            embed(place, _opened(selected), seconds=_AFTER_LEARN, progress=progress)
+
+
+def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
+    """How near each file is to a question; None where a store has no vectors or their model is not at hand."""
+    selected = _selected(directory)
+    if not selected:
+        return None
+    try:
+        embedder = _opened(selected)
+        file = stored_vectors(directory, embedder.name)
+        if file is None:
+            return None
+        space = _space(directory, file, index, state)
+    except (ModelUnavailable, ImportError, OSError):
+        return None
+
+    def nearest(text: str) -> Mapping[int, Near]:
+        try:
+            return space.nearest(embedder.question(text))
+        except ModelUnavailable:
+            return {}
+
+    return nearest
+
+
+def _space(directory: Path, file: VectorFile, index: TextIndex, state: bytes) -> Space:
+    made_of = (state, file, file.size)
+    known = _spaces.get(directory)
+    if known is None or known[0] != made_of:
+        known = _spaces[directory] = (made_of, Space(file, index.meanings()))
+    return known[1]
+
+
+def _opened(selected: str) -> Embedder:
+    if selected not in _embedders:
+        _embedders[selected] = open_embedder(selected)
+    return _embedders[selected]
+
+
+def _selected(directory: Path) -> str:
+    try:
+        return (directory / MODEL_NAME).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _in_order(index: TextIndex) -> Iterator[tuple[bytes, str]]:
+    """All texts by their keys: files before declarations, those with comments before those without, and in each the
+    files first that change most."""
+    view = view_of(index)
+    rows = [view.files[id] for id, _ in index.meanings() if id in view.files]
+    rows.sort(key=lambda row: (-view.past.busy[row.id], row.path))
+    later: list[tuple[bytes, str]] = []
+    last: list[tuple[bytes, str]] = []
+    for row in rows:
+        for number, text in enumerate(meaning_texts(row.path, index.symbols(row.id))):
+            if number == 0:
+                yield meaning_key(text), text
+            else:
+                (last if text.endswith(". ") else later).append((meaning_key(text), text))
+    yield from later
+    yield from last

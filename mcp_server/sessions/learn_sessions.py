@@ -1,0 +1,142 @@
+"""`golore learn-sessions`: what sessions have corrected, proposed as notes; and what becomes of the proposals."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from golore.graph.errors import GoloreError, UsageError
+from golore.graph.queries.answers import Found
+from golore.mcp_server.hooks.log import log_failure
+from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.sessions.proposals import (
+    ACCEPTED,
+    REJECTED,
+    Proposal,
+    Read,
+    chosen,
+    decide,
+    pending,
+    start_of,
+    study,
+    transcripts_at,
+    transcripts_of,
+)
+from golore.mcp_server.text.output import counted, is_terminal, print_json, print_lines, styled
+
+_TAG: Final = "session"
+_QUESTION: Final = "Accept it as a note, reject it for good, decide later, or quit? [a/r/l/q] "
+
+
+def run_sessions(
+    start: Path, path: Path | None, *, since: str, accept: Sequence[str], reject: Sequence[str], as_json: bool
+) -> int:
+    place = find_place(start)
+    reads: list[Read] = []
+    if not accept and not reject:
+        paths = transcripts_of(place.root.resolve()) if path is None else transcripts_at(path)
+        _, reads = study(place, paths, start_of(since))
+    notes = {one.id: _accept(place, one) for one in chosen(place.store, accept)}
+    rejected = [one.id for one in chosen(place.store, reject)]
+    for one in chosen(place.store, reject):
+        decide(place.store, one, REJECTED)
+    waiting = pending(place.store)
+    if as_json:
+        print_json({"proposals": waiting, "accepted": notes, "rejected": rejected, "read": reads})
+        return 0
+    print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or ["There are no transcripts here."])
+    if waiting and not notes and not rejected and is_terminal(sys.stdin) and is_terminal(sys.stdout):
+        _ask(place, waiting)
+    elif waiting:
+        print_lines([line for one in waiting for line in _lines(one)])
+        print_lines(["`golore learn-sessions --accept ID` makes a note of one, `--reject ID` drops it; `all` is all."])
+    return 0
+
+
+def run_in_hook() -> int:
+    """For a hook at the end of a session or before a compaction: read that one transcript, keep what it proposes, and
+    say nothing. Whatever happens, the exit code is 0."""
+    store = ""
+    try:
+        payload = json.loads(sys.stdin.buffer.read(1 << 20))
+        place = find_place(Path(payload["cwd"]))
+        store = str(place.store)
+        study(place, [Path(payload["transcript_path"])])
+    except Exception:  # noqa: BLE001  the agent goes on undisturbed
+        if store:
+            log_failure(store, "golore learn-sessions --hook")
+    return 0
+
+
+def _accept(place: Place, proposal: Proposal) -> str:
+    """The id of the note that it becomes, on the first of its files that the graph has, or else on the repository."""
+    from golore.graph.queries.name_resolver import Names
+    from golore.mcp_server.services import note_actions
+    from golore.mcp_server.services.open_store import open_renewed
+
+    text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"
+    with open_renewed(place) as store:
+        asked = note_actions.Asked(place, store, Names(store), _unclear)
+        outcome = None
+        for target in (*proposal.files, "."):
+            with suppress(UsageError):
+                wish = note_actions.Wish(target, text, "correction", (_TAG,), _own_name(), "person")
+                outcome = note_actions.write(asked, wish)
+                break
+    if outcome is None:
+        raise UsageError(f"The proposal {proposal.id} cannot be noted; its text is too long.")
+    note_actions.shown(place, outcome)
+    decide(place.store, proposal, ACCEPTED, outcome.note.id)
+    return outcome.note.id
+
+
+def _unclear(found: Found) -> str:
+    return f"{found.text} is not the name of one thing."
+
+
+def _own_name() -> str:
+    with suppress(OSError, KeyError):
+        return os.environ.get("GIT_AUTHOR_NAME", "") or getpass.getuser()
+    return ""
+
+
+def _ask(place: Place, waiting: Sequence[Proposal]) -> None:
+    for at, one in enumerate(waiting, start=1):
+        print_lines([f"{at} of {len(waiting)}", *_lines(one)])
+        print(_QUESTION, end="", flush=True)
+        answer = sys.stdin.readline().strip().lower()[:1]
+        if answer == "a":
+            try:
+                print_lines([f"Noted as {_accept(place, one)}."])
+            except GoloreError as failure:
+                print_lines([str(failure)])
+        elif answer == "r":
+            decide(place.store, one, REJECTED)
+        elif answer != "l":
+            return
+
+
+def _lines(proposal: Proposal) -> list[str]:
+    where = ", ".join(proposal.files) or "the repository"
+    lines = [f"  {styled(proposal.id, 'bold')}  {proposal.at[:10]}  {where}", f"    “{proposal.text}”"]
+    if proposal.premise:
+        lines.append(styled(f"    said before: “{proposal.premise}”", "dim"))
+    return lines
+
+
+def _read_lines(reads: Sequence[Read]) -> list[str]:
+    if not reads:
+        return []
+    found = sum(read.corrections for read in reads)
+    lines = [f"Read {counted(len(reads), 'transcript')}: {counted(found, 'correction')} in them."]
+    return lines + [f"{read.path} could not be read: {read.problem}." for read in reads if read.problem]
+
+
+def _decided_lines(notes: dict[str, str], rejected: Sequence[str]) -> list[str]:
+    return [f"{id} is noted as {note}." for id, note in notes.items()] + [f"{id} is rejected." for id in rejected]

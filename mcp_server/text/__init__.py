@@ -1,0 +1,4 @@
+"""How answers look: columns, colours, JSON, progress.
+
+May import `graph`.
+"""

@@ -1,0 +1,300 @@
+"""Drafts by a model: task by task from the queue, several at a time, each checked, kept at once, or refused.
+
+One thread reads the store, checks and writes; the others only wait for the server. The store is open for moments, so
+that no learn has to wait for a model. Each text is written down when it has come: ended at any moment, the work goes on
+from there the next time, and nothing is written twice. A text that fails the check is asked for once more with the
+complaint, and then left: what the graph tells by itself stays.
+"""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from golore.graph.cards.card_store import Deck, open_deck
+from golore.graph.database.store import Store
+from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import DRAFT, Record, Refusal, Text, count, keep, refuse, was_refused
+from golore.graph.knowledge.summary_inputs import Inputs, Matter, gathered
+from golore.summarizers.drafting.graph_facts import facts_about, name_of
+from golore.summarizers.drafting.prompts import again, prompt_for
+from golore.summarizers.drafting.queue import Task, tasks
+from golore.summarizers.grounding.check import Complaint, complaints
+from golore.summarizers.grounding.text_form import tidied
+from golore.summarizers.models.model import Completion, Model, Prompt, ask
+
+_FAILED_IN_A_ROW: Final = 8
+"""Answers that cannot be used, one after the other, after which something is wrong with the server."""
+
+
+class Progress(Protocol):
+    def stage(self, name: str, total: int) -> None: ...
+
+    def tick(self, units: int) -> None: ...
+
+
+class Bounds(NamedTuple):
+    """At most so many texts are asked for, and none after so many minutes."""
+
+    limit: int | None = None
+    minutes: float | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a run. `stopped` is the reason why it ended early, if it did."""
+
+    asked: int = 0
+    kept: int = 0
+    repaired: int = 0
+    refused: int = 0
+    failed: int = 0
+    skipped: int = 0
+    left: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+    reasons: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class _Job(NamedTuple):
+    number: int
+    inputs: Inputs
+    prompt: Prompt
+    is_second: bool = False
+
+
+_Answer = Completion | ModelError
+
+
+def draft(
+    root: Path,
+    store_directory: Path,
+    model: Model,
+    *,
+    bounds: Bounds | None = None,
+    parallel: int = 1,
+    progress: Progress | None = None,
+    kept: Callable[[Record], None] | None = None,
+) -> Outcome:
+    """Write what is missing or stale. `kept` is told of every text that was taken."""
+    began = time.monotonic()
+    with Knowledge.open(store_directory) as knowledge:
+        run = _Run(root, store_directory, knowledge, model, bounds or Bounds(), kept)
+        with Store.open(store_directory, write=False) as store:
+            run.plan(tasks(store, knowledge), progress)
+        with _crew(model, parallel) as crew:
+            try:
+                run.work(crew, parallel)
+            except ModelUnavailable as failure:
+                run.outcome.stopped = str(failure)
+        run.outcome.seconds = time.monotonic() - began
+        return run.outcome
+
+
+class _Crew(NamedTuple):
+    jobs: queue.SimpleQueue[_Job | None]
+    answers: queue.SimpleQueue[tuple[_Job, _Answer]]
+
+
+@contextmanager
+def _crew(model: Model, number: int) -> Generator[_Crew]:
+    """Threads that ask the model. They are not waited for: who ends the command does not wait for a model."""
+    crew = _Crew(queue.SimpleQueue(), queue.SimpleQueue())
+    stop = threading.Event()
+
+    def work() -> None:
+        while (job := crew.jobs.get()) is not None:
+            try:
+                answer: _Answer = ask(model, job.prompt, stop)
+            except ModelError as failure:
+                answer = failure
+            except Exception as failure:  # noqa: BLE001  a thread that ends in silence would be waited for
+                answer = AnswerBroken(f"{type(failure).__name__}: {failure}")
+            crew.answers.put((job, answer))
+
+    for _ in range(number):
+        threading.Thread(target=work, daemon=True, name="golore-model").start()
+    try:
+        yield crew
+    finally:
+        stop.set()
+        for _ in range(number):
+            crew.jobs.put(None)
+
+
+class _Run:
+    def __init__(
+        self,
+        root: Path,
+        store_directory: Path,
+        knowledge: Knowledge,
+        model: Model,
+        bounds: Bounds,
+        kept: Callable[[Record], None] | None,
+    ) -> None:
+        self.outcome = Outcome()
+        self._root = root
+        self._directory = store_directory
+        self._knowledge = knowledge
+        self._model = model
+        self._kept = kept
+        self._limit = bounds.limit
+        self._deadline = time.monotonic() + bounds.minutes * 60 if bounds.minutes is not None else float("inf")
+        self._tasks: Sequence[Task] = ()
+        self._ready: list[int] = []
+        self._needs: dict[int, int] = {}
+        self._parents: defaultdict[int, list[int]] = defaultdict(list)
+        self._progress: Progress | None = None
+        self._failed_in_a_row = 0
+
+    def plan(self, planned: Sequence[Task], progress: Progress | None) -> None:
+        self._tasks, self._progress = planned, progress
+        for number, task in enumerate(planned):
+            needs = set(task.needs)
+            self._needs[number] = len(needs)
+            for other in needs:
+                self._parents[other].append(number)
+            if not needs:
+                heapq.heappush(self._ready, number)
+        if progress is not None:
+            most = len(planned) if self._limit is None else min(self._limit, len(planned))
+            progress.stage("Drafting", most)
+
+    def work(self, crew: _Crew, parallel: int) -> None:
+        running = 0
+        while True:
+            jobs = self._next(parallel - running)
+            running += len(jobs)
+            for job in jobs:
+                crew.jobs.put(job)
+            if not running:
+                break
+            answered = [crew.answers.get()]
+            while not crew.answers.empty():
+                answered.append(crew.answers.get())
+            running -= len(answered)
+            for job in self._settled(answered):
+                running += 1
+                crew.jobs.put(job)
+        self.outcome.left = len(self._ready) + sum(1 for needs in self._needs.values() if needs > 0)
+
+    @property
+    def _is_over(self) -> bool:
+        return (self._limit is not None and self.outcome.asked >= self._limit) or time.monotonic() >= self._deadline
+
+    def _next(self, free: int) -> list[_Job]:
+        """The next jobs for so many threads."""
+        if not free or not self._ready or self._is_over:
+            return []
+        found: list[_Job] = []
+        with self._opened() as (store, deck):
+            matter = Matter(store, self._root, self._knowledge)
+            while len(found) < free and self._ready and not self._is_over:
+                number = heapq.heappop(self._ready)
+                job = self._job(number, store, deck, matter)
+                if job is None:
+                    self.outcome.skipped += 1
+                    self._done(number)
+                else:
+                    self.outcome.asked += 1
+                    found.append(job)
+        return found
+
+    def _job(self, number: int, store: Store, deck: Deck | None, matter: Matter) -> _Job | None:
+        """None where a file has changed since it was learned, or this text was refused before."""
+        task = self._tasks[number]
+        inputs = gathered(matter, task.level, task.subject)
+        if inputs is None:
+            return None
+        prompt = prompt_for(inputs, name_of(inputs), facts_about(store, deck, inputs), self._model.context)
+        if was_refused(self._knowledge, inputs, self._model.name, prompt.version):
+            return None
+        return _Job(number, inputs, prompt)
+
+    def _settled(self, answered: Sequence[tuple[_Job, _Answer]]) -> list[_Job]:
+        """Keep what is good; returns what is to be asked for once more."""
+        again_jobs: list[_Job] = []
+        broken: ModelUnavailable | None = None
+        with self._opened() as (store, _):
+            for job, answer in answered:
+                if isinstance(answer, ModelUnavailable):
+                    broken = answer
+                elif isinstance(answer, ModelError):
+                    self._fail(job, answer)
+                elif (second := self._judge(job, answer, store)) is not None:
+                    again_jobs.append(second)
+        if broken is not None:
+            raise broken
+        return again_jobs
+
+    def _judge(self, job: _Job, answer: Completion, store: Store) -> _Job | None:
+        outcome = self.outcome
+        outcome.prompt_tokens += answer.prompt_tokens
+        outcome.answer_tokens += answer.answer_tokens
+        self._failed_in_a_row = 0
+        text = tidied(answer.text)
+        wrong = complaints(store, self._root, text, job.prompt.context)
+        self._count(wrong)
+        if not wrong:
+            new = Text(text, DRAFT, "model", self._model.name, job.prompt.version)
+            record = keep(self._knowledge, job.inputs, new)
+            outcome.kept += 1
+            outcome.repaired += job.is_second
+            self._done(job.number)
+            if record is not None and self._kept is not None:
+                self._kept(record)
+            return None
+        if not job.is_second:
+            return job._replace(prompt=again(job.prompt, text, (one.sentence for one in wrong)), is_second=True)
+        self._refuse(job, wrong[0].sentence)
+        return None
+
+    def _count(self, wrong: Sequence[Complaint]) -> None:
+        with self._knowledge.transaction() as run:
+            count(run, "answers")
+            for sort in sorted({one.sort for one in wrong}):
+                count(run, f"complaints {sort}")
+                self.outcome.reasons[sort] = self.outcome.reasons.get(sort, 0) + 1
+
+    def _refuse(self, job: _Job, reason: str) -> None:
+        inputs = job.inputs
+        version = job.prompt.version
+        refuse(self._knowledge, Refusal(inputs.level, inputs.subject, inputs.digest, self._model.name, version, reason))
+        self.outcome.refused += 1
+        self._done(job.number)
+
+    def _fail(self, job: _Job, failure: GoloreError) -> None:
+        """An answer that could not be used. It is tried again in the next run, if there are not many in a row."""
+        self.outcome.failed += 1
+        self._failed_in_a_row += 1
+        self._done(job.number)
+        if self._failed_in_a_row >= _FAILED_IN_A_ROW:
+            raise ModelUnavailable(f"{failure} That was {self._failed_in_a_row} times in a row.")
+
+    def _done(self, number: int) -> None:
+        """Written or given up: what waits for it can be written from what there is."""
+        self._needs[number] = -1
+        for parent in self._parents[number]:
+            self._needs[parent] -= 1
+            if not self._needs[parent]:
+                heapq.heappush(self._ready, parent)
+        if self._progress is not None:
+            self._progress.tick(1)
+
+    @contextmanager
+    def _opened(self) -> Generator[tuple[Store, Deck | None]]:
+        with ExitStack() as stack:
+            store = stack.enter_context(Store.open(self._directory, write=False, wait=60.0))
+            deck = open_deck(self._directory, write=False)
+            yield store, stack.enter_context(deck) if deck is not None else None

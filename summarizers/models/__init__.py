@@ -1,0 +1,4 @@
+"""Clients of model servers, and embeddings.
+
+May import `graph.errors`.
+"""
