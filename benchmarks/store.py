@@ -24,7 +24,8 @@ from pathlib import Path
 from golore.graph.database.engine import engine_name
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, External, Symbol
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, External, Symbol
 from golore.graph.transfer.jsonl_export import export_jsonl
 
 CALLS = EdgeKind("CALLS", "Symbol", "Symbol")

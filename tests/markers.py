@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.model.entities import EDGE_KINDS, External, Symbol, Unresolved
+from golore.graph.model.edge_kinds import EDGE_KINDS
+from golore.graph.model.entities import External, Symbol, Unresolved
 from golore.graph.queries.answers import Answer, Impact, Meaning
 from golore.graph.queries.impact import impact
 from golore.graph.queries.name_resolver import Names

@@ -23,7 +23,8 @@ from golore.graph.files.identity import graph_identity
 from golore.graph.files.knowledge_db import APPLICATION, KNOWLEDGE_NAME, Knowledge
 from golore.graph.knowledge.note_nodes import project_notes
 from golore.graph.knowledge.notes import Anchor, Draft, all_notes, forget, touch, write_notes
-from golore.graph.model.entities import Edge, EdgeKind, Node, Note
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Node, Note
 from golore.learner.checkout.freshness import changes_since
 from golore.learner.derived.note_step import follow_notes
 from golore.learner.pipeline.incremental import WarmLearner

@@ -10,7 +10,8 @@ import pytest
 from golore.graph.database.change_log import NOTHING, Touched, note_touched, touched_since
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, External, Node, Symbol
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, External, Node, Symbol
 from golore.graph.queries import impact
 from golore.graph.queries.adjacency_builder import make_adjacency, start_mapping
 from golore.graph.queries.adjacency_file import FILE_NAME, open_adjacency

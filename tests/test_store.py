@@ -20,18 +20,8 @@ from golore.graph.database.store import Store, migrate
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
 from golore.graph.files.manifest import read_manifest, write_manifest
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import (
-    EDGE_KINDS,
-    Edge,
-    EdgeKind,
-    External,
-    File,
-    Node,
-    Package,
-    Repository,
-    Symbol,
-    Unresolved,
-)
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Edge, External, File, Node, Package, Repository, Symbol, Unresolved
 from golore.graph.model.tables import SCHEMA_VERSION
 
 CALLS = EdgeKind("CALLS", "Symbol", "Symbol")
@@ -507,7 +497,8 @@ def test_change_waits_for_readers_then_names_them(tmp_path: Path) -> None:
 _KILLED_LOAD = """
 import sys
 from pathlib import Path
-from golore.graph.model.entities import Edge, EdgeKind, Symbol
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Symbol
 from golore.graph.database.store import Store
 count = 20_000
 with Store.open(Path(sys.argv[1]), write=True) as store:
@@ -524,7 +515,8 @@ _KILLED_CHANGES = """
 import sys
 from pathlib import Path
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, Symbol
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Symbol
 from golore.graph.database.store import Store
 calls = EdgeKind("CALLS", "Symbol", "Symbol")
 with Store.open(Path(sys.argv[1]), write=True) as store:

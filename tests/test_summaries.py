@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from golore.graph.cards.card_builder import tell_again
 from golore.graph.cards.card_store import open_deck
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
@@ -14,7 +15,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import Record, Text, all_current, current, history, keep, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
-from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+from golore.graph.knowledge.summary_staleness import renew_summaries
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from shop import make_shop

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from golore.graph.cards.annotations import NOTHING, Lore, Lorebook
-from golore.graph.cards.card_store import Card, Deck, SymbolLine
+from golore.graph.cards.card_store import Card, Deck, SymbolLine, make_deck
 from golore.graph.cards.card_text import LONGEST, Users, file_texts, own_text, symbol_texts, with_lore
 from golore.graph.cards.edit_effects import Ripple, shifted
 from golore.graph.cards.package_cards import OutsideUse, importers_of, overview_text, package_texts
@@ -21,6 +22,7 @@ from golore.graph.cards.page_rank import importance
 from golore.graph.cards.related_files import Surroundings, by_directory, stem_of, surroundings
 from golore.graph.cards.related_reasons import related_files
 from golore.graph.database.store import Store
+from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import no_collection
 from golore.graph.history.co_change import Coupled, History, Partner, couplings, directory_of
 from golore.graph.model.tables import META_TABLE
@@ -102,9 +104,11 @@ def render_cards(
 
 
 def _edition_of(store: Store) -> bytes:
-    """Which golore made the graph and would make the cards: either may tell other things of the same files."""
+    """What the cards of unchanged files depend on: the golore that made the graph, the golore that makes the cards, and
+    which graph it is. An import or a restore brings another graph, with other notes."""
     made_by = [value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: 'extractor'}}) RETURN m.value")]
-    return f"{_EDITION} {' '.join(made_by)}".encode()
+    manifest = read_manifest(store.directory)
+    return f"{_EDITION} {' '.join(made_by)} {manifest.graph if manifest else ''}".encode()
 
 
 def _deal_all(
@@ -250,6 +254,13 @@ def _deal_these(graph: Single, deck: Deck, standing: _Standing, book: Lorebook, 
         called.update(facts.calls)
     deck.replace(cards, symbols, paths)
     return called
+
+
+def tell_again(store_directory: Path, places: Collection[str]) -> None:
+    """Make the cards of these places anew, as what summaries say of them is new."""
+    if places:
+        with Store.open(store_directory, write=False) as store, make_deck(store_directory) as deck:
+            retell(store, deck, places)
 
 
 def retell(store: Store, deck: Deck, places: Collection[str]) -> None:

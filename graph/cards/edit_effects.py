@@ -11,14 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Slice
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, File, Symbol
-
-_TOLD: Final = frozenset(("CALLS", "REFERENCES", "EMBEDS", "TESTS", "IMPLEMENTS"))
+from golore.graph.model.edge_kinds import RELATIONS, EdgeKind
+from golore.graph.model.entities import Edge, File, Symbol
 
 
 class Ripple(NamedTuple):
@@ -68,7 +67,7 @@ def shifted(text: str, path: str, lines: Mapping[int, int]) -> str | None:
 
 def _mattering(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The symbols of whose files the cards tell of such edges."""
-    if kind.label in _TOLD and kind.target == "Symbol":
+    if kind.label in RELATIONS and kind.target == "Symbol":
         for source, target in ends:
             yield target
             if kind.label in ("IMPLEMENTS", "TESTS"):
@@ -90,7 +89,7 @@ def _moved_sites(
 ) -> Iterator[str]:
     """Adds where the sites of edges have gone; yields targets that are used more or less often than before."""
     for kind, edges in new.edges.items():
-        if kind.label not in _TOLD or kind.target != "Symbol":
+        if kind.label not in RELATIONS or kind.target != "Symbol":
             continue
         known = {(edge.source, edge.target): edge for edge in old.edges.get(kind, ())}
         for edge in edges:

@@ -17,7 +17,8 @@ from typing import Final
 
 from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
 from golore.graph.database.parquet_spool import Spools, Table, table_name
-from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, create_statements
 
 _POOL_FLOOR: Final = 512 << 20

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.model.delta import GraphDelta
-from golore.graph.queries.adjacency_file import LINKS
+from golore.graph.model.edge_kinds import STEPS
 
 _NAME: Final = "touched"
 _LONGEST: Final = 4 << 20
@@ -40,7 +40,7 @@ def touched_by(delta: GraphDelta) -> Touched:
         for rows in (delta.nodes_added, delta.nodes_changed):
             changed.update(node[0] for node in rows.get(label, ()))
     for kind in delta.edges_removed.keys() | delta.edges_added.keys():
-        if kind.label in LINKS and kind.source in _LABELS:
+        if kind.label in STEPS and kind.source in _LABELS:
             for ends in (*delta.edges_removed.get(kind, ()), *delta.edges_added.get(kind, ())):
                 changed.update(ends[:2])
     return Touched(frozenset(changed), frozenset(gone))

@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 
 from golore.graph.database.engine import Session
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, edge_columns_of, node_columns_of
 
 _BATCH: Final = 5_000

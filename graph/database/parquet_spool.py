@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from golore.graph.errors import StoreError
-from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, Column, edge_columns_of, node_columns_of
 
 _BATCH: Final = 16_384

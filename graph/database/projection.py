@@ -16,7 +16,8 @@ from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Slice, difference, read_edges, read_mark, read_nodes
 from golore.graph.errors import StoreBusy
 from golore.graph.files.identity import graph_identity, keep_identity
-from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Edge, Node
 
 _MUCH: Final = 1 << 17
 """Bytes of log that make an open take half as long again."""

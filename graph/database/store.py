@@ -34,7 +34,8 @@ from golore.graph.files.layout import (
 )
 from golore.graph.files.manifest import Manifest, read_manifest, require_ours, write_manifest
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import (
     EDGE_COLUMNS,
     META_TABLE,

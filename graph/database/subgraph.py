@@ -17,12 +17,14 @@ from dataclasses import dataclass, field
 
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import EDGE_KINDS, REPOSITORY_ID, Edge, EdgeKind, External, Node, Symbol
+from golore.graph.model.edge_kinds import EDGE_KINDS, SHARED, USES, EdgeKind
+from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
 from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
 
-SHARED_LABELS = frozenset(("IMPLEMENTS", "CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES"))
-_OF_BODIES = "CALLS|REFERENCES|EMBEDS"
-_OF_SYMBOLS = f"CONTAINS|{_OF_BODIES}|TESTS"
+_OF_BODIES = "|".join(USES)
+_OF_SYMBOLS = "|".join(
+    sorted({kind.label for kind in EDGE_KINDS if kind.source == "Symbol" and kind.label not in SHARED})
+)
 _FEW_PACKAGES = 60
 _FEW_FILES = 120
 """Up to so many files, reading them one by one is quicker than looking through the tables of a large repository."""
@@ -189,7 +191,7 @@ def _scan(store: Store, found: Slice, given: Mapping[str, object]) -> None:
     files = {"ids": [node[0] for node in found.nodes["File"]]}
     found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", files)
     for kind in EDGE_KINDS:
-        if kind.label in SHARED_LABELS:
+        if kind.label in SHARED:
             continue
         end, owner = ("b", "id") if kind.source == "Repository" else ("a", _OWNER[kind.source])
         found.edges[kind] += _edges(store, kind, f"{end}.{owner} IN $ids", given)

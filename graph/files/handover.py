@@ -12,20 +12,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from golore.graph.cards.card_store import open_deck
 from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.files import locks
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
 from golore.graph.files.knowledge_rows import take_rows
 from golore.graph.files.layout import remove_leftovers, unlink_database
 from golore.graph.files.manifest import Manifest, read_manifest, sync_directory, write_manifest
-from golore.graph.files.store_path import CACHE_NAME
 
 _STAGE_NAME: Final = "incoming.tmp"
 _WAIT: Final = 30.0
@@ -110,7 +107,6 @@ def settle_held(directory: Path) -> None:
     sync_directory(directory)
     shutil.rmtree(stage, ignore_errors=True)
     remove_leftovers(directory, manifest)
-    _distrust_cards(directory)
 
 
 def current_manifest(directory: Path) -> Manifest | None:
@@ -145,16 +141,6 @@ def _take_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
         _put_aside(path)
         (stage / KNOWLEDGE_NAME).replace(path)
         sync_directory(directory)
-
-
-def _distrust_cards(directory: Path) -> None:
-    """Have all cards made anew: they were of another graph and told of other notes."""
-    if (directory / CACHE_NAME).exists():
-        with suppress(sqlite3.Error):
-            deck = open_deck(directory, write=False)
-            if deck is not None:
-                with deck:
-                    deck.set_note("edition", b"")
 
 
 def _put_aside(path: Path) -> None:

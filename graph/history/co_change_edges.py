@@ -16,14 +16,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_store import make_deck
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Slice, difference, read_edges, read_mark
+from golore.graph.files.cache_tables import Drawer, open_drawer, read_note, transaction
 from golore.graph.files.identity import graph_identity, keep_identity
 from golore.graph.files.manifest import read_manifest
 from golore.graph.history.co_change import LARGEST, History
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import Edge, EdgeKind
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge
 
 OFTEN: Final = 2
 """Commits from which a shared history is worth a word, and their share of all of a file's."""
@@ -34,11 +35,15 @@ _EDITION: Final = "1"
 """Of what makes a pair; another one counts all of them anew."""
 _COUNTED: Final = "pairs counted"
 _PROJECTED: Final = "pairs projected"
-_TABLE: Final = """
-CREATE TABLE IF NOT EXISTS coupled_pairs(first TEXT NOT NULL, second TEXT NOT NULL, evidence TEXT NOT NULL,
-                                         PRIMARY KEY(first, second)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS coupled_pairs_by_second ON coupled_pairs(second)
-"""
+_TABLES: Final = Drawer(
+    version="1",
+    notes="coupled_notes",
+    tables={
+        "coupled_pairs": "(first TEXT NOT NULL, second TEXT NOT NULL, evidence TEXT NOT NULL, "
+        "PRIMARY KEY(first, second)) WITHOUT ROWID"
+    },
+    indexes=("CREATE INDEX coupled_pairs_by_second ON coupled_pairs(second)",),
+)
 
 
 class Pair(NamedTuple):
@@ -83,7 +88,7 @@ class Pairs:
 
     def replace(self, pairs: Iterable[Pair], head: str) -> None:
         run = self._connection
-        with run:
+        with transaction(run):
             run.execute("DELETE FROM coupled_pairs")
             rows = ((pair.first, pair.second, pair.evidence) for pair in pairs)
             run.executemany("INSERT INTO coupled_pairs VALUES (?, ?, ?)", rows)
@@ -104,7 +109,7 @@ class Pairs:
         return self._note(_PROJECTED) == self._projected_name()
 
     def note_projected(self) -> None:
-        with self._connection:
+        with transaction(self._connection):
             self._set_note(_PROJECTED, self._projected_name())
 
     def _projected_name(self) -> str:
@@ -116,19 +121,17 @@ class Pairs:
         return [Edge(first, second, (), evidence) for first, second, evidence in rows]
 
     def _note(self, name: str) -> str:
-        row = self._connection.execute("SELECT value FROM deck_notes WHERE name = ?", (name,)).fetchone()
-        return "" if row is None else bytes(row[0]).decode()
+        return read_note(self._connection, _TABLES, name)
 
     def _set_note(self, name: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO deck_notes VALUES (?, ?)", (name, value.encode()))
+        self._connection.execute("INSERT OR REPLACE INTO coupled_notes VALUES (?, ?)", (name, value))
 
 
 @contextmanager
 def open_pairs(directory: Path) -> Generator[Pairs]:
-    make_deck(directory).close()
-    with closing(sqlite3.connect(directory / "cache.db")) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.executescript(_TABLE)
+    connection = open_drawer(directory, _TABLES, write=True)
+    assert connection is not None
+    with closing(connection):
         yield Pairs(connection, directory)
 
 

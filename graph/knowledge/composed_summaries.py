@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import USES
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Link, Ref
 from golore.graph.queries.edges import inbound, members, outbound, symbols
@@ -19,7 +20,6 @@ from golore.graph.queries.file_facts import FileFacts, Named, Single
 _FEW: Final = 3
 _SEVERAL: Final = 5
 _SENTENCE: Final = 240
-_USES: Final = ("CALLS", "REFERENCES", "EMBEDS")
 _NOUNS: Final = {
     "func": "function",
     "imethod": "interface method",
@@ -54,7 +54,7 @@ def _symbol(store: Store, id: str) -> str:
     sentences = [first + (f": “{first_sentence(doc)}”" if doc else f", declared as `{signature}`.")]
     if is_deprecated:
         sentences.append("It is marked as deprecated.")
-    sentences += _users(inbound(store, symbol, _USES))
+    sentences += _users(inbound(store, symbol, USES))
     called = [link.symbol for link in outbound(store, symbol, ("CALLS",))]
     if called:
         sentences.append(f"It calls {listed(_names(called), _SEVERAL)}.")

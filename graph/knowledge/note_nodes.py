@@ -14,7 +14,8 @@ from golore.graph.database.projection import Projection, project_since, projecte
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import Pinned, revision_of, successions, written_since
-from golore.graph.model.entities import Edge, EdgeKind, Note
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Note
 
 _LABELS: Final = {"symbol": "Symbol", "file": "File", "package": "Package", "repository": "Repository"}
 _SUPERSEDES: Final = EdgeKind("SUPERSEDES", "Note", "Note")

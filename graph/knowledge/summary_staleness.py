@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.cards.card_builder import retell
-from golore.graph.cards.card_store import make_deck
 from golore.graph.database.projection import Projection, is_projected, project
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy
@@ -23,7 +21,8 @@ from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.summaries import Record, every, note_state, settle
 from golore.graph.knowledge.summary_inputs import Behind, Matter, text_digest
 from golore.graph.knowledge.summary_lines import places_of
-from golore.graph.model.entities import REPOSITORY_ID, Edge, EdgeKind, Summary
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import REPOSITORY_ID, Edge, Summary
 
 _NODES = {"symbol": "Symbol", "file": "File", "package": "Package", "repository": "Repository"}
 _CHAIN = EdgeKind("SUPERSEDES", "Summary", "Summary")
@@ -49,13 +48,6 @@ def renew_summaries(
         looked = _look(root, store_directory, knowledge, changed)
         _copy(store_directory, knowledge, wait, believes=changed is not None)
     return looked
-
-
-def tell_again(store_directory: Path, places: Collection[str]) -> None:
-    """Make the cards of these places anew, as what summaries say of them is new."""
-    if places:
-        with Store.open(store_directory, write=False) as store, make_deck(store_directory) as deck:
-            retell(store, deck, places)
 
 
 class _Row(NamedTuple):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from golore.graph.model.entities import Edge, EdgeKind, Node
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, Node
 
 
 def _no_ids() -> dict[str, Sequence[str]]:

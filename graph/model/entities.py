@@ -170,12 +170,6 @@ class Doc(NamedTuple):
 Node = Repository | Package | File | Symbol | External | Unresolved | Note | Summary | Doc
 
 
-class EdgeKind(NamedTuple):
-    label: str
-    source: str
-    target: str
-
-
 class Edge(NamedTuple):
     """A resolved relation. `sites` are the lines where it occurs, in the file of its source."""
 
@@ -184,32 +178,3 @@ class Edge(NamedTuple):
     sites: tuple[int, ...] = ()
     evidence: str = ""
     pointer: bool = False
-
-
-EDGE_KINDS: Final = tuple(
-    EdgeKind(*kind)
-    for kind in (
-        ("CONTAINS", "Repository", "Package"),
-        ("CONTAINS", "Package", "File"),
-        ("CONTAINS", "File", "Symbol"),
-        ("CONTAINS", "Symbol", "Symbol"),
-        ("IMPORTS", "File", "Package"),
-        ("IMPORTS", "File", "External"),
-        ("CALLS", "Symbol", "Symbol"),
-        ("CALLS", "Symbol", "External"),
-        ("REFERENCES", "Symbol", "Symbol"),
-        ("REFERENCES", "Symbol", "External"),
-        ("IMPLEMENTS", "Symbol", "Symbol"),
-        ("IMPLEMENTS", "Symbol", "External"),
-        ("EMBEDS", "Symbol", "Symbol"),
-        ("EMBEDS", "Symbol", "External"),
-        ("TESTS", "Symbol", "Symbol"),
-        ("CHANGES_WITH", "File", "File"),
-        *(("DESCRIBES", "Note", target) for target in ("Repository", "Package", "File", "Symbol")),
-        *(("DESCRIBES", "Doc", target) for target in ("Package", "File", "Symbol")),
-        *(("SUMMARIZES", "Summary", target) for target in ("Repository", "Package", "File", "Symbol")),
-        ("SUPERSEDES", "Note", "Note"),
-        ("SUPERSEDES", "Summary", "Summary"),
-    )
-)
-"""Which label may join which nodes. `IMPLEMENTS.pointer`: only the pointer type does; `EMBEDS.pointer`: as `*T`."""

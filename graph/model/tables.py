@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast, get_type_hints
 
+from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES, EdgeKind
 from golore.graph.model.entities import (
-    EDGE_KINDS,
     Doc,
     Edge,
-    EdgeKind,
     External,
     File,
     Node,
@@ -33,21 +32,6 @@ META_TABLE: Final = "Meta"
 NODE_TYPES: Final[dict[str, type[Node]]] = {
     row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved, Note, Summary, Doc)
 }
-
-EDGE_PROPERTIES: Final[dict[str, tuple[str, ...]]] = {
-    "CONTAINS": (),
-    "IMPORTS": ("sites",),
-    "CALLS": ("sites", "evidence"),
-    "REFERENCES": ("sites", "evidence"),
-    "IMPLEMENTS": ("evidence", "pointer"),
-    "EMBEDS": ("sites", "evidence", "pointer"),
-    "TESTS": ("sites", "evidence"),
-    "CHANGES_WITH": ("evidence",),
-    "DESCRIBES": ("sites", "evidence"),
-    "SUMMARIZES": (),
-    "SUPERSEDES": (),
-}
-"""What an edge carries beyond its ends. A column costs time in a load of millions; the rest of `Edge` is not kept."""
 
 
 class Column(NamedTuple):

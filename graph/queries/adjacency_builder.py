@@ -20,8 +20,8 @@ from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.files import locks
 from golore.graph.gc_pause import no_collection
-from golore.graph.model.entities import EDGE_KINDS
-from golore.graph.queries.adjacency_file import LINKS, NOWHERE, Parts, write_adjacency
+from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
+from golore.graph.queries.adjacency_file import NOWHERE, Parts, write_adjacency
 
 _SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
 _OUTSIDE: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
@@ -59,7 +59,7 @@ def make_adjacency(directory: Path) -> bool:
             symbols = _sorted_rows(_read(store, f"MATCH (s:Symbol) RETURN {_SYMBOL}"))
             outside = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_OUTSIDE}"))
             numbers = _Numbers([row[1] for row in symbols], [row[1] for row in outside])
-            ends = {label: _ends(store, label, numbers) for label in LINKS}
+            ends = {label: _ends(store, label, numbers) for label in STEPS}
         with no_collection():
             parts = _parts(symbols, outside, numbers.total, ends)
     except _Interrupted:
@@ -111,9 +111,9 @@ def _parts(symbols: list[tuple[Any, ...]], outside: list[tuple[Any, ...]], total
     numbers["place"] = _places(columns["file"], [*numbers["line"], *(0 for _ in outside)], ids)
     links: dict[str, tuple[array[int], array[int]]] = {}
     for label, (sources, targets) in ends.items():
-        if ">" in LINKS[label]:
+        if ">" in STEPS[label]:
             links[f"{label}>"] = _by_source(sources, targets, total)
-        if "<" in LINKS[label]:
+        if "<" in STEPS[label]:
             links[f"{label}<"] = _by_source(targets, sources, total)
     return Parts(ids, len(symbols), texts, numbers, links, _owned(*ends["CONTAINS"], numbers["name"], len(texts)))
 

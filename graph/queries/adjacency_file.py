@@ -20,15 +20,6 @@ from typing import Final, NamedTuple
 from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
-LINKS: Final = {
-    "CALLS": "<>",
-    "REFERENCES": "<",
-    "EMBEDS": "<>",
-    "TESTS": "<",
-    "IMPLEMENTS": "<>",
-    "CONTAINS": ">",
-}
-"""The relations that are kept, and in which directions."""
 _MAGIC: Final = f"golore adjacency 1 {sys.byteorder} {array('I').itemsize}\n".encode()
 NOWHERE: Final = (1 << 32) - 1
 COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import EDGE_PROPERTIES
 from golore.graph.queries.answers import Doubt, DoubtfulUse, Link, Ref
 
 _COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
@@ -17,7 +18,6 @@ _WIDTH: Final = 8
 _OUTSIDE: Final = "{0}.id, {0}.kind, {0}.name, {0}.package, {0}.source"
 _EXAMPLES: Final = 5
 _BATCH: Final = 2_000
-_HAVE_SITES: Final = frozenset(("CALLS", "REFERENCES", "EMBEDS", "TESTS", "IMPORTS"))
 
 
 def symbol_columns(name: str) -> str:
@@ -129,8 +129,9 @@ def _table(end: Ref) -> str:
 
 
 def _edge(label: str) -> str:
-    sites = "e.sites" if label in _HAVE_SITES else "''"
-    pointer = "e.pointer" if label in ("IMPLEMENTS", "EMBEDS") else "false"
+    has = EDGE_PROPERTIES[label]
+    sites = "e.sites" if "sites" in has else "''"
+    pointer = "e.pointer" if "pointer" in has else "false"
     return f"{sites}, e.evidence, {pointer}"
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import RELATIONS, USES
 
-USES: Final = ("CALLS", "REFERENCES", "EMBEDS")
 _NONE: Final[Mapping[str, int]] = {}
 Row = list[Any]
 _SYMBOL: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
@@ -309,10 +309,7 @@ class Single:
     def _add_inbound(self, loose: _Loose, own: Mapping[str, Named], path: str) -> None:
         """Uses of what the file declares. One question for all declarations, and one for each type's members: the
         engine looks through whole tables when it is asked for two steps of containment at once."""
-        link = (
-            "(b:Symbol)<-[e:CALLS|REFERENCES|EMBEDS|TESTS|IMPLEMENTS]-(a:Symbol) "
-            f"RETURN b.id, label(e), e.sites, {_SYMBOL.format('a')}"
-        )
+        link = f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) RETURN b.id, label(e), e.sites, {_SYMBOL.format('a')}"
         asked = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
         types = (id for id, symbol in own.items() if symbol.kind in ("struct", "interface", "type"))
         asked += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in types]

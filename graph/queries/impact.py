@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.answers import Impact, Meaning, Reached, Route, Step
 from golore.graph.queries.edges import by_place, doubt, members, outbound
 from golore.graph.queries.interface_dispatch import Types
-from golore.graph.queries.questions import TYPES, USES, use_doubt
+from golore.graph.queries.questions import TYPES, use_doubt
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 DEPTH: Final = 3

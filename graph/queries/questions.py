@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import EDGE_PROPERTIES, USES
 from golore.graph.model.entities import SYMBOL_KINDS
-from golore.graph.model.tables import EDGE_PROPERTIES
 from golore.graph.queries.answers import Answer, Census, Doubt, Link, Meaning, Portrait, Ref, Show
 from golore.graph.queries.edges import by_place, doubt, in_order, inbound, members, outbound
 from golore.graph.queries.interface_dispatch import Types
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
-USES: Final = ("CALLS", "REFERENCES", "EMBEDS")
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
 CALLING: Final = CALLABLE | {"var"}
 TYPES: Final = frozenset(("struct", "interface", "type", "alias"))

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import held_still
-from golore.graph.model.entities import EDGE_KINDS, Edge, Node, Symbol
+from golore.graph.model.edge_kinds import EDGE_KINDS
+from golore.graph.model.entities import Edge, Node, Symbol
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.transfer.jsonl_export import held_rows
 

@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple, TextIO
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import held_still, rows_of, tables_of, version_of
-from golore.graph.model.entities import EDGE_KINDS, Edge, EdgeKind
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Edge
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, SCHEMA_VERSION
 
 FORMAT: Final = 1

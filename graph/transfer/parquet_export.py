@@ -25,7 +25,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import held_still
 from golore.graph.files.sibling_caches import Neighbours
 from golore.graph.files.store_path import CACHE_NAME
-from golore.graph.model.entities import EDGE_KINDS
+from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, edge_columns_of, node_columns_of
 from golore.graph.transfer.jsonl_export import header_of, held_rows, kept_marks
 

@@ -10,12 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from golore.graph.cards.card_builder import Changed, Progress
+from golore.graph.cards.card_builder import Changed, Progress, tell_again
 from golore.graph.cards.card_store import make_deck
 from golore.graph.database.projection import fold
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_mark
-from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+from golore.graph.knowledge.summary_staleness import renew_summaries
 from golore.learner.checkout.git_activity import renew_recent
 from golore.learner.derived.card_step import make_cards
 from golore.learner.derived.co_change_step import join_companions, newly_there

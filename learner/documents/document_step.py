@@ -24,7 +24,8 @@ from golore.graph.files.cache_db import Cache
 from golore.graph.files.manifest import read_manifest
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.documents import DocumentLink, Example, Shelf, Shelved, make_shelf
-from golore.graph.model.entities import EDGE_KINDS, Doc, Edge, EdgeKind
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.entities import Doc, Edge
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.freshness import RECENT_NS, found_documents
 from golore.learner.documents.mention_targets import (

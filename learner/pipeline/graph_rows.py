@@ -11,16 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from golore.graph.database.subgraph import Slice
-from golore.graph.model.entities import (
-    REPOSITORY_ID,
-    Edge,
-    EdgeKind,
-    External,
-    File,
-    Node,
-    Symbol,
-    Unresolved,
-)
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import REPOSITORY_ID, Edge, External, File, Node, Symbol, Unresolved
 from golore.graph.model.entities import Package as PackageNode
 from golore.learner.extraction import facts as f
 from golore.learner.pipeline.test_edges import exercised, is_test_name

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.files.cache_db import Cache, CachedResolution
-from golore.graph.model.entities import Edge, EdgeKind, External
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Edge, External
 from golore.learner.pipeline.package_keys import PackageKeys
 from golore.learner.pipeline.resolve_workers import assignments, outside_interfaces, tables_of
 from golore.learner.project.catalog import Catalog

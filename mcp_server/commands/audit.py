@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.model.entities import EdgeKind, Symbol
+from golore.graph.model.edge_kinds import EdgeKind
+from golore.graph.model.entities import Symbol
 from golore.learner.audit.comparison import (
     OurCall,
     OurEdges,

@@ -189,9 +189,10 @@ def _lines(notes: list[Pinned]) -> Iterable[str]:
 
 def _summarize(place: Place, options: argparse.Namespace) -> int:
     """Hand a person's words over as the summary of a target."""
+    from golore.graph.cards.card_builder import tell_again
     from golore.graph.files.knowledge_db import Knowledge
     from golore.graph.knowledge.summaries import write_summary
-    from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+    from golore.graph.knowledge.summary_staleness import renew_summaries
     from golore.learner.derived.note_code_finder import Looking
     from golore.learner.derived.note_step import pinned_at
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from golore.graph.search.search import Hit, Hits, Wish, search
+from golore.graph.search.search import Hits, Wish, search
 from golore.mcp_server.services.open_store import open_renewed
 from golore.mcp_server.services.repository import find_place
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.stale_notice import told_stale
-from golore.mcp_server.text.output import columns, counted, plain, print_json, print_lines
+from golore.mcp_server.text.output import columns, counted, print_json, print_lines
+from golore.mcp_server.text.search_text import explained, place_of, result_of
 
 
 def run_search(wish: Wish, start: Path, *, as_json: bool) -> int:
@@ -27,15 +27,6 @@ def run_search(wish: Wish, start: Path, *, as_json: bool) -> int:
     else:
         print_lines(_lines(found))
     return 0
-
-
-def result_of(hit: Hit) -> dict[str, Any]:
-    """A hit as an object; what it does not have is left out."""
-    document: dict[str, Any] = plain(hit)
-    for name in ("symbols", "signals"):
-        if not document[name]:
-            del document[name]
-    return document
 
 
 def _lines(found: Hits) -> list[str]:
@@ -58,11 +49,3 @@ def _result_lines(found: Hits) -> Iterator[str]:
                 yield f"    {one.line}: {one.kind} {one.name.rpartition('/')[2]}"
         if hit.signals:
             yield f"    score {hit.score:.3f}: {explained(hit.signals)}"
-
-
-def explained(signals: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.3f}" for name, value in signals.items())
-
-
-def place_of(hit: Hit) -> str:
-    return f"{hit.file}:{hit.line}" if hit.line and hit.file else hit.file

@@ -13,12 +13,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from golore.graph.cards.card_builder import tell_again
 from golore.graph.errors import GoloreError, ModelUnavailable, StoreBusy
 from golore.graph.files import locks
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import Record
 from golore.graph.knowledge.summary_lines import places_of
-from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+from golore.graph.knowledge.summary_staleness import renew_summaries
 from golore.mcp_server.services.repository import Place, find_place
 from golore.mcp_server.services.settings import ModelSettings, is_loopback, model_settings
 from golore.mcp_server.text.output import counted, plain, print_json, print_lines, styled

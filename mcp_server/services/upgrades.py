@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from golore.graph.cards.card_builder import tell_again
 from golore.graph.database.store import Store
 from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable, UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import Record, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_lines import places_of
-from golore.graph.knowledge.summary_staleness import renew_summaries, tell_again
+from golore.graph.knowledge.summary_staleness import renew_summaries
 from golore.mcp_server.services.draft_list import Draft, drafts
 from golore.mcp_server.services.open_store import open_renewed
 from golore.mcp_server.services.repository import Place, find_place

@@ -15,6 +15,7 @@ from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current
 from golore.graph.knowledge.summary_inputs import SUMMED_UP
+from golore.graph.model.edge_kinds import USES
 from golore.graph.model.entities import REPOSITORY_ID
 
 _SYMBOLS: Final = 4
@@ -23,7 +24,6 @@ _USERS: Final = 2
 """Other files that must use a symbol for it to matter."""
 _LINES: Final = 3
 """A shorter declaration says what it is by itself."""
-_LABELS: Final = ("CALLS", "REFERENCES", "EMBEDS")
 
 
 class Task(NamedTuple):
@@ -88,7 +88,7 @@ def _depended_upon(
     everything = {at: _Symbol(*row) for at, *row in zip(*columns, strict=True)} if columns and columns[0] else {}
     pairs: set[tuple[int, str]] = set()
     uses: Counter[tuple[str, str]] = Counter()
-    for label in _LABELS:
+    for label in USES:
         edges = store.columns(f"MATCH (a:Symbol)-[:{label}]->(b:Symbol) RETURN offset(id(a)), offset(id(b))")
         for source, target in zip(*edges, strict=True) if edges else ():
             user, used = everything[source].file, everything[target].file

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, cast
 
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
-from golore.graph.model.entities import EDGE_KINDS
-from golore.graph.model.tables import EDGE_PROPERTIES, NODE_COLUMNS
+from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
+from golore.graph.model.tables import NODE_COLUMNS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, Wish, search
-from golore.mcp_server.commands.search import explained, place_of, result_of
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.text.output import counted
+from golore.mcp_server.text.search_text import explained, place_of, result_of
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field

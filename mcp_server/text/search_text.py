@@ -1,0 +1,26 @@
+"""How search results look, in the parts that the command line and the MCP tool share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from golore.graph.search.search import Hit
+from golore.mcp_server.text.output import plain
+
+
+def result_of(hit: Hit) -> dict[str, Any]:
+    """A hit as an object; what it does not have is left out."""
+    document: dict[str, Any] = plain(hit)
+    for name in ("symbols", "signals"):
+        if not document[name]:
+            del document[name]
+    return document
+
+
+def explained(signals: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in signals.items())
+
+
+def place_of(hit: Hit) -> str:
+    return f"{hit.file}:{hit.line}" if hit.line and hit.file else hit.file
