@@ -36,6 +36,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.cards.related_files",
     "golore.graph.cards.related_reasons",
     "golore.graph.history.co_change",
+    "golore.graph.phrases",
     "golore.graph.queries.file_facts",
     "golore.graph.search.signals",
     "golore.graph.search.snippets",

@@ -25,7 +25,7 @@ from typing import Any
 import anyio
 from golore.graph.database.store import Store
 from golore.graph.queries.symbol_steps import is_mapping_due
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from mcp import Client, StdioServerParameters
 
 ASKED: dict[str, tuple[str, ...]] = {
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 async def _measured(given: argparse.Namespace) -> None:
-    place = find_place(given.repository)
+    place = find_repository(given.repository)
     with Store.open(place.store, write=False) as store:
         (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
         calls = [call for question in (*ASKED, *OTHERS) for call in _calls(store, question, given.symbols)]
@@ -84,7 +84,7 @@ async def _measured(given: argparse.Namespace) -> None:
             print(f"left alone for {IDLE:.0f} s: {_memory()}")
 
 
-async def _warmed(client: Client, place: Place, calls: list[tuple[str, str, dict[str, Any]]]) -> None:
+async def _warmed(client: Client, place: LearnedRepository, calls: list[tuple[str, str, dict[str, Any]]]) -> None:
     """Ask as far as it takes for the server to have the file made, and wait for it."""
     if not _is_due(place):
         return
@@ -100,7 +100,7 @@ async def _warmed(client: Client, place: Place, calls: list[tuple[str, str, dict
             return
 
 
-def _is_due(place: Place) -> bool:
+def _is_due(place: LearnedRepository) -> bool:
     with Store.open(place.store, write=False) as store:
         return is_mapping_due(store)
 

@@ -18,11 +18,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from golore.graph.cards.card_builder import render_cards
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_builder import build_cards
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 
 TABLES = {"deck_cards": "path", "deck_symbols": "path, line, qualified_name, text"}
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("repository", type=Path)
     parser.add_argument("--runs", type=int, default=3, help="how often (3)")
     given = parser.parse_args()
-    place = find_place(given.repository)
+    place = find_repository(given.repository)
     head = head_commit(place.root)
     begun = time.perf_counter()
     if head:
@@ -44,10 +44,12 @@ def main() -> None:
     print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
 
 
-def _run(place: Place, head: str, directory: Path) -> str:
-    with Store.open(place.store, write=False) as store, closing(make_deck(directory)) as deck:
+def _run(place: LearnedRepository, head: str, directory: Path) -> str:
+    with Store.open(place.store, write=False) as store, closing(create_card_store(directory)) as card_store:
         begun, worked = time.perf_counter(), time.process_time()
-        dealt = render_cards(store, deck, lambda: read_history(place.root, head) if head else None, head, whole=True)
+        dealt = build_cards(
+            store, card_store, lambda: read_history(place.root, head) if head else None, head, whole=True
+        )
         taken, worked = time.perf_counter() - begun, time.process_time() - worked
     return f"{dealt.cards:,} cards in {taken:.2f} s, {worked:.2f} s of processor time, {_digest(directory)}"
 

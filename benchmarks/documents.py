@@ -18,11 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.history.recent_commits import line_about, make_recent
-from golore.graph.knowledge.documents import lines_about, make_shelf
-from golore.learner.checkout.git_activity import blame_of, renew_recent
-from golore.learner.documents.document_step import learn_documents
-from golore.mcp_server.services.repository import Place, find_place
+from golore.graph.history.recent_commits import create_recent_commits, line_about
+from golore.graph.knowledge.documents import create_document_index, lines_about
+from golore.learner.checkout.git_activity import blame_of, update_recent_commits
+from golore.learner.documents.document_step import update_documents
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 
 ASKED = 300
 BLAMED = 10
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=0, help="how many links to draw (0)")
     parser.add_argument("--seed", type=int, default=8, help="for the drawing (8)")
     given = parser.parse_args()
-    place = find_place(given.repository)
+    place = find_repository(given.repository)
     random.seed(given.seed)
     _documents(place)
     if given.links:
@@ -48,45 +48,44 @@ def _timed(name: str, run: Callable[[], object]) -> None:
     print(f"{name}: {time.perf_counter() - clock:.3f} s, {time.process_time() - processor:.3f} s of CPU  {answer}")
 
 
-def _documents(place: Place) -> None:
+def _documents(place: LearnedRepository) -> None:
     root, store = place.root, place.store
-    _timed("all documents", lambda: learn_documents(root, store, whole=True)[:2])
-    _timed("nothing changed", lambda: learn_documents(root, store)[:2])
-    with make_shelf(store) as shelf:
-        places = sorted(shelf.places())
-        count, sections = len(shelf.pages()), shelf.link_count
+    _timed("all documents", lambda: update_documents(root, store, whole=True)[:2])
+    _timed("nothing changed", lambda: update_documents(root, store)[:2])
+    with create_document_index(store) as document_index:
+        places = sorted(document_index.places())
+        count, sections = len(document_index.pages()), document_index.link_count
     files = [path for path in places if path.endswith(".go")][:1]
-    with make_shelf(store) as shelf, shelf.transaction():
-        shelf.set_appearances(dict.fromkeys(files, "other"), is_all=False)
+    with create_document_index(store) as document_index, document_index.transaction():
+        document_index.set_appearances(dict.fromkeys(files, "other"), is_all=False)
     _timed(
         "a Go file that looks other than before",
-        lambda: learn_documents(root, store, changed=files, is_about_code=True)[:2],
+        lambda: update_documents(root, store, changed=files, is_about_code=True)[:2],
     )
-    _timed("its body edited", lambda: learn_documents(root, store, changed=files, is_about_code=True)[:2])
+    _timed("its body edited", lambda: update_documents(root, store, changed=files, is_about_code=True)[:2])
     with Store.open(store, write=False) as opened:
         (nodes,) = next(opened.rows("MATCH (d:Doc) RETURN count(*)"))
     print(f"{count:,} documents, {nodes:,} sections, {sections:,} links, {len(places):,} places described")
     _asked("documents of a place", [lambda path=path: lines_about(store, path) for path in _sample(places)])
 
 
-def _drawn(place: Place, number: int) -> None:
-    with make_shelf(place.store) as shelf:
-        links = sorted(shelf.links(shelf.pages().keys()))
+def _drawn(place: LearnedRepository, number: int) -> None:
+    with create_document_index(place.store) as document_index:
+        links = sorted(document_index.links(document_index.pages().keys()))
     print(Counter(f"{link.evidence} → {link.label}" for link in links).most_common())
     for link in sorted(random.sample(links, min(number, len(links)))):
         line = (place.root / link.path).read_text(encoding="utf-8", errors="replace").splitlines()[link.sites[0] - 1]
-        print(
-            f"{link.path}:{link.sites[0]} {link.evidence} → {link.label} {link.name} ({link.place})\n    {line.strip()}"
-        )
+        print(f"{link.path}:{link.sites[0]} {link.evidence} → {link.label} {link.name} ({link.card_path})")
+        print(f"    {line.strip()}")
 
 
-def _history(place: Place) -> None:
+def _history(place: LearnedRepository) -> None:
     root, store = place.root.resolve(), place.store
-    with make_recent(store) as recent:
+    with create_recent_commits(store) as recent:
         recent.replace("", (), (), ())
-    _timed("history", lambda: len(renew_recent(root, store)))
-    _timed("the same HEAD", lambda: len(renew_recent(root, store)))
-    with make_recent(store) as recent:
+    _timed("history", lambda: len(update_recent_commits(root, store)))
+    _timed("the same HEAD", lambda: len(update_recent_commits(root, store)))
+    with create_recent_commits(store) as recent:
         there = sorted(path for path in recent.newest() if (root / path).is_file())
         _asked("commits of a file", [lambda path=path: recent.commits_of(path, 10) for path in _sample(there)])
         blamed = random.sample(there, min(BLAMED, len(there)))

@@ -30,9 +30,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_store import create_card_store
 from golore.learner.checkout.discovery import digest, discover
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 
 SEED = 4
 KINDS = ("warm", "watch", "card", "card of test", "command")
@@ -64,7 +64,7 @@ def edits(root: Path, count: int, seed: int = SEED) -> Iterator[Path]:
 
 
 def warm_times(root: Path, count: int) -> tuple[list[Timing], dict[str, int]]:
-    learner = WarmLearner(root)
+    learner = IncrementalLearner(root)
     learner.learn()
     gc.collect()
     gc.freeze()
@@ -93,12 +93,12 @@ def watch_times(root: Path, count: int) -> Watched:
     try:
         _await(process, "watching")
         _await_quiet(root, process)
-        with make_deck(root / ".golore") as deck:
+        with create_card_store(root / ".golore") as card_store:
             for path in edits(root, count, SEED + 1):
                 began = time.perf_counter()
                 name, wanted = str(path.relative_to(root)), digest(path.read_bytes())
-                had = deck.card(name) is not None
-                while had and (card := deck.card(name)) is not None and card.digest != wanted:
+                had = card_store.card(name) is not None
+                while had and (card := card_store.card(name)) is not None and card.digest != wanted:
                     time.sleep(0.001)
                 fresh = Timing(time.perf_counter() - began, 0.0)
                 if had:

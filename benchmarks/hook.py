@@ -22,11 +22,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from golore.graph.cards.card_store import Card, SymbolLine, make_deck, open_deck
+from golore.graph.cards.card_store import Card, SymbolLine, create_card_store, open_card_store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.mcp_server.hooks.precompile import compile_ahead
 from golore.mcp_server.hooks.store_locator import blake2b_hex
-from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.repository import find_repository
 
 FILES = 13_000
 PER_DIRECTORY = 13
@@ -53,8 +53,8 @@ def synthetic(root: Path) -> str:
     source = b"package p\n" * 400
     (root / chosen).parent.mkdir(parents=True)
     (root / chosen).write_bytes(source)
-    with make_deck(store) as deck:
-        deck.replace_all(
+    with create_card_store(store) as card_store:
+        card_store.replace_all(
             (Card(path, blake2b_hex(source, 16), text, ((paths[0], "changes along"),)) for path in paths),
             (
                 SymbolLine(f"Name{n}", f"example.com/m.Name{n}", "func", path, 3, line)
@@ -67,12 +67,12 @@ def synthetic(root: Path) -> str:
 
 def real(root: Path) -> str:
     """The longest card of a learned repository."""
-    place = find_place(root)
-    deck = open_deck(place.store, write=False)
-    if deck is None:
+    place = find_repository(root)
+    card_store = open_card_store(place.store, write=False)
+    if card_store is None:
         sys.exit(f"{place.store} holds no cards. Run `golore learn` first.")
-    with deck:
-        cards = [card for path in deck.paths() if path.endswith(".go") and (card := deck.card(path))]
+    with card_store:
+        cards = [card for path in card_store.paths() if path.endswith(".go") and (card := card_store.card(path))]
     return max(cards, key=lambda card: len(card.text)).path
 
 
@@ -136,7 +136,7 @@ def main() -> None:
             Case(f"hook, {FILES:,} cards", hook, root, read_of(root, synthetic(root))),
         ]
         if options.store:
-            learned = find_place(options.store).root
+            learned = find_repository(options.store).root
             cases.append(Case(f"hook, {learned.name}", hook, learned, read_of(learned, real(learned))))
         figures = measured(cases, options.runs)
     if options.as_json:

@@ -20,14 +20,14 @@ from typing import NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.search.call_proximity import with_neighbours
 from golore.graph.search.prompt_recall import recalled
-from golore.graph.search.search import Sources, Wish, search
+from golore.graph.search.search import SearchContext, SearchRequest, search
 from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.terms import terms
 from golore.graph.search.vectors import Near
 from golore.graph.search.weights import GROUPS, fused
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
 from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
@@ -71,7 +71,7 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = Fa
     indexed = time.perf_counter()
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.go"))]
     scores = {"BM25": judged(tasks, bm25(tree, paths))}
-    place = Place(tree, store)
+    place = LearnedRepository(tree, store)
     seconds = {"learn": learned - started, "rest": indexed - learned}
     scores |= _searched(place, tasks, seconds)
     if vectors:
@@ -81,14 +81,14 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = Fa
     return Located(scores, seconds, _prompted(place, tasks))
 
 
-def _prompted(place: Place, tasks: Sequence[Task]) -> Prompted:
+def _prompted(place: LearnedRepository, tasks: Sequence[Task]) -> Prompted:
     told = [(task, {one.path for one in recalled(str(place.store), str(place.root), task.subject)}) for task in tasks]
     spoke = [(task, paths) for task, paths in told if paths]
     right = sum(1 for task, paths in spoke if not task.files.isdisjoint(paths))
     return Prompted(len(spoke) / len(told), right / len(spoke) if spoke else 0.0)
 
 
-def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:
+def _searched(place: LearnedRepository, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:
     scores: dict[str, Score] = {}
     took: list[float] = []
     store = place.store
@@ -98,13 +98,13 @@ def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) ->
 
         def whole(subject: str) -> Sequence[str]:
             begun = time.perf_counter()
-            hits = search(sources, Wish(subject, kind="file", limit=FIRST)).hits
+            hits = search(sources, SearchRequest(subject, kind="file", limit=FIRST)).hits
             took.append(time.perf_counter() - begun)
             return [hit.file for hit in hits]
 
         def shown(subject: str) -> Sequence[str]:
             """What somebody sees who asks for nothing in particular: documents, packages and notes take places, too."""
-            return [hit.file for hit in search(sources, Wish(subject, limit=FIRST)).hits]
+            return [hit.file for hit in search(sources, SearchRequest(subject, limit=FIRST)).hits]
 
         if sources.meaning is not None:
             scores["vectors"] = judged(tasks, by_meaning(sources, sources.meaning))
@@ -121,7 +121,7 @@ def _searched(place: Place, tasks: Sequence[Task], seconds: dict[str, float]) ->
     return scores
 
 
-def _some(sources: Sources, only: Iterable[str], graph: Store | None = None) -> Ranking:
+def _some(sources: SearchContext, only: Iterable[str], graph: Store | None = None) -> Ranking:
     chosen = tuple(only)
 
     def ranked(subject: str) -> Sequence[str]:
@@ -131,11 +131,11 @@ def _some(sources: Sources, only: Iterable[str], graph: Store | None = None) -> 
     return ranked
 
 
-def by_meaning(sources: Sources, meaning: Callable[[str], Mapping[int, Near]]) -> Ranking:
+def by_meaning(sources: SearchContext, meaning: Callable[[str], Mapping[int, Near]]) -> Ranking:
     return lambda text: _best(sources, {file: near.value for file, near in meaning(text).items()})
 
 
-def _best(sources: Sources, totals: Mapping[int, float]) -> Sequence[str]:
+def _best(sources: SearchContext, totals: Mapping[int, float]) -> Sequence[str]:
     files = sources.view.files
     return [files[id].path for id in sorted(totals, key=lambda id: (-totals[id], files[id].path))[:FIRST]]
 

@@ -22,11 +22,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.search.search import Sources, Wish, search
+from golore.graph.search.search import SearchContext, SearchRequest, search
 from golore.learner.audit.go_judge import find_toolchain
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
 from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         room: Path = options.room or Path(scratch)
-        place = Place(room / "go", room / "store")
+        place = LearnedRepository(room / "go", room / "store")
         if not place.root.exists():
             _lay_out(place.root, options.history)
         learn(place.root, store_directory=place.store)
@@ -83,9 +83,9 @@ def _tasks() -> list[Task]:
     return [Task(question, frozenset(f"src/{path}" for path in files.split())) for question, files in rows]
 
 
-def _searched(sources: Sources) -> Ranking:
+def _searched(sources: SearchContext) -> Ranking:
     def ranked(question: str) -> Sequence[str]:
-        return [hit.file for hit in search(sources, Wish(question, kind="file", limit=FIRST)).hits]
+        return [hit.file for hit in search(sources, SearchRequest(question, kind="file", limit=FIRST)).hits]
 
     return ranked
 

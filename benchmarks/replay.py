@@ -27,7 +27,7 @@ from typing import NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import changes_since
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import Report
 
 SHOWN = 20
@@ -73,7 +73,7 @@ class Replay:
         self.root = room / "clone"
         self.store = room / "kept"
         self._git(None, "clone", "-q", "--shared", "--no-checkout", source, str(self.root))
-        self._learner = WarmLearner(self.root, self.store) if stays else None
+        self._learner = IncrementalLearner(self.root, self.store) if stays else None
         self._last = ""
 
     def commits(self, count: int, until: str) -> list[str]:
@@ -97,7 +97,7 @@ class Replay:
 
     def _learned(self, last: str, commit: str) -> Report:
         if self._learner is None:
-            return WarmLearner(self.root, self.store).resume().report
+            return IncrementalLearner(self.root, self.store).resume().report
         changed = (
             self._git(self.root, "diff", "--name-only", "--no-renames", last, commit, "--", *LEARNED) if last else ""
         )

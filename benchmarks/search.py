@@ -28,10 +28,10 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.search.embedded_texts import KEY, meaning_texts
-from golore.graph.search.search import Hit, Sources, Wish, search
+from golore.graph.search.search import Hit, SearchContext, SearchRequest, search
 from golore.graph.search.vectors import Near, Space, VectorFile
-from golore.learner.derived.search_step import index_words
-from golore.mcp_server.services.repository import find_place
+from golore.learner.derived.search_step import update_search_index
+from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.summarizers.models.embeddings import BATCH, open_embedder
 
@@ -49,10 +49,10 @@ def main() -> None:
     parser.add_argument("--embed", type=int, default=0, metavar="N", help="embed N texts and tell time and memory")
     parser.add_argument("--index", action="store_true", help="make the index anew and tell its size")
     options = parser.parse_args()
-    place = find_place(options.repository)
+    place = find_repository(options.repository)
     if options.index:
         begun = time.perf_counter()
-        done = index_words(place.root, place.store, whole=True)
+        done = update_search_index(place.root, place.store, whole=True)
         print(f"index of {done.files:,} files made in {time.perf_counter() - begun:.1f} s")
         _print_sizes(place.store)
     chance = random.Random(options.seed)
@@ -79,7 +79,7 @@ def _names(store: Store) -> list[tuple[str, str]]:
     return [(name, qualified) for name, qualified in rows if len(name) >= SHORTEST]
 
 
-def _judge(sources: Sources, sampled: Sequence[tuple[str, str]], chance: random.Random) -> None:
+def _judge(sources: SearchContext, sampled: Sequence[tuple[str, str]], chance: random.Random) -> None:
     plain = qualified = slipped = 0
     took: list[float] = []
     for name, whole in sampled:
@@ -93,9 +93,9 @@ def _judge(sources: Sources, sampled: Sequence[tuple[str, str]], chance: random.
     print(f"names: {_times(took)}")
 
 
-def _asked(sources: Sources, text: str, took: list[float]) -> Sequence[Hit]:
+def _asked(sources: SearchContext, text: str, took: list[float]) -> Sequence[Hit]:
     begun = time.perf_counter()
-    hits = search(sources, Wish(text)).hits
+    hits = search(sources, SearchRequest(text)).hits
     took.append(time.perf_counter() - begun)
     return hits or (Hit("", "", "", 0, 0.0, ""),)
 
@@ -124,14 +124,14 @@ def _questions(store: Store, chance: random.Random, number: int) -> list[str]:
     return chance.sample(sentences, min(number, len(sentences)))
 
 
-def _time(sources: Sources, questions: Sequence[str], name: str) -> None:
+def _time(sources: SearchContext, questions: Sequence[str], name: str) -> None:
     took: list[float] = []
     for question in questions:
         _asked(sources, question, took)
     print(f"{name}: {_times(took)}")
 
 
-def _with_vectors(sources: Sources, folder: Path) -> Sources:
+def _with_vectors(sources: SearchContext, folder: Path) -> SearchContext:
     embedder = open_embedder()
     file = VectorFile(folder, embedder.name, embedder.dimensions)
     keys = {data[at : at + KEY] for _, data in sources.index.meanings() for at in range(0, len(data), KEY)}
@@ -149,7 +149,7 @@ def _with_vectors(sources: Sources, folder: Path) -> Sources:
     return replace(sources, meaning=meaning)
 
 
-def _embed(sources: Sources, number: int) -> None:
+def _embed(sources: SearchContext, number: int) -> None:
     embedder = open_embedder()
     texts: list[str] = []
     for file in sources.view.files.values():

@@ -26,8 +26,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from golore.graph.cards.card_builder import render_cards
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_builder import build_cards
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.learner.checkout.git_log import read_history
 from golore.learner.pipeline.learn import learn
@@ -102,9 +102,9 @@ def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool)
 
 def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, tuple[str, ...]]:
     """What the cards name, for the files to be opened; made as a learn makes them."""
-    with Store.open(store, write=False) as graph, make_deck(store) as deck:
-        render_cards(graph, deck, lambda: read_history(git, base), base, whole=True)
-        cards = {path: deck.card(path, silent=True) for path in opened}
+    with Store.open(store, write=False) as graph, create_card_store(store) as card_store:
+        build_cards(graph, card_store, lambda: read_history(git, base), base, whole=True)
+        cards = {path: card_store.card(path, silent=True) for path in opened}
     return {path: tuple(file for file, _ in card.related) if card else () for path, card in cards.items()}
 
 

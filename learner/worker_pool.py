@@ -20,7 +20,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-class Crew:
+class WorkerPool:
     """Use as a context manager; leaving it ends the workers."""
 
     def __init__(self, size: int) -> None:
@@ -33,9 +33,9 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.dismiss()
+        self.close()
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """End the workers, whatever they are doing; new ones come when there is new work."""
         for connection, process in self._workers.items():
             connection.close()

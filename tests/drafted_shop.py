@@ -15,7 +15,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
-from golore.summarizers.drafting.run import Bounds, Outcome, draft
+from golore.summarizers.drafting.run import Bounds, DraftRun, draft
 from golore.summarizers.models.ollama import OllamaModel
 from shop import make_shop
 
@@ -30,7 +30,7 @@ def learned_shop(root: Path) -> Path:
     return root
 
 
-def run(root: Path, server: FakeOllama, bounds: Bounds | None = None, parallel: int = 1) -> Outcome:
+def run(root: Path, server: FakeOllama, bounds: Bounds | None = None, parallel: int = 1) -> DraftRun:
     with closing(OllamaModel("tiny", server.host, seconds=30.0)) as model:
         model.check()
         return draft(root, root / ".golore", model, bounds=bounds, parallel=parallel)

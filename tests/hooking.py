@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from golore.graph.cards.card_store import Card, SymbolLine, make_deck
+from golore.graph.cards.card_store import Card, SymbolLine, create_card_store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.mcp_server.hooks.store_locator import blake2b_hex
 
@@ -34,8 +34,8 @@ def with_cards(root: Path, texts: dict[str, str], symbols: Iterable[SymbolLine] 
             if not file.exists():
                 file.write_text("package p\n")
         cards.append(Card(path, digest(file) if file.is_file() else "", text))
-    with make_deck(store) as deck:
-        deck.replace_all(cards, symbols)
+    with create_card_store(store) as card_store:
+        card_store.replace_all(cards, symbols)
     return root
 
 

@@ -200,12 +200,12 @@ def _answers(
     declared = {(symbol.file, symbol.line): symbol.id for symbol in symbols if symbol.kind != "field"}
     names = Names(store)
     for marker in markers:
-        place = (marker.file, marker.line)
+        location = (marker.file, marker.line)
         ask = _QUESTIONS.get(marker.kind)
-        if ask is not None and place in declared:
-            answer = ask(store, names.find(declared[place]).meanings[0])
+        if ask is not None and location in declared:
+            answer = ask(store, names.find(declared[location]).meanings[0])
             counts = (len(answer.resolved), len(answer.candidates), answer.unresolved.sites)
-            yield (marker.kind, place), "{} resolved, {} candidates, {} unresolved".format(*counts)
+            yield (marker.kind, location), "{} resolved, {} candidates, {} unresolved".format(*counts)
 
 
 def failures(graph: Graph, markers: Iterable[Marker]) -> list[str]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.cards.card_store import open_deck
+from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.note_nodes import project_notes
-from golore.graph.knowledge.notes import Anchor, Draft, Pinned, all_notes, write_notes
-from golore.learner.derived.note_code_finder import Looking
-from golore.learner.derived.note_step import pinned_at
+from golore.graph.knowledge.notes import Anchor, NewNote, PinnedNote, all_notes, write_notes
+from golore.learner.derived.note_code_finder import CodeFinder
+from golore.learner.derived.note_step import anchor_at
 from golore.mcp_server.cli.main import main
 
 NOWHERE = Anchor("", "", "", "", "", "", "", "")
@@ -84,7 +84,7 @@ class Bank:
 
     def pin(self, level: str, id: str, kind: str, text: str) -> None:
         """The same without a command."""
-        pin(self.root, [(level, id, Draft(kind, text, "Anna", NOWHERE))])
+        pin(self.root, [(level, id, NewNote(kind, text, "Anna", NOWHERE))])
         project_notes(self.store)
 
     def notes(self) -> list[dict[str, Any]]:
@@ -103,8 +103,8 @@ class Bank:
     def learn(self) -> None:
         self.run("learn", "--workers", "0")
 
-    def card(self, place: str) -> str:
-        return card(self.store, place)
+    def card(self, path: str) -> str:
+        return card(self.store, path)
 
     def described(self) -> list[tuple[str, str, str]]:
         """What the graph's notes describe: text of the note, id of what it describes, what is told of drift."""
@@ -113,23 +113,23 @@ class Bank:
             return [(row[0], row[1], row[2]) for row in rows]
 
 
-def card(store: Path, place: str) -> str:
-    deck = open_deck(store, write=False)
-    assert deck is not None
-    with deck:
-        found = deck.card(place)
+def card(store: Path, path: str) -> str:
+    card_store = open_card_store(store, write=False)
+    assert card_store is not None
+    with card_store:
+        found = card_store.card(path)
     return found.text if found is not None else ""
 
 
-def pin(root: Path, notes: Sequence[tuple[str, str, Draft]]) -> list[str]:
+def pin(root: Path, notes: Sequence[tuple[str, str, NewNote]]) -> list[str]:
     """Write many notes at once: level, id and a draft without an anchor for each."""
     directory = root / ".golore"
     with Store.open(directory, write=False) as store, Knowledge.open(directory) as knowledge:
-        looking = Looking(root.resolve(), store)
-        anchors = {(level, id): pinned_at(looking, level, id).anchor for level, id in {one[:2] for one in notes}}
+        finder = CodeFinder(root.resolve(), store)
+        anchors = {(level, id): anchor_at(finder, level, id).anchor for level, id in {one[:2] for one in notes}}
         return write_notes(knowledge, [draft._replace(anchor=anchors[level, id]) for level, id, draft in notes])
 
 
-def kept(directory: Path) -> list[Pinned]:
+def kept(directory: Path) -> list[PinnedNote]:
     with Knowledge.open(directory) as knowledge:
         return all_notes(knowledge)

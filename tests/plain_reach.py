@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
-from golore.graph.queries.edges import by_place, doubt, external, inbound, members, outbound, symbols
+from golore.graph.queries.edges import by_location, external, inbound, members, outbound, symbols, unresolved_uses
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")
@@ -49,7 +49,7 @@ def implementations(store: Store, method: Ref) -> list[Ref]:
         target = own[0] if own else method_of(store, type, method.name)
         if target is not None and target.kind in ("method", "imethod") and target.id != method.id:
             found[target.id] = target
-    return sorted(found.values(), key=by_place)
+    return sorted(found.values(), key=by_location)
 
 
 def method_of(store: Store, type: Ref, name: str) -> Ref | None:
@@ -87,7 +87,7 @@ def interface_methods(store: Store, method: Ref) -> list[Ref]:
         else:
             one = member(store, interface, method.name)
         found += [one] if one is not None else []
-    return sorted(found, key=by_place)
+    return sorted(found, key=by_location)
 
 
 def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
@@ -115,7 +115,7 @@ def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
         level = list(found.values())
         if not level:
             break
-    told = sorted(reached.values(), key=lambda one: (one.depth, by_place(one.symbol)))
+    told = sorted(reached.values(), key=lambda one: (one.depth, by_location(one.symbol)))
     outside = {
         interface.qualified_name
         for symbol in subject.symbols
@@ -129,7 +129,7 @@ def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
         tuple(one for one in told if one.certain and not one.symbol.test),
         tuple(one for one in told if not one.certain and not one.symbol.test),
         tuple(one for one in told if one.symbol.test),
-        replace(doubt(store, subject.first.name), outside=tuple(sorted(outside))),
+        replace(unresolved_uses(store, subject.first.name), outside=tuple(sorted(outside))),
         complete and not level,
     )
 
@@ -151,7 +151,7 @@ Way = tuple[str, Step, bool]
 
 
 def path(store: Store, source: Meaning, target: Meaning, most: int) -> Route:
-    unresolved = doubt(store, target.first.name)
+    unresolved = unresolved_uses(store, target.first.name)
     complete = True
     for through in (False, True):
         steps, certain, complete = search(store, source, target, through, most)

@@ -17,7 +17,7 @@ import pytest
 from golore.learner.audit.go_judge import FileDeclarations, JudgedDeclaration, find_toolchain, judge_declarations
 from golore.learner.extraction import tree_encoder
 from golore.learner.extraction.extract import encode, extract
-from golore.learner.extraction.facts import Declared, Outline
+from golore.learner.extraction.facts import DeclaredSymbol, Outline
 from golore.learner.extraction.one_line import one_line
 
 WHOLE_PACKAGES = ("encoding/json/v2", "go/ast", "internal/types/testdata/check", "sync/atomic", "unicode")
@@ -95,8 +95,8 @@ def check_imports(compared: list[Compared]) -> None:
         assert ours == [(i.name, i.path, i.line) for i in judged.imports], path
 
 
-def pairs(compared: list[Compared]) -> list[tuple[str, JudgedDeclaration, Declared]]:
-    found: list[tuple[str, JudgedDeclaration, Declared]] = []
+def pairs(compared: list[Compared]) -> list[tuple[str, JudgedDeclaration, DeclaredSymbol]]:
+    found: list[tuple[str, JudgedDeclaration, DeclaredSymbol]] = []
     for path, judged, read in compared:
         if not judged.error:
             at = {symbol.name_start: symbol for symbol in read.symbols}

@@ -12,7 +12,7 @@ from golore.learner.audit.go_judge import find_toolchain, judge_declarations
 from golore.learner.extraction.declarations import Declarations
 from golore.learner.extraction.extract import extract, read_plain, read_whole
 from golore.learner.extraction.skeleton import cuts_of
-from golore.learner.extraction.token_encoder import Unread
+from golore.learner.extraction.token_encoder import CannotEncode
 
 MISREAD_BY_THE_GRAMMAR = {
     "reflect/all_test.go",  # `chan<- chan T` is taken for `chan (<-chan T)`
@@ -30,7 +30,7 @@ def compare(source: bytes) -> str:
     """How the two ways of reading one file differ; nothing if they do not, or there is only one."""
     try:
         plain = read_plain(source, True)
-    except Unread:
+    except CannotEncode:
         return ""
     whole = read_whole(source, True)
     if whole.complaints:
@@ -73,7 +73,7 @@ def test_tokens_and_tree_agree_on_all_of_gos_own_source(go_files: dict[str, Path
 def is_plain(source: str) -> bool:
     try:
         read_plain(source.encode(), True)
-    except Unread:
+    except CannotEncode:
         return False
     return True
 

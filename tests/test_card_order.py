@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 
 from golore.graph.cards.card_text import Users, file_texts
-from golore.graph.cards.related_files import best
-from golore.graph.queries.file_facts import FileFacts, Named, Use
+from golore.graph.cards.related_files import best_files
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, Use
 
 
-def named(name: str, file: str, line: int) -> Named:
-    return Named("func", name, f"m.{name}", file, line, True, name, f"m.{name}")
+def named(name: str, file: str, line: int) -> CardSymbol:
+    return CardSymbol("func", name, f"m.{name}", file, line, True, name, f"m.{name}")
 
 
 def facts(uses: list[Use]) -> FileFacts:
@@ -58,4 +58,4 @@ def test_the_best_are_those_that_sorting_all_of_them_gives() -> None:
     for size in (0, 1, 29, 30, 31, 200):
         found = {f"f{number}.go": chance.choice((0.5, 1.0, -1.0, chance.random())) for number in range(size)}
         ordered = sorted(found, key=lambda path: (-found[path], path))
-        assert best(found) == ordered[:30]
+        assert best_files(found) == ordered[:30]

@@ -6,16 +6,16 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from golore.graph.cards.card_builder import Changed, Dealt, card_text, render_cards
-from golore.graph.cards.card_store import Card, Deck, SymbolLine, make_deck, open_deck
-from golore.graph.cards.card_text import LONGEST, Section, fitted
-from golore.graph.cards.edit_effects import Ripple
+from golore.graph.cards.card_builder import BuiltCards, ChangedFiles, build_cards, card_text
+from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store, open_card_store
+from golore.graph.cards.card_text import LONGEST, CardSection, fit_sections
+from golore.graph.cards.edit_effects import EditEffects
 from golore.graph.cards.page_rank import importance
 from golore.graph.cards.related_files import stem_of
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Commit, History
-from golore.graph.queries.file_facts import Single, Whole
-from golore.learner.derived.card_step import make_cards
+from golore.graph.queries.file_facts import SingleFile, WholeGraph
+from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.learn import learn
 from shop import make_shop
 
@@ -37,27 +37,27 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def deal(root: Path, *, whole: bool = False, history: History = HISTORY) -> Dealt:
-    with Store.open(root / ".golore", write=False) as store, make_deck(root / ".golore") as deck:
-        return render_cards(store, deck, lambda: history, history.head, whole=whole)
+def deal(root: Path, *, whole: bool = False, history: History = HISTORY) -> BuiltCards:
+    with Store.open(root / ".golore", write=False) as store, create_card_store(root / ".golore") as card_store:
+        return build_cards(store, card_store, lambda: history, history.head, whole=whole)
 
 
-def deck_of(root: Path) -> Deck:
-    deck = open_deck(root / ".golore", write=False)
-    assert deck is not None
-    return deck
+def deck_of(root: Path) -> CardStore:
+    card_store = open_card_store(root / ".golore", write=False)
+    assert card_store is not None
+    return card_store
 
 
 def card(root: Path, path: str) -> Card:
-    with deck_of(root) as deck:
-        found = deck.card(path, silent=True)
+    with deck_of(root) as card_store:
+        found = card_store.card(path, silent=True)
     assert found is not None
     return found
 
 
 def cards(root: Path) -> dict[str, Card]:
-    with deck_of(root) as deck:
-        return {path: found for path in deck.paths() if (found := deck.card(path, silent=True)) is not None}
+    with deck_of(root) as card_store:
+        return {path: found for path in card_store.paths() if (found := card_store.card(path, silent=True)) is not None}
 
 
 def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop: Path) -> None:
@@ -82,8 +82,8 @@ def test_a_test_file_tells_where_the_code_is_that_it_tests(shop: Path) -> None:
 
 
 def test_a_file_that_nothing_is_known_of_stays_silent_and_has_related_files_all_the_same(shop: Path) -> None:
-    with deck_of(shop) as deck:
-        assert deck.card("main.go") is None
+    with deck_of(shop) as card_store:
+        assert card_store.card("main.go") is None
     assert card(shop, "main.go").related[0][0] == "store/store.go"
 
 
@@ -102,10 +102,10 @@ def test_packages_and_the_repository_have_cards(shop: Path) -> None:
 
 
 def test_symbols_are_found_by_name_with_a_line_about_them(shop: Path) -> None:
-    with deck_of(shop) as deck:
-        (put,) = deck.symbols("Put")
-        assert {line.path for line in deck.symbols("Sync")} == {"store/sync_linux.go", "store/sync_windows.go"}
-        assert deck.symbols("TestPut") == []
+    with deck_of(shop) as card_store:
+        (put,) = card_store.symbols("Put")
+        assert {line.path for line in card_store.symbols("Sync")} == {"store/sync_linux.go", "store/sync_windows.go"}
+        assert card_store.symbols("TestPut") == []
     assert (put.kind, put.qualified_name, put.path, put.line) == (
         "func",
         "example.com/shop/store.Put",
@@ -117,7 +117,7 @@ def test_symbols_are_found_by_name_with_a_line_about_them(shop: Path) -> None:
 
 def test_both_ways_to_gather_facts_find_the_same(shop: Path) -> None:
     with Store.open(shop / ".golore", write=False) as store:
-        graph, single = Whole(store), Single(store)
+        graph, single = WholeGraph(store), SingleFile(store)
         for path in graph.files:
             one, other = graph.facts(path), single.facts(path)
             assert other is not None
@@ -138,7 +138,7 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     assert {path: kept[path] for path in files} == {path: cards(root)[path] for path in files}
 
 
-MOVED = Changed(("main.go",), ripple=Ripple())
+MOVED = ChangedFiles(("main.go",), ripple=EditEffects())
 """Nothing is known of where its lines went."""
 
 
@@ -150,12 +150,12 @@ def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_
     main.write_text("\n\n" + main.read_text())
     learn(root, workers=0)
     monkeypatch.setattr("golore.graph.cards.card_builder._MOST_AT_ONCE", 0)
-    with Store.open(root / ".golore", write=False) as store, make_deck(root / ".golore") as deck:
-        assert render_cards(store, deck, lambda: HISTORY, "h", changed=MOVED) == Dealt(1, False)
+    with Store.open(root / ".golore", write=False) as store, create_card_store(root / ".golore") as card_store:
+        assert build_cards(store, card_store, lambda: HISTORY, "h", changed=MOVED) == BuiltCards(1, False)
         assert "(main.go:13)" in card(root, "store/store.go").text
-        assert render_cards(store, deck, lambda: HISTORY, "h") == Dealt(1, False)
+        assert build_cards(store, card_store, lambda: HISTORY, "h") == BuiltCards(1, False)
         assert "(main.go:15)" in card(root, "store/store.go").text
-        assert render_cards(store, deck, lambda: HISTORY, "h") == Dealt(0, False)
+        assert build_cards(store, card_store, lambda: HISTORY, "h") == BuiltCards(0, False)
 
 
 def test_a_deleted_file_loses_its_card_and_a_new_one_gets_one(shop: Path, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_deleted_file_loses_its_card_and_a_new_one_gets_one(shop: Path, tmp_pa
 
 
 def test_nothing_is_made_when_nothing_has_changed(shop: Path) -> None:
-    assert deal(shop) == Dealt(0, False)
+    assert deal(shop) == BuiltCards(0, False)
 
 
 def test_a_new_head_brings_its_history_to_the_cards_of_the_files_it_changed(shop: Path, tmp_path: Path) -> None:
@@ -205,22 +205,22 @@ def test_the_same_repository_gives_the_same_cards(shop: Path, tmp_path: Path) ->
 def test_cards_without_git_do_without_history(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     learn(root, workers=0)
-    assert make_cards(root, root / ".golore").whole
+    assert update_cards(root, root / ".golore").whole
     assert "Changes along with" not in card(root, "store/store.go").text
 
 
 def test_a_card_of_another_length_is_made_from_the_graph(shop: Path) -> None:
-    with Store.open(shop / ".golore", write=False) as store, deck_of(shop) as deck:
-        short = card_text(store, deck, "store/store.go", 300)
-        assert card_text(store, deck, "store/store.go", LONGEST) == card(shop, "store/store.go").text
+    with Store.open(shop / ".golore", write=False) as store, deck_of(shop) as card_store:
+        short = card_text(store, card_store, "store/store.go", 300)
+        assert card_text(store, card_store, "store/store.go", LONGEST) == card(shop, "store/store.go").text
     assert len(short) <= 300
     assert short.startswith("Used from 2 other files")
     assert short.endswith("left out")
 
 
 def test_too_many_lines_are_left_out_with_a_word_from_the_longest_section() -> None:
-    sections = [Section("A:", tuple(f"line {number}" for number in range(50)), 7), Section("B:", ("only",))]
-    text = fitted(sections, 120)
+    sections = [CardSection("A:", tuple(f"line {number}" for number in range(50)), 7), CardSection("B:", ("only",))]
+    text = fit_sections(sections, 120)
     assert len(text) <= 120
     assert text.startswith("A:\n- line 0\n")
     kept = text.count("- line")
@@ -252,22 +252,22 @@ def test_tests_and_builds_of_a_file_share_its_stem(path: str, stem: str) -> None
 
 
 def test_what_was_shown_is_kept_apart_by_session_and_agent(tmp_path: Path) -> None:
-    with make_deck(tmp_path) as deck:
-        assert deck.show("s", "main", "a.go 1", 100)
-        assert not deck.show("s", "main", "a.go 1", 100)
-        assert deck.show("s", "helper", "a.go 1", 100)
-        assert deck.shown("s", "main", "a.go 1")
-        assert not deck.shown("t", "main", "a.go 1")
-        assert (deck.spent("s"), deck.spent("t")) == (200, 0)
-        deck.replace_all([Card("b.go", "d", "text")], [SymbolLine("B", "p.B", "func", "b.go", 1, "text")])
-        assert deck.spent("s") == 200
+    with create_card_store(tmp_path) as card_store:
+        assert card_store.record_shown("s", "main", "a.go 1", 100)
+        assert not card_store.record_shown("s", "main", "a.go 1", 100)
+        assert card_store.record_shown("s", "helper", "a.go 1", 100)
+        assert card_store.was_shown("s", "main", "a.go 1")
+        assert not card_store.was_shown("t", "main", "a.go 1")
+        assert (card_store.characters_shown("s"), card_store.characters_shown("t")) == (200, 0)
+        card_store.replace_all([Card("b.go", "d", "text")], [SymbolLine("B", "p.B", "func", "b.go", 1, "text")])
+        assert card_store.characters_shown("s") == 200
 
 
 def test_a_deck_of_another_version_is_none_for_readers_and_made_anew_by_writers(tmp_path: Path) -> None:
-    with make_deck(tmp_path) as deck:
-        deck.replace_all([Card("b.go", "d", "text")], [])
-        deck.set_note("version", b"0")
-    assert open_deck(tmp_path, write=False) is None
-    with make_deck(tmp_path) as deck:
-        assert deck.card("b.go") is None
-    assert open_deck(tmp_path / "nowhere", write=False) is None
+    with create_card_store(tmp_path) as card_store:
+        card_store.replace_all([Card("b.go", "d", "text")], [])
+        card_store.set_meta("version", b"0")
+    assert open_card_store(tmp_path, write=False) is None
+    with create_card_store(tmp_path) as card_store:
+        assert card_store.card("b.go") is None
+    assert open_card_store(tmp_path / "nowhere", write=False) is None

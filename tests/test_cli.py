@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from golore.graph.files import locks
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.repository import find_place, store_of
+from golore.mcp_server.services.repository import find_repository, store_of
 from shop import make_shop
 
 GOLORE = Path(sys.executable).with_name("golore")
@@ -269,7 +269,7 @@ def test_a_store_under_golore_home_leaves_the_repository_alone(
     assert main(["learn", str(root)]) == 0
     assert not (root / ".golore").exists()
     assert store_of(root).parent == tmp_path / "home"
-    assert find_place(root / "store").root == root
+    assert find_repository(root / "store").root == root
     capsys.readouterr()
     assert main(["callers", "Sync", "--repo", str(root / "store")]) == 0
     assert "example.com/shop/store.Flush" in capsys.readouterr().out

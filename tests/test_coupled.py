@@ -8,14 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.identity import graph_identity
 from golore.graph.history.co_change import LARGEST, Commit, History
 from golore.graph.history.co_change_edges import Pair, pairs_in
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.derived.co_change_step import join_companions, newly_there
+from golore.learner.derived.co_change_step import newly_there, update_co_change
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from test_history import DAY, NOW, commit, git
@@ -94,7 +94,7 @@ def test_a_commit_changes_only_the_pairs_that_it_touches_and_the_graph_stays_the
     learn(root, workers=0)
     before = graph_identity(root / ".golore")
     # a with b, c and now d: two counts and one new pair; b with c is as it was.
-    assert join_companions(root, root / ".golore") == 3
+    assert update_co_change(root, root / ".golore") == 3
     assert edges(root)["a.go", "d.go"] == "2 of 4, 3"
     assert edges(root)["b.go", "c.go"] == "3 of 3, 3"
     assert graph_identity(root / ".golore") == before
@@ -103,8 +103,8 @@ def test_a_commit_changes_only_the_pairs_that_it_touches_and_the_graph_stays_the
 def test_without_a_new_commit_nothing_is_written(root: Path) -> None:
     store = root / ".golore"
     files = {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*")}
-    assert join_companions(root, store) == 0
-    assert join_companions(root, store, changed=("a.go",)) == 0
+    assert update_co_change(root, store) == 0
+    assert update_co_change(root, store, changed=("a.go",)) == 0
     assert {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*")} == files
 
 
@@ -120,9 +120,9 @@ def test_a_file_that_comes_back_has_its_companions_again(root: Path, is_told: bo
     if is_told:
         arrived = newly_there(store, ("a.go", "b.go"))
         assert arrived == {"a.go"}
-        assert join_companions(root, store, changed=("a.go",), arrived=arrived) == 2
+        assert update_co_change(root, store, changed=("a.go",), arrived=arrived) == 2
     else:
-        assert join_companions(root, store) == 2
+        assert update_co_change(root, store) == 2
     assert edges(root) == before
 
 
@@ -146,8 +146,8 @@ def test_what_a_card_says_changes_along_is_an_edge(pristine: Path) -> None:
     root = pristine
     found = edges(root)
     for name in FILES:
-        with make_deck(root / ".golore") as deck:
-            card = deck.card(name)
+        with create_card_store(root / ".golore") as card_store:
+            card = card_store.card(name)
         line = next((line for line in card.text.splitlines() if "Changes along" in line), "") if card else ""
         for other in FILES:
             if f" {other} (" in line:

@@ -7,16 +7,16 @@ import json
 from pathlib import Path
 
 import pytest
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.knowledge.documents import lines_about
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.discovery import discover
 from golore.learner.derived.finish import finish
-from golore.learner.documents.document_step import Learned, learn_documents
+from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.documents.markdown import read_markdown
 from golore.learner.documents.sections import LONGEST, read_document
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.watching.file_events import Burst, Bursts
@@ -272,21 +272,21 @@ def change(root: Path, files: dict[str, str | None]) -> None:
 
 def fresh(root: Path, place: Path) -> list[dict[str, object]]:
     learn(root, store_directory=place, workers=0)
-    learn_documents(root, place)
+    update_documents(root, place)
     return described(root, place)
 
 
 def test_after_every_change_documents_are_those_of_a_fresh_learn(tmp_path: Path):
     root = make_repository(tmp_path / "r", CODE)
     store = root / ".golore"
-    warm = WarmLearner(root, store)
+    warm = IncrementalLearner(root, store)
     warm.learn()
-    learn_documents(root, store)
+    update_documents(root, store)
     for number, (_, files) in enumerate(STEPS):
         change(root, files)
         go = [path for path in files if path.endswith(".go")]
         update = warm.update(go) if len(go) == len(files) else warm.learn()
-        learn_documents(root, store, changed=update.paths, is_about_code=len(go) == len(files))
+        update_documents(root, store, changed=update.paths, is_about_code=len(go) == len(files))
         assert described(root) == fresh(root, tmp_path / f"fresh{number}"), STEPS[number][0]
 
 
@@ -316,7 +316,7 @@ def test_after_any_changes_documents_are_those_of_a_fresh_learn(
     place = tmp_path_factory.mktemp("any")
     root = make_repository(place / "r", {**CODE, "keep/keep.go": "package keep\n"})
     store = root / ".golore"
-    warm = WarmLearner(root, store)
+    warm = IncrementalLearner(root, store)
     warm.learn()
     finish(root, store)
     for number, (path, choice, is_cold) in enumerate(steps):
@@ -336,30 +336,30 @@ def test_after_any_changes_documents_are_those_of_a_fresh_learn(
 def test_an_edit_of_a_body_reads_and_links_no_document(tmp_path: Path):
     root = make_repository(tmp_path, CODE)
     store = root / ".golore"
-    warm = WarmLearner(root, store)
+    warm = IncrementalLearner(root, store)
     warm.learn()
-    assert learn_documents(root, store).read == 2
-    assert learn_documents(root, store) == Learned()
+    assert update_documents(root, store).read == 2
+    assert update_documents(root, store) == LearnedDocuments()
     change(root, STEPS[0][1])
     update = warm.update(["a/a.go"])
     assert update.paths == ("a/a.go",)
-    assert learn_documents(root, store, changed=update.paths) == Learned()
+    assert update_documents(root, store, changed=update.paths) == LearnedDocuments()
     change(root, {"docs/x.md": "# X\n\n`OpenIt`\n"})
-    assert learn_documents(root, store, changed=()) == Learned(1, 1, frozenset({"a/a.go", "b/b.go", "b/"}))
+    assert update_documents(root, store, changed=()) == LearnedDocuments(1, 1, frozenset({"a/a.go", "b/b.go", "b/"}))
 
 
 def test_edges_that_went_with_a_declaration_return_with_it_although_no_step_ran_between(tmp_path: Path):
     root = make_repository(tmp_path, CODE)
     store = root / ".golore"
     learn(root, workers=0)
-    learn_documents(root, store)
+    update_documents(root, store)
     before = described(root)
     change(root, STEPS[1][1])
     learn(root, workers=0)
     change(root, STEPS[2][1])
     learn(root, workers=0)
     assert described(root) != before
-    learn_documents(root, store)
+    update_documents(root, store)
     assert described(root) == before
 
 
@@ -368,15 +368,15 @@ def test_a_changed_document_changes_the_card_of_what_it_names(tmp_path: Path):
     store = root / ".golore"
     learn(root, workers=0)
     finish(root, store)
-    with make_deck(store) as deck:
-        card = deck.card("a/a.go")
+    with create_card_store(store) as card_store:
+        card = card_store.card("a/a.go")
         assert card is not None
         assert "docs/x.md:1 “X”: BigThing.Run, OpenIt" in card.text
     change(root, {"docs/x.md": "# Nothing\n"})
     learn(root, workers=0)
     finish(root, store)
-    with make_deck(store) as deck:
-        card = deck.card("a/a.go")
+    with create_card_store(store) as card_store:
+        card = card_store.card("a/a.go")
         assert card is None or "docs/x.md" not in card.text
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -140,13 +140,13 @@ class Working(RuleBasedStateMachine):
         self.modules: dict[str, str] = {"go.mod": MODULE}
         self.branches: list[tuple[dict[str, Source], dict[str, str]]] = []
         self.before: list[tuple[str, Source]] = []
-        self.learner: WarmLearner | None = None
+        self.learner: IncrementalLearner | None = None
 
     @initialize(sources=st.lists(SOURCES, min_size=3, max_size=5), stays=st.booleans())
     def begin(self, sources: list[Source], stays: bool) -> None:
         """Each learn by a process of its own, or by one that stays and is told of the edits."""
         if stays:
-            self.learner = WarmLearner(self.tree.root, self.tree.directory / "store", workers=0)
+            self.learner = IncrementalLearner(self.tree.root, self.tree.directory / "store", workers=0)
         self.files = dict(zip(FILES[::2], sources, strict=False))
 
     @rule(path=PATHS, source=SOURCES)
@@ -270,7 +270,7 @@ class Working(RuleBasedStateMachine):
         type(self).steps += 1
         changed = self.check_out()
         if self.learner is None:
-            WarmLearner(self.tree.root, self.tree.directory / "store", workers=0).resume()
+            IncrementalLearner(self.tree.root, self.tree.directory / "store", workers=0).resume()
         elif all(path.endswith(".go") for path in changed):
             self.learner.update(changed)
         else:
@@ -353,7 +353,7 @@ def test_a_learner_that_stays_follows_edits_and_deletes_of_vendored_code(tmp_pat
     tree = Tree(tmp_path)
     for name, text in OUTSIDE_STATES[1].items():
         tree.write(name, text)
-    learner = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    learner = IncrementalLearner(tree.root, tree.directory / "store", workers=0)
     learner.learn()
     vendored = "vendor/example.com/dep/more.go"
     for text in ("package dep\n\nfunc More() {}\n", "package dep\n\nvar More int\n", ""):

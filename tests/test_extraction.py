@@ -6,14 +6,14 @@ import pytest
 from golore.learner.extraction import opcodes as c
 from golore.learner.extraction import tree_encoder
 from golore.learner.extraction.extract import encode, extract, extract_shape
-from golore.learner.extraction.facts import Declared, Outline, unpack
+from golore.learner.extraction.facts import DeclaredSymbol, Outline, unpack
 
 
 def outline(source: str | bytes) -> Outline:
     return extract(source.encode() if isinstance(source, str) else source).outline
 
 
-def symbols(source: str | bytes) -> dict[str, Declared]:
+def symbols(source: str | bytes) -> dict[str, DeclaredSymbol]:
     return {f"{s.owner}.{s.name}" if s.owner else s.name: s for s in outline(source).symbols}
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from golore.graph.cards.card_store import make_deck
-from golore.graph.cards.edit_effects import shifted
+from golore.graph.cards.card_store import create_card_store
+from golore.graph.cards.edit_effects import shift_lines
 from golore.graph.database.store import Store
 from golore.graph.files.identity import graph_identity
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import Changes, changes_since
-from golore.learner.derived.card_step import make_cards, renew_card
+from golore.learner.derived.card_step import refresh_card, update_cards
 from golore.learner.derived.finish import finish
-from golore.learner.pipeline.incremental import Edit, Update, WarmLearner
+from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
 from golore.learner.pipeline.learn import learn
 from golore.learner.pipeline.saved_survey import KEPT_NAME
 from shop import make_shop
@@ -32,7 +32,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "vendor" / "modules.txt").write_text("# example.com/other v1.0.0\n## explicit\nexample.com/other\n")
     (root / "more.go").write_text('package main\n\nimport "example.com/other"\n\nfunc more() { other.Do() }\n')
     _age(root)
-    update = WarmLearner(root, workers=0).resume()
+    update = IncrementalLearner(root, workers=0).resume()
     finish(root, root / ".golore", changed=update.changed)
     return root
 
@@ -41,7 +41,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def root(learned: Path, tmp_path: Path) -> Path:
     """A copy that counts as learned: it lies elsewhere, so that is done once more."""
     copy = copytree(learned, tmp_path / "shop", symlinks=True)
-    finish(copy, copy / ".golore", changed=WarmLearner(copy, workers=0).resume().changed)
+    finish(copy, copy / ".golore", changed=IncrementalLearner(copy, workers=0).resume().changed)
     return copy
 
 
@@ -59,14 +59,14 @@ def _edit(path: Path, old: str, new: str) -> None:
 
 
 def _resume(root: Path) -> Update:
-    update = WarmLearner(root, workers=0).resume()
+    update = IncrementalLearner(root, workers=0).resume()
     finish(root, root / ".golore", changed=update.changed)
     return update
 
 
 def _cards(root: Path) -> dict[str, str]:
-    with make_deck(root / ".golore") as deck:
-        cards = (deck.card(path, silent=True) for path in deck.paths() if path.endswith(".go"))
+    with create_card_store(root / ".golore") as card_store:
+        cards = (card_store.card(path, silent=True) for path in card_store.paths() if path.endswith(".go"))
         return {card.path: f"{card.digest} {card.text}" for card in cards if card is not None}
 
 
@@ -141,7 +141,7 @@ def test_cards_that_name_lines_get_their_new_numbers(root: Path) -> None:
     after = _cards(root)
     assert "(main.go:13)" not in after["store/store.go"]
     assert "(main.go:17)" in after["store/store.go"]
-    make_cards(root, root / ".golore", whole=True)
+    update_cards(root, root / ".golore", whole=True)
     assert after == _cards(root)
 
 
@@ -153,19 +153,19 @@ def test_cards_of_what_is_used_otherwise_are_made_anew(root: Path) -> None:
     assert update.changed.ripple.files == {"store/store.go"}
     after = _cards(root)
     assert "Flush: 1 caller: main.run" in after["store/store.go"]
-    make_cards(root, root / ".golore", whole=True)
+    update_cards(root, root / ".golore", whole=True)
     assert after == _cards(root)
 
 
 def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> None:
-    learner = WarmLearner(root, workers=0)
+    learner = IncrementalLearner(root, workers=0)
     learner.resume()
     _edit(root / "store" / "store.go", "func Flush() {", "func Flush() {\n\tmissing()")
-    told: list[tuple[Edit, str, str]] = []
+    told: list[tuple[BodyEdit, str, str]] = []
 
-    def early(edit: Edit) -> None:
+    def early(edit: BodyEdit) -> None:
         before = _cards(root)[edit.path]
-        renew_card(root / ".golore", edit)
+        refresh_card(root / ".golore", edit)
         told.append((edit, before, _cards(root)[edit.path]))
 
     update = learner.update(["store/store.go"], early=early)
@@ -178,15 +178,15 @@ def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> 
 
 
 def test_the_card_of_an_edited_test_is_fresh_before_the_graph_is(root: Path) -> None:
-    learner = WarmLearner(root, workers=0)
+    learner = IncrementalLearner(root, workers=0)
     learner.resume()
     _edit(root / "store" / "store_test.go", 'if Put(New(), "a")', 'Flush()\n\tif Put(New(), "a")')
     before = graph_identity(root / ".golore")
     told: list[str] = []
 
-    def early(edit: Edit) -> None:
+    def early(edit: BodyEdit) -> None:
         assert graph_identity(root / ".golore") == before
-        renew_card(root / ".golore", edit)
+        refresh_card(root / ".golore", edit)
         told.append(_cards(root)[edit.path])
 
     update = learner.update(["store/store_test.go"], early=early)
@@ -209,17 +209,17 @@ def test_the_cards_of_tests_follow_an_edit_of_what_helps_them(root: Path) -> Non
     assert _resume(root).is_warm
     after = _cards(root)
     assert "store/store.go: New" in after["store/calm_test.go"]
-    make_cards(root, root / ".golore", whole=True)
+    update_cards(root, root / ".golore", whole=True)
     assert after == _cards(root)
 
 
 def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:
     _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
-    WarmLearner(root, workers=0).resume()  # and nothing after it
+    IncrementalLearner(root, workers=0).resume()  # and nothing after it
     _edit(root / "store" / "store.go", "func Flush() {", "func Flush() {\n\t// Nothing.")
     _resume(root)
     after = _cards(root)
-    make_cards(root, root / ".golore", whole=True)
+    update_cards(root, root / ".golore", whole=True)
     assert after == _cards(root)
 
 
@@ -236,7 +236,7 @@ def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:
     ],
 )
 def test_lines_in_a_text_are_shifted_or_it_is_said_that_they_cannot_be(text: str, expected: str | None) -> None:
-    assert shifted(text, "main.go", {15: 17, 9: 10}) == expected
+    assert shift_lines(text, "main.go", {15: 17, 9: 10}) == expected
 
 
 def _exported(store_directory: Path) -> str:
@@ -258,7 +258,7 @@ def test_an_imported_package_of_testdata_comes_and_goes_with_its_import(tmp_path
         'package main\n\nimport "example.com/shop/testdata/kept"\n\nfunc more() { kept.Path(); kept.Path() }\n',
         plain,
     ]
-    learner = WarmLearner(root, workers=0)
+    learner = IncrementalLearner(root, workers=0)
     learned: list[tuple[int, bool]] = []
     for number, text in enumerate(states):
         more.write_text(text)

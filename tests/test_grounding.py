@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.learner.pipeline.learn import learn
-from golore.summarizers.grounding.check import complaints
-from golore.summarizers.grounding.code_mentions import Mention, mentions
-from golore.summarizers.grounding.text_form import form_complaints, instructions, tidied, whole_sentences
+from golore.summarizers.grounding.check import grounding_problems
+from golore.summarizers.grounding.code_mentions import CodeMention, mentions
+from golore.summarizers.grounding.text_form import form_problems, instructions, tidied, whole_sentences
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "grounding"
 COURIER = FIXTURES / "courier"
@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def refused(store: Store, sentence: str) -> list[str]:
-    return [one.sentence for one in complaints(store, COURIER, sentence, "")]
+    return [one.sentence for one in grounding_problems(store, COURIER, sentence, "")]
 
 
 def test_every_planted_false_name_is_caught(store: Store) -> None:
@@ -35,7 +35,7 @@ def test_every_planted_false_name_is_caught(store: Store) -> None:
     assert len(lines) == 200
     for line in lines:
         planted, sentence = line.split("\t")
-        told = [one.sentence for one in complaints(store, COURIER, sentence, "") if one.sort == "unknown"]
+        told = [one.sentence for one in grounding_problems(store, COURIER, sentence, "") if one.sort == "unknown"]
         if not any(f"`{planted.removesuffix('()')}`" in one for one in told):
             missed.append(f"{planted}: {sentence} {told}")
     assert missed == []
@@ -50,8 +50,8 @@ def test_hardly_any_true_sentence_is_refused(store: Store) -> None:
 
 def test_a_name_from_the_code_at_hand_is_no_stranger(store: Store) -> None:
     sentence = "The variable firstTry tells whether the parcel was posted before."
-    assert [one.sort for one in complaints(store, COURIER, sentence, "")] == ["unknown"]
-    assert complaints(store, COURIER, sentence, "firstTry := parcel.Attempts == 0") == ()
+    assert [one.sort for one in grounding_problems(store, COURIER, sentence, "")] == ["unknown"]
+    assert grounding_problems(store, COURIER, sentence, "firstTry := parcel.Attempts == 0") == ()
 
 
 def test_a_dotted_name_must_exist_as_a_whole(store: Store) -> None:
@@ -107,7 +107,7 @@ def test_a_text_about_what_code_does_is_no_order(text: str) -> None:
     ],
 )
 def test_a_text_that_is_no_summary_is_refused(text: str, part: str) -> None:
-    assert any(part in sentence for sort, sentence in form_complaints(text) if sort == "form")
+    assert any(part in sentence for sort, sentence in form_problems(text) if sort == "form")
 
 
 def test_half_a_sentence_is_cut_off() -> None:
@@ -134,11 +134,11 @@ def test_english_with_capitals_and_slashes_names_nothing() -> None:
 def test_code_is_told_by_its_form() -> None:
     text = "Save() hands saveAll to the cache package; see `x.y(z)`, store/disk.go and max_size."
     assert mentions(text) == [
-        Mention("name", "Save"),
-        Mention("name", "saveAll"),
-        Mention("package", "cache"),
-        Mention("name", "x.y"),
-        Mention("name", "z"),
-        Mention("path", "store/disk.go"),
-        Mention("name", "max_size"),
+        CodeMention("name", "Save"),
+        CodeMention("name", "saveAll"),
+        CodeMention("package", "cache"),
+        CodeMention("name", "x.y"),
+        CodeMention("name", "z"),
+        CodeMention("path", "store/disk.go"),
+        CodeMention("name", "max_size"),
     ]

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from golore.graph.cards.card_store import open_deck
+from golore.graph.cards.card_store import open_card_store
 from golore.graph.history.co_change import LARGEST, Commit, History, couplings
 from golore.learner.checkout.git_log import Touch, head_commit, read_history, renames
-from golore.learner.derived.card_step import make_cards
+from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.learn import learn
 
 DAY = 86_400
@@ -136,12 +136,12 @@ def test_files_that_no_build_takes_are_related_as_long_as_they_exist(repository:
     commit(repository, {**code, "testdata/in.go": "package t\n", "testdata/gone.go": "package t\n"})
     (repository / "testdata" / "gone.go").unlink()
     learn(repository, workers=0)
-    make_cards(repository, repository / ".golore")
-    deck = open_deck(repository / ".golore", write=False)
-    assert deck is not None
-    with deck:
-        opened, beyond = deck.card("a.go", silent=True), deck.card("testdata/in.go", silent=True)
-        assert deck.card("testdata/gone.go", silent=True) is None
+    update_cards(repository, repository / ".golore")
+    card_store = open_card_store(repository / ".golore", write=False)
+    assert card_store is not None
+    with card_store:
+        opened, beyond = card_store.card("a.go", silent=True), card_store.card("testdata/in.go", silent=True)
+        assert card_store.card("testdata/gone.go", silent=True) is None
     assert opened is not None
     assert beyond is not None
     assert {file for file, _ in opened.related} == {"b.go", "testdata/in.go"}

@@ -24,7 +24,7 @@ from golore.mcp_server.hooks.hook_settings import read_hook_settings
 from golore.mcp_server.hooks.payloads import parse_json
 from golore.mcp_server.hooks.prompt_names import mentioned_names, mentioned_paths, touched_names
 from golore.mcp_server.hooks.store_locator import find_store
-from golore.mcp_server.services.repository import find_place, store_of
+from golore.mcp_server.services.repository import find_repository, store_of
 from hooking import GOLORE, event, hook, read, seen, settings, with_cards
 from hypothesis import given
 from hypothesis import settings as limits
@@ -229,12 +229,12 @@ def test_the_store_is_found_where_the_other_commands_find_it(tmp_path: Path, mon
     for home in ("", str(tmp_path / "home")):
         monkeypatch.setenv("GOLORE_HOME", home)
         with pytest.raises(StoreMissing):
-            find_place(deep)
+            find_repository(deep)
         assert find_store(str(deep)) is None
         store = store_of(root)
         store.mkdir(parents=True)
         (store / "store.json").write_text("{}")
-        assert find_store(str(deep)) == tuple(map(str, find_place(deep)))
+        assert find_store(str(deep)) == tuple(map(str, find_repository(deep)))
 
 
 def test_a_hook_loads_nothing_that_it_does_not_need(repository: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import changes_since
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import Report, learn
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -384,7 +384,7 @@ def contents(root: Path) -> dict[str, bytes]:
 
 def live_through(tree: Tree, changes: Iterable[str], is_expected_warm: bool) -> None:
     """Let one learner that stays be told of each change, and of its being taken back."""
-    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm = IncrementalLearner(tree.root, tree.directory / "store", workers=0)
     warm.learn()
     first = contents(tree.root)
     for change in changes:
@@ -414,7 +414,7 @@ def test_a_learner_that_stays_keeps_up_with_every_change(tree: Tree) -> None:
 
 
 def test_a_learner_that_stays_resolves_the_edited_file_alone(tree: Tree) -> None:
-    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm = IncrementalLearner(tree.root, tree.directory / "store", workers=0)
     warm.learn()
     for new in ("unit.Zero()", "s.side.Times(s.side)"):
         old = "s.side.Times(s.side)" if new == "unit.Zero()" else "unit.Zero()"
@@ -429,7 +429,7 @@ def test_a_learner_that_stays_resolves_the_edited_file_alone(tree: Tree) -> None
 
 
 def test_a_learner_that_stays_notices_that_another_has_written(tree: Tree) -> None:
-    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm = IncrementalLearner(tree.root, tree.directory / "store", workers=0)
     warm.learn()
     tree.edit("unit/unit.go", "m * other", "m")
     tree.learn()
@@ -439,7 +439,7 @@ def test_a_learner_that_stays_notices_that_another_has_written(tree: Tree) -> No
 
 
 def test_an_update_leaves_the_store_fresh_in_the_eyes_of_readers(tree: Tree) -> None:
-    warm = WarmLearner(tree.root, tree.directory / "store", workers=0)
+    warm = IncrementalLearner(tree.root, tree.directory / "store", workers=0)
     warm.learn()
     for number in range(2):
         tree.edit("unit/unit.go", "m * other", f"m * other * {number}")
@@ -496,7 +496,7 @@ class Editing(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="golore-"))
         self.tree = Tree(self.directory)
 
-        self.warm = WarmLearner(self.tree.root, self.directory / "warm", workers=0)
+        self.warm = IncrementalLearner(self.tree.root, self.directory / "warm", workers=0)
         self.touched: set[str] | None = None
 
     def touch(self, *paths: str) -> None:

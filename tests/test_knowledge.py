@@ -22,12 +22,12 @@ from golore.graph.errors import StoreBusy, StoreDamaged, StoreMismatch
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.knowledge_db import APPLICATION, KNOWLEDGE_NAME, Knowledge
 from golore.graph.knowledge.note_nodes import project_notes
-from golore.graph.knowledge.notes import Anchor, Draft, all_notes, forget, touch, write_notes
+from golore.graph.knowledge.notes import Anchor, NewNote, all_notes, forget, touch, write_notes
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node, Note
 from golore.learner.checkout.freshness import changes_since
-from golore.learner.derived.note_step import follow_notes
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.derived.note_step import update_notes
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import learn
 from noting import kept, make_bank, pin
 
@@ -38,12 +38,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.notes import Anchor, Draft, write_notes
+from golore.graph.knowledge.notes import Anchor, NewNote, write_notes
 anchor = Anchor("repository", ".", ".", "", "repository", ".", ".", "")
 with Knowledge.open(Path(sys.argv[1])) as knowledge:
     number = 0
     while True:
-        ids = write_notes(knowledge, [Draft("note", f"{sys.argv[2]} {number} {part}", "", anchor) for part in range(3)])
+        ids = write_notes(knowledge, [NewNote("note", f"{sys.argv[2]} {number} {part}", "", anchor) for part in range(3)])
         print(*ids, flush=True)
         number += 1
 """
@@ -117,7 +117,7 @@ def check_kills(room: Path, turns: int, writers: int) -> None:
 
 def test_a_torn_write_is_as_if_it_had_not_begun(tmp_path: Path) -> None:
     with Knowledge.open(tmp_path) as knowledge:
-        write_notes(knowledge, [Draft("note", "kept", "", NOWHERE)])
+        write_notes(knowledge, [NewNote("note", "kept", "", NOWHERE)])
         with suppress(KeyboardInterrupt), knowledge.transaction() as run:
             run.run("DELETE FROM notes")
             raise KeyboardInterrupt
@@ -170,20 +170,20 @@ def test_a_projection_writes_what_differs_and_leaves_out_edges_to_nothing(root: 
 
 
 def test_a_learn_that_has_the_store_lets_a_projection_wait(root: Path) -> None:
-    pin(root, [("symbol", POST, Draft("note", "kept", "", NOWHERE))])
+    pin(root, [("symbol", POST, NewNote("note", "kept", "", NOWHERE))])
     with Store.open(root / ".golore", write=True), pytest.raises(StoreBusy):
         project_notes(root / ".golore", wait=0.05)
     assert [note.text for note in kept(root / ".golore")] == ["kept"]
     assert in_graph(root / ".golore") == ([], [])
-    follow_notes(root, root / ".golore")
+    update_notes(root, root / ".golore")
     assert [edge[1] for edge in in_graph(root / ".golore")[1]] == [POST]
 
 
 def test_a_note_makes_no_other_graph_a_watch_stays_warm_and_nothing_counts_as_changed(root: Path) -> None:
-    learner = WarmLearner(root, workers=0)
+    learner = IncrementalLearner(root, workers=0)
     learner.learn()
     before = graph_identity(root / ".golore")
-    pin(root, [("symbol", POST, Draft("note", "kept", "", NOWHERE))])
+    pin(root, [("symbol", POST, NewNote("note", "kept", "", NOWHERE))])
     assert project_notes(root / ".golore") == 2
     assert graph_identity(root / ".golore") == before
     with Store.open(root / ".golore", write=False) as store:
@@ -194,14 +194,14 @@ def test_a_note_makes_no_other_graph_a_watch_stays_warm_and_nothing_counts_as_ch
     path.write_text(path.read_text().replace("sum: 0", "sum: 7"))
     update = learner.update(["ledger/ledger.go"])
     assert (update.is_warm, update.paths) == (True, ("ledger/ledger.go",))
-    assert follow_notes(root, root / ".golore", changed=update.paths) == frozenset()
+    assert update_notes(root, root / ".golore", changed=update.paths) == frozenset()
     assert learner.update(["ledger/ledger.go"]).is_warm
     assert in_graph(root / ".golore")[1] != []
 
 
 def test_a_note_whose_symbol_went_and_came_back_keeps_its_edge(root: Path) -> None:
     store, path = root / ".golore", root / "ledger/ledger.go"
-    (id,) = pin(root, [("symbol", POST, Draft("note", "kept", "", NOWHERE))])
+    (id,) = pin(root, [("symbol", POST, NewNote("note", "kept", "", NOWHERE))])
     project_notes(store)
     text = path.read_text()
     path.write_text(text[: text.index("// Post")])
@@ -209,7 +209,7 @@ def test_a_note_whose_symbol_went_and_came_back_keeps_its_edge(root: Path) -> No
     assert in_graph(store)[1] == [], "the edge goes with its code"
     path.write_text(text)
     learn(root, workers=0)
-    follow_notes(root, store)
+    update_notes(root, store)
     assert in_graph(store)[1] == [(id, POST)]
 
 
@@ -218,8 +218,8 @@ def test_the_work_for_notes_follows_the_change(root: Path) -> None:
     (_, other) = pin(
         root,
         [
-            ("symbol", POST, Draft("note", "a", "", NOWHERE)),
-            ("symbol", "example.com/bank/ledger.Report", Draft("note", "b", "", NOWHERE)),
+            ("symbol", POST, NewNote("note", "a", "", NOWHERE)),
+            ("symbol", "example.com/bank/ledger.Report", NewNote("note", "b", "", NOWHERE)),
         ],
     )
     project_notes(root / ".golore")
@@ -228,19 +228,19 @@ def test_the_work_for_notes_follows_the_change(root: Path) -> None:
     path = root / "ledger/ledger.go"
     path.write_text(path.read_text().replace("l.sum += amount", "l.sum += 2 * amount"))
     learn(root, workers=0)
-    assert follow_notes(root, root / ".golore", changed=["ledger/ledger.go"]) == {"ledger/ledger.go"}
+    assert update_notes(root, root / ".golore", changed=["ledger/ledger.go"]) == {"ledger/ledger.go"}
     drifted = {note.text: bool(note.anchor.drifted) for note in kept(root / ".golore")}
     assert drifted == {"a": True, "b": True}
-    assert follow_notes(root, root / ".golore", changed=["main.go"]) == frozenset()
+    assert update_notes(root, root / ".golore", changed=["main.go"]) == frozenset()
 
 
 def test_a_graph_made_anew_and_knowledge_put_back_get_all_notes(root: Path) -> None:
     store = root / ".golore"
-    ids = pin(root, [("symbol", POST, Draft("note", text, "", NOWHERE)) for text in ("a", "b")])
-    follow_notes(root, store)
+    ids = pin(root, [("symbol", POST, NewNote("note", text, "", NOWHERE)) for text in ("a", "b")])
+    update_notes(root, store)
     learn(root, full=True, workers=0)
     assert in_graph(store) == ([], [])
-    follow_notes(root, store)
+    update_notes(root, store)
     assert sorted(in_graph(store)[1]) == sorted((id, POST) for id in ids)
     aside = shutil.copy(store / KNOWLEDGE_NAME, root.parent / "aside.db")
     with Knowledge.open(store) as knowledge:

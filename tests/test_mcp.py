@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
-from golore.graph.cards.card_store import Card, make_deck
+from golore.graph.cards.card_store import Card, create_card_store
 from golore.graph.files import locks
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.server.open_repositories import Repositories
@@ -276,7 +276,7 @@ def test_an_open_store_is_closed_for_a_writer(own_shop: Path) -> None:
     with Repositories([own_shop]) as repositories:
         (repository,) = repositories.all
         with repository.opened() as asked:
-            store = asked.place.store
+            store = asked.repository.store
             list(asked.store.rows("MATCH (p:Package) RETURN p.id"))
             with pytest.raises(Exception, match="cannot be changed"):
                 locks.acquire(store / "lock", exclusive=True, timeout=0, purpose="changed")
@@ -340,13 +340,13 @@ def test_several_repositories_are_told_apart(shop: Path, tmp_path: Path) -> None
 
 
 def test_symbols_packages_and_files_have_a_context(own_shop: Path) -> None:
-    with make_deck(own_shop / ".golore") as deck:
+    with create_card_store(own_shop / ".golore") as card_store:
         cards = [
             Card("", "", "A shop."),
             Card("store/", "", "Package store keeps things."),
             Card("store/store.go", "d", "Used by main.go.", (("main.go", "calls New"),)),
         ]
-        deck.replace_all(cards, [])
+        card_store.replace_all(cards, [])
 
     async def talk(client: Client) -> list[str]:
         targets = ["", "store/", "example.com/shop/store", "store/store.go", str(own_shop / "store/store.go"), "Memory"]

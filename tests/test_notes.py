@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from golore.graph.cards.annotations import Lorebook
-from golore.graph.cards.card_store import Card, make_deck
+from golore.graph.cards.annotations import AnnotationReader
+from golore.graph.cards.card_store import Card, create_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.notes import DRIFTED, Anchor, Draft, now_text
+from golore.graph.knowledge.notes import DRIFTED, Anchor, NewNote, now_text
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.note_actions import LATER
 from hooking import GOLORE, event, hook, seen
@@ -189,8 +189,8 @@ def test_plain_notes_fade_and_decisions_do_not(bank: Bank) -> None:
     for kind in ("note", "decision", "convention", "invariant"):
         bank.pin("symbol", POSTED, kind, f"A {kind} of its own.")
     for days, shown in ((29, 4), (31, 3), (3_000, 3)):
-        with Lorebook(bank.store, datetime.now(UTC) + timedelta(days=days)) as book:
-            lines = book.of("ledger/ledger.go").notes
+        with AnnotationReader(bank.store, datetime.now(UTC) + timedelta(days=days)) as annotation_reader:
+            lines = annotation_reader.of("ledger/ledger.go").notes
         assert len(lines) == shown
         assert [line.split()[0] for line in lines][:3] == ["invariant", "decision", "convention"]
 
@@ -205,7 +205,7 @@ def test_what_binds_a_package_is_on_the_cards_of_its_files_and_leaves_them_with_
     assert "passing" in bank.card("ledger/")
     assert bank.card("main.go") == ""
     bank.run("note", "--forget", id)
-    assert not any("cents" in bank.card(place) for place in ("ledger/ledger.go", "ledger/report.go", "ledger/"))
+    assert not any("cents" in bank.card(path) for path in ("ledger/ledger.go", "ledger/report.go", "ledger/"))
 
 
 @pytest.mark.slow
@@ -222,10 +222,10 @@ def test_a_note_on_a_file_that_has_changed_since_it_was_learned_is_about_it_as_i
 def test_a_faded_note_leaves_the_card_with_the_next_learn(bank: Bank) -> None:
     written, looked = (datetime.now(UTC) - timedelta(days=days) for days in (31, 2))
     nowhere = Anchor("", "", "", "", "", "", "", "")
-    pin(bank.root, [("file", "main.go", Draft("note", "Faded.", "", nowhere, created=now_text(written)))])
-    with make_deck(bank.store) as deck:
-        deck.replace([Card("main.go", "", "As it was made before: Faded.")], (), ["main.go"])
-        deck.set_note("faded", looked.isoformat().encode())
+    pin(bank.root, [("file", "main.go", NewNote("note", "Faded.", "", nowhere, created=now_text(written)))])
+    with create_card_store(bank.store) as card_store:
+        card_store.replace([Card("main.go", "", "As it was made before: Faded.")], (), ["main.go"])
+        card_store.set_meta("faded", looked.isoformat().encode())
     bank.learn()
     assert bank.card("main.go") == ""
 

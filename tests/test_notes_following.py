@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from golore.graph.knowledge.code_fingerprint import likeness
+from golore.graph.knowledge.code_fingerprint import fingerprint
 from golore.graph.knowledge.notes import DRIFTED
 from golore.mcp_server.cli.main import main
 from noting import Bank, make_bank
@@ -143,7 +143,7 @@ def test_a_twin_for_another_build_leaves_a_note_where_it_is(bank: Bank) -> None:
 
 def test_names_and_layout_do_not_count_in_what_code_is_known_by() -> None:
     def known(code: str, name: str, owner: str = "") -> tuple[str, str]:
-        like = likeness(code.encode(), name, owner, "func", code.partition(" {")[0])
+        like = fingerprint(code.encode(), name, owner, "func", code.partition(" {")[0])
         return like.digest, like.signature
 
     first = "func (s *Store) Save(o *Store) error {\n\t// Save is slow.\n\treturn s.Save(o)\n}"

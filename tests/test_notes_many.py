@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golore.graph.cards.card_text import LONGEST
-from golore.graph.knowledge.notes import KINDS, Anchor, Draft
+from golore.graph.knowledge.notes import KINDS, Anchor, NewNote
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
@@ -51,18 +51,18 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / CROWDED).write_text(f"package upload\n\n{functions}")
     learn(root, workers=0)
     notes = [
-        ("package", f"example.com/shop/{one['package']}", Draft("decision", one["decision"], "Anna", NOWHERE))
+        ("package", f"example.com/shop/{one['package']}", NewNote("decision", one["decision"], "Anna", NOWHERE))
         for one in QUESTIONS
     ]
     for number in range(30):
-        draft = Draft(KINDS[number % 7], f"About {number}: {'a long word ' * 12}", "Anna", NOWHERE)
+        draft = NewNote(KINDS[number % 7], f"About {number}: {'a long word ' * 12}", "Anna", NOWHERE)
         day = f"2026-11-{1 + number % 15:02}T10:00:00Z"
         notes.append(("symbol", f"example.com/shop/upload.Crowded{number}", draft._replace(created=day)))
     files = [f"{package}/{verb.lower()}.go" for package, verb in product(PACKAGES, VERBS)]
     for number in range(10_000 - len(notes)):
         path = files[number % len(files)]
         text = f"Looked at {path} again, number {number}: nothing to do about the {NOUNS[number % 5].lower()}."
-        notes.append(("file", path, Draft("note", text, "Ben", NOWHERE)))
+        notes.append(("file", path, NewNote("note", text, "Ben", NOWHERE)))
     pin(root, notes)
     finish(root, root / ".golore", whole=True)
     return root

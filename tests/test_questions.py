@@ -181,7 +181,7 @@ def test_show_tells_signature_doc_owner_members_and_relations(store: Store) -> N
 
 
 def test_census_counts_what_is_there(store: Store) -> None:
-    counts = questions.census(store)
+    counts = questions.count_store(store)
     assert (counts.packages, counts.files) == (2, 5)
     assert counts.symbols["method"] == 1
     assert counts.edges["IMPLEMENTS"] == 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.ratings import LARGEST, favours, rate, ratings, standings, take_back
+from golore.graph.knowledge.ratings import LARGEST, favours, rate, rated_items, ratings, take_back
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
@@ -34,7 +34,7 @@ def test_ratings_add_up_within_bounds_and_fade(knowledge: Knowledge) -> None:
         assert -LARGEST < low.worth < 0
         later = favours(knowledge, now=NOW + timedelta(days=600))
         assert abs(later["a.go"]) < once.worth / 2
-        assert [one.item for one in standings(knowledge, now=NOW)] == ["a.go", "b.go"]
+        assert [one.item for one in rated_items(knowledge, now=NOW)] == ["a.go", "b.go"]
 
 
 def test_ratings_are_visible_and_taken_back_one_by_one_or_all(knowledge: Knowledge) -> None:

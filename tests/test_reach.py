@@ -7,7 +7,7 @@ from random import Random
 
 import plain_reach
 import pytest
-from golore.graph.database.change_log import NOTHING, Touched, note_touched, touched_since
+from golore.graph.database.change_log import NOTHING, ChangedNodes, changed_nodes_since, record_changed_nodes
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
@@ -18,7 +18,7 @@ from golore.graph.queries.adjacency_file import FILE_NAME, open_adjacency
 from golore.graph.queries.answers import Meaning, Ref
 from golore.graph.queries.edges import symbols
 from golore.graph.queries.symbol_steps import is_mapping_due, open_steps
-from golore.mcp_server.server.adjacency_job import Mapper
+from golore.mcp_server.server.adjacency_job import AdjacencyJob
 
 KINDS = [
     *(EdgeKind("CALLS", "Symbol", "Symbol") for _ in range(5)),
@@ -211,11 +211,11 @@ def test_a_change_that_nothing_was_noted_of_makes_the_file_due(tmp_path: Path) -
 
 def test_a_change_of_very_much_is_not_noted_and_makes_the_file_due(tmp_path: Path) -> None:
     before, after = "one", "two"
-    note_touched(tmp_path, before, after, Touched(frozenset(("a",)), frozenset()))
-    assert touched_since(tmp_path, before, after) == Touched(frozenset(("a",)), frozenset())
-    note_touched(tmp_path, after, "three", Touched(frozenset(map(str, range(20_001))), frozenset()))
-    assert touched_since(tmp_path, before, "three") is None
-    assert touched_since(tmp_path, after, after) == NOTHING
+    record_changed_nodes(tmp_path, before, after, ChangedNodes(frozenset(("a",)), frozenset()))
+    assert changed_nodes_since(tmp_path, before, after) == ChangedNodes(frozenset(("a",)), frozenset())
+    record_changed_nodes(tmp_path, after, "three", ChangedNodes(frozenset(map(str, range(20_001))), frozenset()))
+    assert changed_nodes_since(tmp_path, before, "three") is None
+    assert changed_nodes_since(tmp_path, after, after) == NOTHING
 
 
 @pytest.mark.parametrize("content", [b"", b"golore", b"something else altogether, and long enough to be read as one"])
@@ -260,7 +260,7 @@ def test_a_server_has_the_file_made_after_a_search_that_missed_it_and_only_once(
             f"m.User{number}", "m.F1", (1,), "e"
         )
     graph.load(tmp_path)
-    mapper = Mapper()
+    mapper = AdjacencyJob()
     with Store.open(tmp_path, write=False) as store:
         few, many = (meaning(one) for one in symbols(store, ["m.User1", "m.F1"]))
         steps = open_steps(store)
@@ -275,4 +275,4 @@ def test_a_server_has_the_file_made_after_a_search_that_missed_it_and_only_once(
         assert impact.impact(store, many, steps=steps) == before
         assert not steps.asked
         assert not steps.is_mapping_worth_it
-    mapper.end()
+    mapper.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.cards.card_store import make_deck
-from golore.graph.history.recent_commits import line_about, make_recent
-from golore.learner.checkout.git_activity import blame_of, renew_recent
+from golore.graph.cards.card_store import create_card_store
+from golore.graph.history.recent_commits import create_recent_commits, line_about
+from golore.learner.checkout.git_activity import blame_of, update_recent_commits
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
@@ -112,7 +112,7 @@ def test_text_for_people_has_ages_and_dates(repository: Path, capsys: pytest.Cap
 
 
 def test_who_wrote_the_lines_is_asked_of_git_once_for_a_commit(repository: Path, monkeypatch: pytest.MonkeyPatch):
-    with make_recent(repository / ".golore") as recent:
+    with create_recent_commits(repository / ".golore") as recent:
         first = blame_of(repository, recent, "main.go")
         assert first is not None
         monkeypatch.setenv("PATH", "/nonexistent")
@@ -121,11 +121,11 @@ def test_who_wrote_the_lines_is_asked_of_git_once_for_a_commit(repository: Path,
 
 
 def test_the_card_tells_the_last_commit_by_its_date_and_only_beside_something_else(repository: Path):
-    with make_deck(repository / ".golore") as deck:
-        card = deck.card("store/store.go")
+    with create_card_store(repository / ".golore") as card_store:
+        card = card_store.card("store/store.go")
         assert card is not None
         assert 'Last commit: 2023-11-15 by Bob: “fix "token" refresh”' in card.text.splitlines()
-        assert deck.card("alone/alone.go") is None
+        assert card_store.card("alone/alone.go") is None
 
 
 def test_a_new_commit_is_told_although_no_file_has_changed_since_the_learn(tmp_path: Path):
@@ -136,8 +136,8 @@ def test_a_new_commit_is_told_although_no_file_has_changed_since_the_learn(tmp_p
     assert "begin" in line_about(tmp_path / ".golore", "store/store.go")
     git(tmp_path, "commit", "-q", "-a", "-m", "more", at=NOW + DAY)
     learned(tmp_path)
-    with make_deck(tmp_path / ".golore") as deck:
-        card = deck.card("store/store.go")
+    with create_card_store(tmp_path / ".golore") as card_store:
+        card = card_store.card("store/store.go")
         assert card is not None
         assert "Last commit: 2023-11-15 by Ann: “more”" in card.text
 
@@ -168,8 +168,8 @@ def test_behind_the_end_of_a_shallow_clone_nothing_is_claimed(repository: Path, 
     root = tmp_path / "shallow"
     store = tmp_path / "store"
     store.mkdir()
-    renew_recent(root, store)
-    with make_recent(store) as recent:
+    update_recent_commits(root, store)
+    with create_recent_commits(store) as recent:
         assert [one.id for one in recent.commits(5)] == list(recent.roots)
     assert line_about(store, "store/store.go") == ""
 
@@ -183,7 +183,7 @@ def test_a_worktree_and_a_directory_of_a_repository_have_their_own_history(repos
         }.items():
             store = tmp_path / name
             store.mkdir()
-            assert path in renew_recent(root, store)
+            assert path in update_recent_commits(root, store)
             expected = "begin" if name == "a" else "token"
             assert expected in line_about(store, path)
     finally:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.search.name_match import is_one_slip
-from golore.graph.search.search import Hit, Wish, search
+from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.terms import parts, terms
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from shop import make_shop
 
@@ -50,9 +50,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(root: Path, text: str, **options: Any) -> tuple[Hit, ...]:
-    place = Place(root, root / ".golore")
-    with Store.open(place.store, write=False) as store, sources_of(place, store) as sources:
-        return search(sources, Wish(text, **options)).hits
+    repository = LearnedRepository(root, root / ".golore")
+    with Store.open(repository.store, write=False) as store, sources_of(repository, store) as sources:
+        return search(sources, SearchRequest(text, **options)).hits
 
 
 def names(hits: tuple[Hit, ...]) -> list[tuple[str, str]]:

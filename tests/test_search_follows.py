@@ -10,10 +10,10 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.search.index import open_index
 from golore.graph.search.index_entries import ShortText
-from golore.graph.search.search import Hit, Wish, search
-from golore.learner.derived.search_step import index_words
+from golore.graph.search.search import Hit, SearchRequest, search
+from golore.learner.derived.search_step import update_search_index
 from golore.learner.pipeline.learn import learn
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from shop import make_shop
 
@@ -67,10 +67,10 @@ def changed_once(root: Path, chance: random.Random) -> set[str]:
 
 
 def answers(root: Path, store: Path) -> list[tuple[Hit, ...]]:
-    with Store.open(store, write=False) as graph, sources_of(Place(root, store), graph) as sources:
-        wishes = [Wish(text, explain=True) for text in QUESTIONS]
-        wishes += [Wish(text, kind="symbol", limit=50) for text in QUESTIONS[:4]]
-        return [search(sources, wish).hits for wish in wishes]
+    with Store.open(store, write=False) as graph, sources_of(LearnedRepository(root, store), graph) as sources:
+        wishes = [SearchRequest(text, explain=True) for text in QUESTIONS]
+        wishes += [SearchRequest(text, kind="symbol", limit=50) for text in QUESTIONS[:4]]
+        return [search(sources, request).hits for request in wishes]
 
 
 def texts(store: Path) -> set[ShortText]:
@@ -85,16 +85,16 @@ def follow(root: Path, updates: int, seed: int) -> None:
     kept, fresh = root / "kept", root / "fresh"
     tree = make_shop(root / "tree")
     learn(tree, store_directory=kept)
-    index_words(tree, kept)
+    update_search_index(tree, kept)
     for number in range(1, updates + 1):
         changed = changed_once(tree, chance)
         learn(tree, store_directory=kept)
         # What has changed is known in a watch and not known elsewhere.
-        index_words(tree, kept, changed=changed if chance.random() < 0.7 else None)
+        update_search_index(tree, kept, changed=changed if chance.random() < 0.7 else None)
         if number in {updates, updates // 2}:
             shutil.rmtree(fresh, ignore_errors=True)
             learn(tree, store_directory=fresh)
-            index_words(tree, fresh)
+            update_search_index(tree, fresh)
             assert answers(tree, kept) == answers(tree, fresh), number
             assert texts(kept) == texts(fresh), number
             assert any(answers(tree, kept))

@@ -42,7 +42,7 @@ NOTE = {
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from golore.graph.files.handover import settle
+from golore.graph.files.handover import finish_handover
 from golore.graph.transfer.snapshots import restore_snapshot
 from golore.graph.files.manifest import read_manifest
 from golore.graph.transfer.parquet_export import file_digest

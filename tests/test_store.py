@@ -107,7 +107,7 @@ def test_bulk_load_gives_back_every_row(tmp_path: Path) -> None:
         assert {label: list(store.nodes(label)) for label in NODES} == NODES
         assert {kind: list(store.edges(kind)) for kind in EDGES} == EDGES
         assert all(not list(store.edges(kind)) for kind in EDGE_KINDS if kind not in EDGES)
-        assert store.marks() == {"tree": "t1"}
+        assert store.meta() == {"tree": "t1"}
 
 
 def test_bulk_load_in_many_batches_equals_one(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_delta_removes_adds_and_changes_in_one_step(tmp_path: Path) -> None:
             edges_removed={CALLS: [("m.B", "m.C")]},
             edges_added={CALLS: [Edge("m.B", "m.D", (8,), "static")], HOLDS: [Edge("a.go", "m.D")]},
             edges_changed={CALLS: [Edge("m.A", "m.B", (2, 3, 4), "static")]},
-            marks={"tree": "t2", "more": "x"},
+            meta={"tree": "t2", "more": "x"},
         ),
     )
     assert nodes_of(tmp_path, "Symbol") == [symbol("A"), symbol("B", 7, "B changed."), symbol("D")]
@@ -193,7 +193,7 @@ def test_delta_removes_adds_and_changes_in_one_step(tmp_path: Path) -> None:
     assert edges_of(tmp_path, HOLDS) == [Edge("a.go", "m.A"), Edge("a.go", "m.B"), Edge("a.go", "m.D")]
     assert edges_of(tmp_path, IMPLEMENTS) == []
     with Store.open(tmp_path, write=False) as store:
-        assert store.marks() == {"more": "x", "tree": "t2"}
+        assert store.meta() == {"more": "x", "tree": "t2"}
 
 
 def test_node_removed_and_added_again_in_one_delta_is_the_new_one(tmp_path: Path) -> None:
@@ -559,7 +559,7 @@ def test_kill_during_changes_leaves_a_whole_state(tmp_path: Path) -> None:
     for moment in (0.02, 0.1, 0.2, 0.3, 0.5, 0.8):
         kill_after(moment, _KILLED_CHANGES, tmp_path)
         with Store.open(tmp_path, write=False) as store:
-            turn = store.marks().get("turn", "0")
+            turn = store.meta().get("turn", "0")
             symbols = [node.id for node in store.nodes("Symbol") if not node.id.startswith("m.")]
             assert symbols == sorted(f"t{turn}.{i}" for i in range(0 if turn == "0" else 20))
             links = [edge for edge in store.edges(CALLS) if not edge.source.startswith("m.")]

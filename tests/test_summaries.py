@@ -7,15 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golore.graph.cards.card_builder import tell_again
-from golore.graph.cards.card_store import open_deck
+from golore.graph.cards.card_builder import rebuild_cards_of
+from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
-from golore.graph.knowledge.summaries import Record, Text, all_current, current, history, keep, write_summary
+from golore.graph.knowledge.summaries import (
+    SummaryRecord,
+    Text,
+    all_current,
+    current,
+    history,
+    store_summary,
+    write_summary,
+)
 from golore.graph.knowledge.summary_inputs import inputs_of
-from golore.graph.knowledge.summary_staleness import renew_summaries
+from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from shop import make_shop
@@ -45,7 +53,7 @@ def shop(learned: Path, tmp_path: Path) -> Path:
     return shutil.copytree(learned, tmp_path / "shop")
 
 
-def write(root: Path, level: str, subject: str, text: str = "It is a part.", **how: str) -> Record:
+def write(root: Path, level: str, subject: str, text: str = "It is a part.", **how: str) -> SummaryRecord:
     with Store.open(root / ".golore", write=False) as store, Knowledge.open(root / ".golore") as knowledge:
         return write_summary(knowledge, store, root, level, subject, text, **{"source": "agent", **how})
 
@@ -62,7 +70,7 @@ def edit(root: Path, path: str, old: str, new: str) -> None:
     assert old in text
     (root / path).write_text(text.replace(old, new))
     learn(root, store_directory=root / ".golore", workers=0)
-    renew_summaries(root, root / ".golore", changed=[path])
+    update_summaries(root, root / ".golore", changed=[path])
 
 
 def doubts(root: Path) -> dict[str, str]:
@@ -108,7 +116,7 @@ def test_a_package_is_stale_when_a_file_is_told_anew_or_its_files_are_others(sho
     write(shop, "package", STORE, "It counts by two.")
     (shop / "store" / "more.go").write_text("package store\n\nfunc More() {}\n")
     learn(shop, store_directory=shop / ".golore", workers=0)
-    renew_summaries(shop, shop / ".golore", changed=["store/more.go"])
+    update_summaries(shop, shop / ".golore", changed=["store/more.go"])
     assert doubts(shop) == {f"package {STORE}": "stale: files were added or removed since"}
 
 
@@ -152,13 +160,13 @@ def test_what_is_again_as_it_was_is_stale_no_more(shop: Path) -> None:
 
 def test_what_a_watch_has_marked_is_unmarked_by_a_learn(shop: Path) -> None:
     write(shop, "symbol", SAVE)
-    renew_summaries(shop, shop / ".golore")
+    update_summaries(shop, shop / ".golore")
     edit(shop, "store/store.go", "m.items[key]++", "m.items[key] += 2")
     assert doubts(shop)
     path = shop / "store/store.go"
     path.write_text(path.read_text().replace("m.items[key] += 2", "m.items[key]++"))
     learn(shop, store_directory=shop / ".golore", workers=0)
-    renew_summaries(shop, shop / ".golore")
+    update_summaries(shop, shop / ".golore")
     assert doubts(shop) == {}
 
 
@@ -180,7 +188,7 @@ def test_what_is_deleted_is_gone_and_comes_back(shop: Path) -> None:
 
 def test_a_learn_that_does_not_know_what_changed_finds_the_same(shop: Path) -> None:
     write_all(shop)
-    renew_summaries(shop, shop / ".golore")
+    update_summaries(shop, shop / ".golore")
     text = (shop / "store/store.go").read_text()
     (shop / "store/store.go").write_text(text.replace("{ return s.Save(key) }", "{ return s.Save(key + key) }"))
     learn(shop, store_directory=shop / ".golore", workers=0)
@@ -190,10 +198,10 @@ def test_a_learn_that_does_not_know_what_changed_finds_the_same(shop: Path) -> N
 
 def test_only_inputs_of_changed_files_are_looked_at(shop: Path) -> None:
     write_all(shop)
-    assert renew_summaries(shop, shop / ".golore", changed=["store/store_test.go"]).inputs <= 2  # its directory's
-    assert renew_summaries(shop, shop / ".golore", changed=["elsewhere/a.go"]).inputs == 0
-    assert renew_summaries(shop, shop / ".golore").inputs > 10
-    assert renew_summaries(shop, shop / ".golore").inputs == 0
+    assert update_summaries(shop, shop / ".golore", changed=["store/store_test.go"]).inputs <= 2  # its directory's
+    assert update_summaries(shop, shop / ".golore", changed=["elsewhere/a.go"]).inputs == 0
+    assert update_summaries(shop, shop / ".golore").inputs > 10
+    assert update_summaries(shop, shop / ".golore").inputs == 0
 
 
 def test_a_better_source_is_never_overwritten(shop: Path) -> None:
@@ -232,8 +240,8 @@ def test_the_same_work_is_not_kept_twice(shop: Path) -> None:
     with Store.open(shop / ".golore", write=False) as store, Knowledge.open(shop / ".golore") as knowledge:
         inputs = inputs_of(store, shop, knowledge, "symbol", PUT)
         assert inputs is not None
-        assert keep(knowledge, inputs, Text("First.", "draft", "model", "tiny", "1")) is not None
-        assert keep(knowledge, inputs, Text("Second.", "draft", "model", "tiny", "1")) is None
+        assert store_summary(knowledge, inputs, Text("First.", "draft", "model", "tiny", "1")) is not None
+        assert store_summary(knowledge, inputs, Text("Second.", "draft", "model", "tiny", "1")) is None
         assert [one.text for one in history(knowledge, "symbol", PUT)] == ["First."]
 
 
@@ -243,11 +251,11 @@ def projected(root: Path, of: str = "SUMMARIZES") -> list[str]:
 
 
 def card(root: Path, path: str) -> str:
-    tell_again(root / ".golore", [path])
-    deck = open_deck(root / ".golore", write=False)
-    assert deck is not None
-    with deck:
-        found = deck.card(path, silent=True)
+    rebuild_cards_of(root / ".golore", [path])
+    card_store = open_card_store(root / ".golore", write=False)
+    assert card_store is not None
+    with card_store:
+        found = card_store.card(path, silent=True)
         assert found is not None
         return found.text
 
@@ -255,14 +263,14 @@ def card(root: Path, path: str) -> str:
 def test_the_graph_has_a_copy_with_the_chain(shop: Path) -> None:
     first = write(shop, "file", "main.go", "One.")
     second = write(shop, "file", "main.go", "Two.")
-    renew_summaries(shop, shop / ".golore", changed=[])
+    update_summaries(shop, shop / ".golore", changed=[])
     assert projected(shop) == ["main.go"]
     assert projected(shop, "SUPERSEDES") == [first.id]
     with Store.open(shop / ".golore", write=False) as store:
         rows = list(store.rows("MATCH (s:Summary) RETURN s.id, s.status, s.text ORDER BY s.text"))
     assert rows == [[first.id, "superseded", "One."], [second.id, "current", "Two."]]
     learn(shop, store_directory=shop / ".golore", workers=0, full=True)
-    renew_summaries(shop, shop / ".golore")
+    update_summaries(shop, shop / ".golore")
     assert projected(shop) == ["main.go"]
 
 

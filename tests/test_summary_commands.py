@@ -23,7 +23,7 @@ from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.commands.doctor import examine
 from golore.mcp_server.commands.summarize import LOCK_NAME
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings, upgrade_settings
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from mcp import Client
@@ -183,14 +183,14 @@ def test_a_frontier_model_upgrades_a_draft_through_mcp(shop: Path) -> None:
 
 def test_a_watch_drafts_in_the_background_where_settings_say_so(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    place = Place(shop, shop / ".golore")
-    unwanted = BackgroundDrafts(place, first=0.0)
+    repository = LearnedRepository(shop, shop / ".golore")
+    unwanted = BackgroundDrafts(repository, first=0.0)
     unwanted.look()
     assert unwanted.running is None
     with fake_ollama() as server:
         settings = f'[models]\nwatch = true\nmodel = "tiny"\nhost = "{server.host}"\n'
         (shop / ".golore" / "settings.toml").write_text(settings)
-        drafts = BackgroundDrafts(place, first=0.0)
+        drafts = BackgroundDrafts(repository, first=0.0)
         drafts.look()
         assert drafts.running is not None
         assert drafts.running.wait(timeout=60) == 0

@@ -13,13 +13,13 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import ModelUnavailable
 from golore.graph.search.index import GRAPH, open_index
-from golore.graph.search.search import Hit, Wish, search
+from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
 from golore.graph.search.weights import doubt
 from golore.learner.derived.finish import finish
 from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import open_embedder
@@ -43,14 +43,14 @@ class Letters:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Place:
+def shop(tmp_path: Path) -> LearnedRepository:
     root = make_shop(tmp_path)
     learn(root)
     finish(root, root / ".golore")
-    return Place(root, root / ".golore")
+    return LearnedRepository(root, root / ".golore")
 
 
-def test_only_what_has_no_vector_is_embedded_and_a_run_goes_on_where_it_stopped(shop: Place) -> None:
+def test_only_what_has_no_vector_is_embedded_and_a_run_goes_on_where_it_stopped(shop: LearnedRepository) -> None:
     letters = Letters()
     begun = embed(shop, letters, limit=4)
     assert (begun.made, letters.given) == (4, 4)
@@ -64,7 +64,7 @@ def test_only_what_has_no_vector_is_embedded_and_a_run_goes_on_where_it_stopped(
     assert embed(shop, letters).made == 1
 
 
-def test_another_model_takes_the_place_of_the_first_when_it_has_all(shop: Place) -> None:
+def test_another_model_takes_the_place_of_the_first_when_it_has_all(shop: LearnedRepository) -> None:
     whole = embed(shop, Letters()).made
     other = Letters("other letters", 30)
     embed(shop, other, limit=2)
@@ -88,7 +88,7 @@ def test_rows_that_a_killed_run_left_without_keys_are_cut_off(tmp_path: Path) ->
     assert next(iter(space.nearest([0, 0, 0.1, 1]))) == 8
 
 
-def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Place) -> None:
+def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: LearnedRepository) -> None:
     letters = Letters()
     embed(shop, letters)
     file = stored_vectors(shop.store, "letters")
@@ -109,7 +109,9 @@ def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Place
     assert nearest("store sync linux: sync") == "store/sync_windows.go"
 
 
-def test_the_embedded_model_finds_what_is_said_in_other_words(shop: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_embedded_model_finds_what_is_said_in_other_words(
+    shop: LearnedRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
     (shop.root / "store/more.go").write_text(
         "package store\n\n// Rotate turns a list around.\nfunc Rotate() {}\n\n"
         "// EvictStale removes entries whose lifetime is over.\nfunc EvictStale() {}\n",
@@ -120,7 +122,7 @@ def test_the_embedded_model_finds_what_is_said_in_other_words(shop: Place, capsy
 
     def asked(text: str, kind: str = "file") -> tuple[Hit, ...]:
         with Store.open(shop.store, write=False) as store, sources_of(shop, store) as sources:
-            return search(sources, Wish(text, kind=kind, explain=True)).hits
+            return search(sources, SearchRequest(text, kind=kind, explain=True)).hits
 
     question = "discard what has outlived its time"
     before = asked(question)
@@ -142,7 +144,7 @@ def test_vectors_count_as_far_as_the_other_signals_leave_in_doubt(best: float, e
     assert doubt({1: best, 2: best / 2}) == pytest.approx(expected)
 
 
-def test_vectors_are_not_asked_where_words_and_paths_agree_on_a_file(shop: Place) -> None:
+def test_vectors_are_not_asked_where_words_and_paths_agree_on_a_file(shop: LearnedRepository) -> None:
     def asked(text: str) -> bool:
         questions: list[str] = []
 
@@ -151,7 +153,7 @@ def test_vectors_are_not_asked_where_words_and_paths_agree_on_a_file(shop: Place
             return {}
 
         with Store.open(shop.store, write=False) as store, sources_of(shop, store) as sources:
-            search(replace(sources, meaning=meaning), Wish(text))
+            search(replace(sources, meaning=meaning), SearchRequest(text))
         return bool(questions)
 
     assert asked("discard what has outlived its time")
@@ -199,11 +201,11 @@ def test_a_model_of_ollama_is_asked_by_its_own_protocol(ollama: str) -> None:
         open_embedder("word2vec")
 
 
-def test_an_index_that_was_lost_is_made_again_before_texts_are_taken_from_it(shop: Place) -> None:
+def test_an_index_that_was_lost_is_made_again_before_texts_are_taken_from_it(shop: LearnedRepository) -> None:
     whole = embed(shop, Letters()).made
     writer = open_index(shop.store, write=True)
     assert writer is not None
     with writer, writer.writing():
         writer.replace_all(())
-        writer.set_note(GRAPH, b"")
+        writer.set_meta(GRAPH, b"")
     assert embed(shop, Letters("other letters", 30)).made == whole

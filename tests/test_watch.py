@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.files import locks
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import learn
-from golore.learner.pipeline.saved_survey import read_kept
+from golore.learner.pipeline.saved_survey import read_saved_survey
 from golore.mcp_server.cli.main import main
 from shop import make_shop
 from watching import GOLORE, Watch, exported, until
@@ -148,7 +148,7 @@ def test_what_a_watch_knew_when_it_ended_serves_the_next_command(tmp_path: Path)
         os.kill(watch.pid, signal.SIGTERM)
         assert watch.ended() == (0, "")
     edit(root / "main.go", "func lonely() { main() }", "func lonely() { run() }")
-    assert WarmLearner(root, workers=0).resume().is_warm
+    assert IncrementalLearner(root, workers=0).resume().is_warm
 
 
 def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) -> None:
@@ -162,11 +162,11 @@ def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) 
         watch.event("updated")
         edit(root / "main.go", "func lonely() {}", "func lonely() { main() }")
         watch.event("updated")
-        kept = read_kept(root / ".golore")
+        kept = read_saved_survey(root / ".golore")
 
         def is_settled() -> bool:
             with Store.open(root / ".golore", write=False) as store:
-                return store.log_bytes == 0 and read_kept(root / ".golore") != kept
+                return store.log_bytes == 0 and read_saved_survey(root / ".golore") != kept
 
         assert until(is_settled)
         edit(root / "main.go", "func lonely() { main() }", "func lonely() { run() }")
@@ -242,10 +242,10 @@ def test_a_second_watcher_says_who_watches_and_a_killed_one_is_no_obstacle(tmp_p
             third.event("updated")
 
 
-@pytest.mark.parametrize("place", ["nowhere", "empty"])
-def test_what_is_no_repository_is_refused_and_left_as_it_is(place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["nowhere", "empty"])
+def test_what_is_no_repository_is_refused_and_left_as_it_is(folder: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with Watch(tmp_path / place) as watch:
+    with Watch(tmp_path / folder) as watch:
         code, said = watch.ended()
     assert (code, said.count("\n")) == (1, 1)
     assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, Self
 
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.history.co_change import directory_of
-from golore.graph.history.recent_commits import Changes
-from golore.graph.knowledge.documents import Told
-from golore.graph.knowledge.notes import KINDS, Pinned, notes_about, notes_at, open_tasks, places
+from golore.graph.history.recent_commits import LastCommits
+from golore.graph.knowledge.documents import DocumentLines
+from golore.graph.knowledge.notes import KINDS, PinnedNote, card_paths, notes_about, notes_at, open_tasks
 from golore.graph.knowledge.summary_lines import Roles
 
 FADES_AFTER: Final = timedelta(days=30)
@@ -33,7 +33,7 @@ _FROM_PACKAGE: Final = 2
 """Notes of the package that the card of each of its files shows, too, of these kinds."""
 
 
-class Lore(NamedTuple):
+class Annotations(NamedTuple):
     """Each part in the words that the card shows, best first, empty where there is nothing to say."""
 
     role: str = ""
@@ -45,10 +45,10 @@ class Lore(NamedTuple):
     """that had no room"""
 
 
-NOTHING = Lore()
+NOTHING = Annotations()
 
 
-class Lorebook:
+class AnnotationReader:
     """The lore of a store's files ("dir/file.go"), packages ("dir/") and repository (""). Use it as a context manager:
     it keeps open what it reads from."""
 
@@ -56,9 +56,9 @@ class Lorebook:
         self._knowledge = Knowledge.open(store_directory) if Knowledge.exists(store_directory) else None
         self._now = now or datetime.now(UTC)
         self._roles = Roles(self._knowledge) if self._knowledge is not None else None
-        self._noted = places(self._knowledge) if self._knowledge is not None else set[str]()
-        self._documents = Told(store_directory)
-        self._changes = Changes(store_directory)
+        self._noted = card_paths(self._knowledge) if self._knowledge is not None else set[str]()
+        self._documents = DocumentLines(store_directory)
+        self._changes = LastCommits(store_directory)
 
     def __enter__(self) -> Self:
         return self
@@ -71,17 +71,17 @@ class Lorebook:
         if self._knowledge is not None:
             self._knowledge.close()
 
-    def of(self, place: str) -> Lore:
+    def of(self, place: str) -> Annotations:
         notes, more = self._notes(place)
         role = self._roles.role_of(place) if self._roles is not None else ""
         documents, recent = self._documents.lines_at(place), self._changes.line_at(place)
-        return Lore(role=role, notes=notes, documents=documents, recent=recent, more_notes=more)
+        return Annotations(role=role, notes=notes, documents=documents, recent=recent, more_notes=more)
 
     def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
         """All notes about these symbols, packages or files."""
         if self._knowledge is None:
             return ()
-        found = in_order(notes_about(self._knowledge, tuple(ids)), self._now)
+        found = in_display_order(notes_about(self._knowledge, tuple(ids)), self._now)
         return tuple(note_line(note, "") for note in found)
 
     def documents_of(self, ids: Iterable[str]) -> tuple[str, ...]:
@@ -110,13 +110,13 @@ class Lorebook:
             lines.append(line)
         return tuple(lines), max(0, len(own) - len(lines))
 
-    def _at(self, place: str) -> list[Pinned]:
+    def _at(self, place: str) -> list[PinnedNote]:
         if self._knowledge is None or place not in self._noted:
             return []
-        return in_order(notes_at(self._knowledge, place), self._now)
+        return in_display_order(notes_at(self._knowledge, place), self._now)
 
 
-def in_order(notes: Iterable[Pinned], now: datetime) -> list[Pinned]:
+def in_display_order(notes: Iterable[PinnedNote], now: datetime) -> list[PinnedNote]:
     """The notes that still say something: what binds most first, then what is true of the code as it is, then the
     newest."""
     told = [note for note in notes if note.status == "active" and not is_faded(note, now)]
@@ -126,15 +126,19 @@ def in_order(notes: Iterable[Pinned], now: datetime) -> list[Pinned]:
     return told
 
 
-def is_faded(note: Pinned, now: datetime) -> bool:
+def is_faded(note: PinnedNote, now: datetime) -> bool:
     return note.kind == "note" and now - _time(note.confirmed) >= FADES_AFTER
 
 
-def note_line(note: Pinned, place: str, longest: int = _LONGEST) -> str:
+def note_line(note: PinnedNote, place: str, longest: int = _LONGEST) -> str:
     """A note on one line. On the card of `place` it is said what of that it is about."""
     anchor = note.anchor
     is_plain = anchor.target in (place, place.removesuffix("/")) or anchor.level == "repository"
-    about = "" if anchor.place == place and (is_plain or anchor.level == "package") else f" on {spoken(anchor.name)}"
+    about = (
+        ""
+        if anchor.card_path == place and (is_plain or anchor.level == "package")
+        else f" on {short_name(anchor.name)}"
+    )
     if anchor.level == "package" and place.endswith(".go"):
         about = " on its package"
     drifted = f", {anchor.drifted}" if anchor.drifted else ""
@@ -152,7 +156,7 @@ def quoted(text: str, longest: int) -> str:
     return f"“{plain}”"
 
 
-def spoken(name: str) -> str:
+def short_name(name: str) -> str:
     """A qualified name as code of other packages would write it."""
     return name.rpartition("/")[2] if "." in name.rpartition("/")[2] and not name.endswith(".go") else name
 

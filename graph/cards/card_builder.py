@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.cards.annotations import NOTHING, Lore, Lorebook
-from golore.graph.cards.card_store import Card, Deck, SymbolLine, make_deck
-from golore.graph.cards.card_text import LONGEST, Users, file_texts, own_text, symbol_texts, with_lore
-from golore.graph.cards.edit_effects import Ripple, shifted
+from golore.graph.cards.annotations import NOTHING, AnnotationReader, Annotations
+from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
+from golore.graph.cards.card_text import LONGEST, Users, file_texts, own_text, symbol_texts, with_annotations
+from golore.graph.cards.edit_effects import EditEffects, shift_lines
 from golore.graph.cards.package_cards import OutsideUse, importers_of, overview_text, package_texts
 from golore.graph.cards.page_rank import importance
 from golore.graph.cards.related_files import Surroundings, by_directory, stem_of, surroundings
@@ -26,7 +26,8 @@ from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import no_collection
 from golore.graph.history.co_change import Coupled, History, Partner, couplings, directory_of
 from golore.graph.model.tables import META_TABLE
-from golore.graph.queries.file_facts import Doubtful, FileFacts, Single, Whole
+from golore.graph.progress import Progress
+from golore.graph.queries.file_facts import FileFacts, SingleFile, UnresolvedName, WholeGraph
 
 _MOST_SINGLE: Final = 100
 """Files from which reading the whole graph is quicker than looking around each."""
@@ -44,63 +45,55 @@ _EDITION: Final = "1"
 """Of what cards say and how; another one makes all of them anew."""
 
 
-class Progress(Protocol):
-    """Told of a whole deal as it goes on."""
-
-    def stage(self, name: str, total: int) -> None: ...
-
-    def tick(self, units: int) -> None: ...
-
-
-class Changed(NamedTuple):
+class ChangedFiles(NamedTuple):
     """The Go files that have changed from one state of the graph to another, and what that means for the cards of other
     files, where it is known."""
 
     paths: Collection[str]
     since: str = ""
     state: str = ""
-    ripple: Ripple | None = None
+    ripple: EditEffects | None = None
 
 
-class Dealt(NamedTuple):
+class BuiltCards(NamedTuple):
     """How many cards were made, and whether all were."""
 
     cards: int
     whole: bool
 
 
-def render_cards(
+def build_cards(
     store: Store,
-    deck: Deck,
+    card_store: CardStore,
     history: Callable[[], History | None],
     head: str = "",
     *,
-    changed: Changed | None = None,
+    changed: ChangedFiles | None = None,
     whole: bool = False,
     progress: Progress | None = None,
-) -> Dealt:
+) -> BuiltCards:
     """Bring the deck up to date with the graph. `history` is asked only where HEAD is another than last time.
 
     Where it is known which files have changed since the last deal, nothing else is looked at.
     """
-    is_new_history = deck.note(_HISTORY) != head.encode()
+    is_new_history = card_store.meta(_HISTORY) != head.encode()
     edition = _edition_of(store)
-    whole = whole or deck.note("edition") != edition
+    whole = whole or card_store.meta("edition") != edition
     if changed is not None and not whole and not is_new_history and len(changed.paths) <= _MOST_SINGLE:
-        return _deal_some(store, deck, changed.paths, changed.ripple) if changed.paths else Dealt(0, False)
-    known = deck.digests()
+        return _build_some(store, card_store, changed.paths, changed.ripple) if changed.paths else BuiltCards(0, False)
+    known = card_store.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
     other = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
     whole = whole or not known or len(other) > _MOST_SINGLE
     if is_new_history and not whole:
-        other |= _renew_history(deck, history(), head, now)
+        other |= _renew_history(card_store, history(), head, now)
     if whole or len(other) > _MOST_SINGLE:
         with no_collection():
-            dealt = _deal_all(store, deck, history, head, progress)
-        deck.set_note("edition", edition)
+            dealt = _build_all(store, card_store, history, head, progress)
+        card_store.set_meta("edition", edition)
         return dealt
-    return _deal_some(store, deck, other, None) if other or _waiting(deck) else Dealt(0, False)
+    return _build_some(store, card_store, other, None) if other or _waiting(card_store) else BuiltCards(0, False)
 
 
 def _edition_of(store: Store) -> bytes:
@@ -111,13 +104,13 @@ def _edition_of(store: Store) -> bytes:
     return f"{_EDITION} {' '.join(made_by)} {manifest.graph if manifest else ''}".encode()
 
 
-def _deal_all(
-    store: Store, deck: Deck, history: Callable[[], History | None], head: str, progress: Progress | None
-) -> Dealt:
+def _build_all(
+    store: Store, card_store: CardStore, history: Callable[[], History | None], head: str, progress: Progress | None
+) -> BuiltCards:
     with ThreadPoolExecutor(1) as beside:
         # Most of this is another program's work, for as long as reading the graph takes.
         reading = beside.submit(history)
-        graph = Whole(store)
+        graph = WholeGraph(store)
         ranks = importance(graph.files, graph.uses)
         past = reading.result()
     beyond = _beyond(past, graph.files)
@@ -129,11 +122,11 @@ def _deal_all(
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
     outside = OutsideUse()
-    with Lorebook(store.directory) as book:
+    with AnnotationReader(store.directory) as annotation_reader:
         for path in sorted(graph.files):
             facts = graph.facts(path)
             users = Users(facts, ranks)
-            cards.append(_card(facts, coupled.get(path), around, users, book.of(path)))
+            cards.append(_card(facts, coupled.get(path), around, users, annotation_reader.of(path)))
             symbols += _symbol_lines(facts, users)
             outside.add(facts)
             if progress is not None:
@@ -144,78 +137,83 @@ def _deal_all(
             *package_texts(store, graph, outside, importers, ranks, coupled),
             ("", overview_text(store, graph, importers, ranks, coupled)),
         ]
-        cards += [Card(place, "", _told(deck, place, text, book.of(place))) for place, text in texts]
-        deck.set_note(TASKS, book.tasks().encode())
-    deck.replace_all(cards, symbols)
-    deck.replace_files(_file_rows(everything, by_directory(everything), ranks, coupled))
-    deck.set_note(_HISTORY, head.encode())
-    deck.set_note(_WAITING, b"[]")
-    return Dealt(len(cards), True)
+        cards += [
+            Card(place, "", _with_annotations(card_store, place, text, annotation_reader.of(place)))
+            for place, text in texts
+        ]
+        card_store.set_meta(TASKS, annotation_reader.tasks().encode())
+    card_store.replace_all(cards, symbols)
+    card_store.replace_files(_file_rows(everything, by_directory(everything), ranks, coupled))
+    card_store.set_meta(_HISTORY, head.encode())
+    card_store.set_meta(_WAITING, b"[]")
+    return BuiltCards(len(cards), True)
 
 
-def _renew_history(deck: Deck, history: History | None, head: str, files: Mapping[str, str]) -> set[str]:
+def _renew_history(card_store: CardStore, history: History | None, head: str, files: Mapping[str, str]) -> set[str]:
     """Put the couplings of a new HEAD in the place of the old; which files have other commits than before."""
     everything = files.keys() | _beyond(history, files)
     coupled = couplings(history, everything)
-    ranks = _Standing(deck)
-    before = {path: _commits(deck, path) for path in files}
+    ranks = _StoredRanks(card_store)
+    before = {path: _commits(card_store, path) for path in files}
     rows = list(_file_rows(everything, by_directory(everything), ranks, coupled))
-    deck.replace_files(rows)
-    deck.set_note(_HISTORY, head.encode())
+    card_store.replace_files(rows)
+    card_store.set_meta(_HISTORY, head.encode())
     after = {path: coupled[path].commits if path in coupled else 0 for path in files}
     return {path for path in files if before[path] != after[path]}
 
 
-def _commits(deck: Deck, path: str) -> int:
-    found = deck.standing(path)
+def _commits(card_store: CardStore, path: str) -> int:
+    found = card_store.rank_and_history(path)
     return int(found[1].split(",", 2)[1]) if found and found[1] else 0
 
 
-def _deal_some(store: Store, deck: Deck, changed: Collection[str], ripple: Ripple | None) -> Dealt:
+def _build_some(
+    store: Store, card_store: CardStore, changed: Collection[str], ripple: EditEffects | None
+) -> BuiltCards:
     """Those of changed files first, since one of them is what will be looked at; then those they have an effect on.
 
     Of the latter only so many at once; the others wait for the next time.
     """
-    graph, standing = Single(store), _Standing(deck)
+    graph, standing = SingleFile(store), _StoredRanks(card_store)
     most = _MOST_TOUCHED if ripple is None else _MOST_AT_ONCE
-    with Lorebook(store.directory) as book:
-        called = _deal_these(graph, deck, standing, book, sorted(changed))
-        named = _shift_lines(deck, changed, {} if ripple is None else ripple.lines)
-        waiting = _waiting(deck)
+    with AnnotationReader(store.directory) as annotation_reader:
+        called = _build_these(graph, card_store, standing, annotation_reader, sorted(changed))
+        named = _shift_lines(card_store, changed, {} if ripple is None else ripple.lines)
+        waiting = _waiting(card_store)
         used = called if ripple is None else ripple.files
         # Lines that have moved are worse than a count that is off by one.
         touched = [*sorted(named.difference(changed)), *sorted((waiting | used) - named - set(changed))]
-        _deal_these(graph, deck, standing, book, touched[:most])
+        _build_these(graph, card_store, standing, annotation_reader, touched[:most])
     if waiting or touched[most:]:
-        deck.set_note(_WAITING, json.dumps(touched[most:]).encode())
-    return Dealt(len(changed) + len(touched[:most]), False)
+        card_store.set_meta(_WAITING, json.dumps(touched[most:]).encode())
+    return BuiltCards(len(changed) + len(touched[:most]), False)
 
 
-def _shift_lines(deck: Deck, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]) -> set[str]:
+def _shift_lines(card_store: CardStore, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]) -> set[str]:
     """Give other cards the new numbers of the lines they name; returns the files whose cards must be made again."""
     failed: set[str] = set()
     for path in sorted(changed):
         known = lines.get(path, {})
         cards: list[tuple[str, str]] = []
         symbols: list[tuple[int, str]] = []
-        for place, text in deck.mentioning(path):
-            moved = shifted(text, path, known)
+        for place, text in card_store.mentioning(path):
+            moved = shift_lines(text, path, known)
             # A longer number may leave less room for the rest.
             if moved is None or (len(moved) != len(text) and ("left out" in text or len(moved) > LONGEST)):
                 failed.add(place)
             elif moved != text:
                 cards.append((place, moved))
-        for row, place, text in deck.symbols_mentioning(path):
-            moved = shifted(text, path, known)
+        for row, place, text in card_store.symbols_mentioning(path):
+            moved = shift_lines(text, path, known)
             if moved is None:
                 failed.add(place)
             elif moved != text:
                 symbols.append((row, moved))
-        deck.reword(cards, symbols)
+        card_store.update_texts(cards, symbols)
     return {place for place in failed if place.endswith(".go")}
 
 
-class Renewed(NamedTuple):
+class BodyEditCard(NamedTuple):
     """A file that was edited in bodies alone, so that what its card tells of others has not changed: its digests, and
     what its own part is made of."""
 
@@ -223,77 +221,85 @@ class Renewed(NamedTuple):
     before: str
     digest: str
     exercised: Sequence[tuple[str, str]]
-    unresolved: Sequence[Doubtful]
+    unresolved: Sequence[UnresolvedName]
 
 
-def renew_early(deck: Deck, file: Renewed) -> None:
+def refresh_card_early(card_store: CardStore, file: BodyEditCard) -> None:
     """Bring the card of an edited file up to date before the graph is; not where it is of other contents than those
     before the edit, or the new part leaves less room for the other."""
-    card = deck.card(file.path, silent=True)
+    card = card_store.card(file.path, silent=True)
     if card is not None:
         own = own_text(file.exercised, file.unresolved, is_alone=not card.told)
         if len(card.told) + 1 + len(own) <= LONGEST:
-            deck.renew(file.path, file.before, file.digest, own)
+            card_store.update_own_part(file.path, file.before, file.digest, own)
 
 
-def _waiting(deck: Deck) -> set[str]:
+def _waiting(card_store: CardStore) -> set[str]:
     """Files whose cards are behind, although the files themselves have not changed."""
-    return set(json.loads(deck.note(_WAITING) or b"[]"))
+    return set(json.loads(card_store.meta(_WAITING) or b"[]"))
 
 
-def _deal_these(graph: Single, deck: Deck, standing: _Standing, book: Lorebook, paths: list[str]) -> set[str]:
+def _build_these(
+    graph: SingleFile,
+    card_store: CardStore,
+    standing: _StoredRanks,
+    annotation_reader: AnnotationReader,
+    paths: list[str],
+) -> set[str]:
     """Make these cards; returns the files that theirs call into."""
-    around = Surroundings(standing.coupled, deck.in_place, deck.with_stem)
+    around = Surroundings(standing.coupled, card_store.files_in, card_store.files_with_stem)
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
     called: set[str] = set()
     for facts in filter(None, map(graph.facts, paths)):
         users = Users(facts, standing)
-        cards.append(_card(facts, standing.coupled(facts.path), around, users, book.of(facts.path)))
+        cards.append(_card(facts, standing.coupled(facts.path), around, users, annotation_reader.of(facts.path)))
         symbols += _symbol_lines(facts, users)
         called.update(facts.calls)
-    deck.replace(cards, symbols, paths)
+    card_store.replace(cards, symbols, paths)
     return called
 
 
-def tell_again(store_directory: Path, places: Collection[str]) -> None:
+def rebuild_cards_of(store_directory: Path, places: Collection[str]) -> None:
     """Make the cards of these places anew, as what summaries say of them is new."""
     if places:
-        with Store.open(store_directory, write=False) as store, make_deck(store_directory) as deck:
-            retell(store, deck, places)
+        with Store.open(store_directory, write=False) as store, create_card_store(store_directory) as card_store:
+            rebuild_cards(store, card_store, places)
 
 
-def retell(store: Store, deck: Deck, places: Collection[str]) -> None:
+def rebuild_cards(store: Store, card_store: CardStore, places: Collection[str]) -> None:
     """Make the cards of these files, packages and the repository again, since what is known beyond structure has
     changed; and what there is to do."""
     files = sorted(place for place in places if place.endswith(".go"))
-    with Lorebook(store.directory) as book:
+    with AnnotationReader(store.directory) as annotation_reader:
         if files:
-            _deal_these(Single(store), deck, _Standing(deck), book, files)
+            _build_these(SingleFile(store), card_store, _StoredRanks(card_store), annotation_reader, files)
         for place in sorted(set(places).difference(files)):
-            card = deck.card(place, silent=True)
+            card = card_store.card(place, silent=True)
             if card is not None:
-                base = deck.note(f"{_BASE} {place}")
-                text = _told(deck, place, base.decode() if base else card.text, book.of(place))
-                deck.replace([Card(place, "", text, card.related)], (), [place])
-        deck.set_note(TASKS, book.tasks().encode())
+                base = card_store.meta(f"{_BASE} {place}")
+                text = _with_annotations(
+                    card_store, place, base.decode() if base else card.text, annotation_reader.of(place)
+                )
+                card_store.replace([Card(place, "", text, card.related)], (), [place])
+        card_store.set_meta(TASKS, annotation_reader.tasks().encode())
 
 
-def with_files(deck: Deck, places: Collection[str]) -> set[str]:
+def with_package_files(card_store: CardStore, places: Collection[str]) -> set[str]:
     """These places and the files of the packages among them: their cards show notes of the package, too."""
-    return {*places, *(file for place in places if place.endswith("/") for file in deck.in_place(place))}
+    return {*places, *(file for place in places if place.endswith("/") for file in card_store.files_in(place))}
 
 
-def _told(deck: Deck, place: str, text: str, lore: Lore) -> str:
+def _with_annotations(card_store: CardStore, place: str, text: str, lore: Annotations) -> str:
     """The card of a package or the repository with its lore; without, it is kept beside, as it takes the whole graph
     to make."""
     name = f"{_BASE} {place}"
-    if lore != NOTHING or deck.note(name):
-        deck.set_note(name, b"" if lore == NOTHING else text.encode())
-    return with_lore(text, lore)
+    if lore != NOTHING or card_store.meta(name):
+        card_store.set_meta(name, b"" if lore == NOTHING else text.encode())
+    return with_annotations(text, lore)
 
 
-def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users, lore: Lore) -> Card:
+def _card(facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users, lore: Annotations) -> Card:
     told, own = file_texts(facts, coupled, users, lore=lore)
     return Card(facts.path, facts.digest, told, _packed(related_files(facts, coupled, around)), own)
 
@@ -339,11 +345,11 @@ def _packed(value: object) -> str:
     return _encoder.encode(value).decode()
 
 
-class _Standing(Mapping[str, float]):
+class _StoredRanks(Mapping[str, float]):
     """Ranks and couplings as the deck has them, looked up when they are asked for."""
 
-    def __init__(self, deck: Deck) -> None:
-        self._deck = deck
+    def __init__(self, card_store: CardStore) -> None:
+        self._deck = card_store
         self._known: dict[str, tuple[float, str]] = {}
         self._coupled: dict[str, Coupled | None] = {}
 
@@ -364,7 +370,7 @@ class _Standing(Mapping[str, float]):
 
     def _found(self, path: str) -> tuple[float, str]:
         if path not in self._known:
-            self._known[path] = self._deck.standing(path) or (0.0, "")
+            self._known[path] = self._deck.rank_and_history(path) or (0.0, "")
         return self._known[path]
 
 
@@ -373,21 +379,23 @@ def _unpacked(path: str, text: str) -> Coupled:
     return Coupled(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
 
 
-def card_text(store: Store, deck: Deck, path: str, longest: int) -> str:
+def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> str:
     """A file's card at another length, made from the graph as it is now."""
-    facts = Single(store).facts(path)
+    facts = SingleFile(store).facts(path)
     if facts is None:
         return ""
-    standing = _Standing(deck)
-    with Lorebook(store.directory) as book:
-        told, own = file_texts(facts, standing.coupled(path), Users(facts, standing), longest, book.of(path))
+    standing = _StoredRanks(card_store)
+    with AnnotationReader(store.directory) as annotation_reader:
+        told, own = file_texts(
+            facts, standing.coupled(path), Users(facts, standing), longest, annotation_reader.of(path)
+        )
         return Card(path, facts.digest, told, own=own).text
 
 
-def declaration_text(store: Store, deck: Deck, path: str, qualified_name: str) -> str:
+def declaration_text(store: Store, card_store: CardStore, path: str, qualified_name: str) -> str:
     """What there is to say of one declaration of a file."""
-    facts = Single(store).facts(path)
+    facts = SingleFile(store).facts(path)
     if facts is None:
         return ""
     found = [one._replace(exported=True) for one in facts.symbols if one.qualified_name == qualified_name]
-    return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, _Standing(deck))))
+    return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, _StoredRanks(card_store))))

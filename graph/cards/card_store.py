@@ -25,7 +25,7 @@ else:
     except ImportError:
         import sqlite3
 
-DECK_VERSION = 3
+CARD_STORE_VERSION = 3
 KEPT_SECONDS = 14 * 24 * 3600
 """How long is remembered what a session was shown."""
 _WAIT = 5.0
@@ -117,8 +117,8 @@ class SymbolLine:
         return f"SymbolLine({self.qualified_name!r}, {self.path!r}, {self.line!r}, {self.text!r})"
 
 
-class Deck:
-    """Open it with `open_deck` and use it as a context manager. Failures of SQLite come through as they are."""
+class CardStore:
+    """Open it with `open_card_store` and use it as a context manager. Failures of SQLite come through as they are."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -159,7 +159,7 @@ class Deck:
         statement = "SELECT rowid, path, text FROM deck_symbols WHERE instr(text, ?) ORDER BY rowid"
         return self._connection.execute(statement, (f"({path}:",)).fetchall()
 
-    def reword(self, cards: Iterable[tuple[str, str]], symbols: Iterable[tuple[int, str]]) -> None:
+    def update_texts(self, cards: Iterable[tuple[str, str]], symbols: Iterable[tuple[int, str]]) -> None:
         """Put other words in the place of what cards, by path, and declarations, by row, tell."""
         run = self._connection
         run.execute("BEGIN IMMEDIATE")
@@ -172,20 +172,20 @@ class Deck:
             raise
         run.execute("COMMIT")
 
-    def renew(self, path: str, before: str, digest: str, own: str) -> None:
+    def update_own_part(self, path: str, before: str, digest: str, own: str) -> None:
         """Let the card of a file that is of the contents before count for others, of which only its own part tells."""
         statement = "UPDATE deck_cards SET digest = ?, own = ? WHERE path = ? AND digest = ?"
         self._connection.execute(statement, (digest, own, path, before))
 
-    def standing(self, path: str) -> tuple[float, str] | None:
+    def rank_and_history(self, path: str) -> tuple[float, str] | None:
         """A file's rank and what the history says of it, as they were stored; for a directory ("dir/"), the latter."""
         return self._connection.execute("SELECT rank, history FROM deck_files WHERE path = ?", (path,)).fetchone()
 
-    def in_place(self, place: str) -> list[str]:
+    def files_in(self, place: str) -> list[str]:
         """The files of a directory."""
         return self._names("SELECT path FROM deck_files WHERE place = ? ORDER BY path", place)
 
-    def with_stem(self, stem: str) -> list[str]:
+    def files_with_stem(self, stem: str) -> list[str]:
         return self._names("SELECT path FROM deck_files WHERE stem = ? ORDER BY path", stem)
 
     def replace_files(self, rows: Iterable[tuple[str, str, str, float, str]]) -> None:
@@ -244,21 +244,21 @@ class Deck:
             raise
         run.execute("COMMIT")
 
-    def note(self, name: str) -> bytes | None:
+    def meta(self, name: str) -> bytes | None:
         """A note about how the cards were made."""
         for (value,) in self._connection.execute("SELECT value FROM deck_notes WHERE name = ?", (name,)):
             return value
         return None
 
-    def set_note(self, name: str, value: bytes) -> None:
+    def set_meta(self, name: str, value: bytes) -> None:
         self._connection.execute("INSERT OR REPLACE INTO deck_notes VALUES (?, ?)", (name, value))
 
-    def shown(self, session: str, agent: str, key: str) -> bool:
+    def was_shown(self, session: str, agent: str, key: str) -> bool:
         """Whether this was shown to this agent of the session; `key` should name the content, not only the path."""
         statement = "SELECT 1 FROM deck_shown WHERE session = ? AND agent = ? AND key = ?"
         return self._connection.execute(statement, (session, agent, key)).fetchone() is not None
 
-    def show(self, session: str, agent: str, key: str, characters: int) -> bool:
+    def record_shown(self, session: str, agent: str, key: str, characters: int) -> bool:
         """Note that something is shown; False where it already was, perhaps by a process at the same moment."""
         now = int(time.time())
         run = self._connection
@@ -276,12 +276,12 @@ class Deck:
             found[what] = found.get(what, 0) + 1
         return found
 
-    def spent(self, session: str) -> int:
+    def characters_shown(self, session: str) -> int:
         """Characters shown in a session so far, to all its agents."""
         statement = "SELECT coalesce(sum(characters), 0) FROM deck_shown WHERE session = ?"
         return self._connection.execute(statement, (session,)).fetchone()[0]
 
-    def forget(self, session: str) -> None:
+    def forget_session(self, session: str) -> None:
         """Let a session be shown everything again, as after its context was compacted; what it spent is gone too."""
         self._connection.execute("DELETE FROM deck_shown WHERE session = ?", (session,))
 
@@ -297,7 +297,9 @@ class Deck:
             self._connection.execute("ROLLBACK")
 
 
-def open_deck(store_directory: str | PathLike[str], *, write: bool = True, wait: float = _WAIT) -> Deck | None:
+def open_card_store(
+    store_directory: str | PathLike[str], *, write: bool = True, wait: float = _WAIT
+) -> CardStore | None:
     """The deck of a store. A reader gets None where there is none, or one of another version; a writer makes it.
 
     A process that notes what it shows is a reader in this sense: without a deck it has nothing to show.
@@ -314,7 +316,7 @@ def open_deck(store_directory: str | PathLike[str], *, write: bool = True, wait:
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
-        if _version_in(connection) != DECK_VERSION:
+        if _version_in(connection) != CARD_STORE_VERSION:
             if not write:
                 connection.close()
                 return None
@@ -323,14 +325,14 @@ def open_deck(store_directory: str | PathLike[str], *, write: bool = True, wait:
     except BaseException:
         connection.close()
         raise
-    return Deck(connection)
+    return CardStore(connection)
 
 
-def make_deck(store_directory: str | PathLike[str]) -> Deck:
+def create_card_store(store_directory: str | PathLike[str]) -> CardStore:
     """The deck of a store, made where there is none."""
-    deck = open_deck(store_directory)
-    assert deck is not None
-    return deck
+    card_store = open_card_store(store_directory)
+    assert card_store is not None
+    return card_store
 
 
 def _version_in(connection: sqlite3.Connection) -> int:
@@ -347,10 +349,10 @@ def _version_in(connection: sqlite3.Connection) -> int:
 def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have made them while this one waited.
-    if _version_in(connection) != DECK_VERSION:
+    if _version_in(connection) != CARD_STORE_VERSION:
         for name in _NAMES:
             connection.execute(f"DROP TABLE IF EXISTS {name}")
         for statement in _TABLES.split(";"):
             connection.execute(statement)
-        connection.execute("INSERT INTO deck_notes VALUES ('version', ?)", (str(DECK_VERSION),))
+        connection.execute("INSERT INTO deck_notes VALUES ('version', ?)", (str(CARD_STORE_VERSION),))
     connection.execute("COMMIT")

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Final, NamedTuple
 
-from golore.graph.cards.annotations import NOTHING, Lore
+from golore.graph.cards.annotations import NOTHING, Annotations
 from golore.graph.history.co_change import Coupled, directory_of
 from golore.graph.history.co_change_edges import OFTEN, SHARE
-from golore.graph.queries.file_facts import Doubtful, FileFacts, Named, Use
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
 
 LONGEST: Final = 2_000
 """Characters of a card."""
@@ -31,7 +32,7 @@ _COMMON: Final = 30
 Ranks = Mapping[str, float]
 
 
-class Section(NamedTuple):
+class CardSection(NamedTuple):
     """A line by itself, or one with lines below. `rest` is how many more lines there would be, beyond those given."""
 
     title: str
@@ -43,20 +44,20 @@ class Users:
     """The uses of a file's declarations, by declaration, and what is said of them; for card and symbols alike."""
 
     def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
-        self.by_symbol: defaultdict[Named, list[Use]] = defaultdict(list)
+        self.by_symbol: defaultdict[CardSymbol, list[Use]] = defaultdict(list)
         for use in facts.uses:
             self.by_symbol[use.target].append(use)
         self._ranks = ranks
-        self._texts: dict[Named, str] = {}
+        self._texts: dict[CardSymbol, str] = {}
 
-    def text(self, symbol: Named) -> str:
+    def text(self, symbol: CardSymbol) -> str:
         if symbol not in self._texts:
             self._texts[symbol] = _users(self.by_symbol[symbol], self._ranks)
         return self._texts[symbol]
 
 
 def file_texts(
-    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, lore: Lore = NOTHING
+    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, lore: Annotations = NOTHING
 ) -> tuple[str, str]:
     """The card of a file, in two parts: what others have to do with it, and what its own bodies hold. Both are empty
     where there is nothing to say."""
@@ -74,25 +75,29 @@ def file_texts(
         sections += [*_last_change(lore), *_doubted(facts)]
     exercised = [(target.file, target.local) for _, target in facts.exercised]
     held = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
-    return fitted(sections, longest - len(held) - 1), held
+    return fit_sections(sections, longest - len(held) - 1), held
 
 
 def own_text(
-    exercised: Iterable[tuple[str, str]], unresolved: Sequence[Doubtful], longest: int = LONGEST, *, is_alone: bool
+    exercised: Iterable[tuple[str, str]],
+    unresolved: Sequence[UnresolvedName],
+    longest: int = LONGEST,
+    *,
+    is_alone: bool,
 ) -> str:
     """The second part: what tests in the file call in others, by file and name, and what could not be settled in it."""
     own = [*_exercises(exercised)]
     if own or not is_alone:
         own += _unsettled(unresolved)
-    return fitted(own, longest if is_alone else longest // _OWN_SHARE)
+    return fit_sections(own, longest if is_alone else longest // _OWN_SHARE)
 
 
-def with_lore(text: str, lore: Lore, longest: int = LONGEST) -> str:
+def with_annotations(text: str, lore: Annotations, longest: int = LONGEST) -> str:
     """The card of a package or the repository, told without lore so far, with it."""
     if lore == NOTHING:
         return text
-    before = fitted([*_pinned(lore)], longest)
-    after = fitted([*_told_elsewhere(lore)], max(0, longest - len(before)))
+    before = fit_sections([*_pinned(lore)], longest)
+    after = fit_sections([*_told_elsewhere(lore)], max(0, longest - len(before)))
     room = longest - len(before) - len(after) - 2
     lines = text.splitlines()
     kept = list(lines)
@@ -106,10 +111,10 @@ def _left_out(lines: Sequence[str], kept: Sequence[str]) -> str:
     return f"{counted(len(lines) - len(kept), 'more line')} left out"
 
 
-def symbol_texts(facts: FileFacts, wanted: Iterable[Named], users: Users) -> Iterable[tuple[Named, str]]:
+def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -> Iterable[tuple[CardSymbol, str]]:
     """A line or two about each of some declarations of a file."""
-    tests: defaultdict[Named, set[str]] = defaultdict(set)
-    interfaces: defaultdict[Named, list[Named]] = defaultdict(list)
+    tests: defaultdict[CardSymbol, set[str]] = defaultdict(set)
+    interfaces: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for test, target in facts.tests:
         tests[target].add(test.name)
     for kind, interface in facts.satisfies:
@@ -122,15 +127,15 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[Named], users: Users) -> Ite
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
         parts.append(users.text(symbol) if is_used else "no use in other files is known")
         if symbol in tests:
-            parts.append(f"tested by {_listed(sorted(tests[symbol]), _PLACES)}")
+            parts.append(f"tested by {listed(sorted(tests[symbol]), _PLACES)}")
         if symbol in interfaces:
-            parts.append(f"satisfies {_listed(_interface_names(interfaces[symbol]), _PLACES)}")
+            parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _PLACES)}")
         if types[symbol]:
             parts.append(f"satisfied by {counted(types[symbol], 'type')} in other files")
         yield symbol, "; ".join(parts)
 
 
-def fitted(sections: Sequence[Section], longest: int) -> str:
+def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
     """The sections as text. Too long, it loses lines below titles, the last of the longest section first; then whole
     sections, from the end."""
     kept = [list(section.lines) for section in sections]
@@ -150,7 +155,7 @@ def fitted(sections: Sequence[Section], longest: int) -> str:
             dropped += 1
 
 
-def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
+def _rendered(section: CardSection, lines: Sequence[str]) -> Iterable[str]:
     if section.title:
         yield section.title
     yield from (f"- {line}" for line in lines)
@@ -159,29 +164,29 @@ def _rendered(section: Section, lines: Sequence[str]) -> Iterable[str]:
         yield f"- {rest:,} more left out"
 
 
-def _pinned(lore: Lore) -> Iterable[Section]:
+def _pinned(lore: Annotations) -> Iterable[CardSection]:
     if lore.role:
-        yield Section(lore.role)
+        yield CardSection(lore.role)
     if lore.notes:
-        yield Section("Notes:", lore.notes, lore.more_notes)
+        yield CardSection("Notes:", lore.notes, lore.more_notes)
 
 
-def _told_elsewhere(lore: Lore) -> Iterable[Section]:
+def _told_elsewhere(lore: Annotations) -> Iterable[CardSection]:
     if lore.documents:
-        yield Section("Documents:", lore.documents)
+        yield CardSection("Documents:", lore.documents)
 
 
-def _last_change(lore: Lore) -> Iterable[Section]:
+def _last_change(lore: Annotations) -> Iterable[CardSection]:
     if lore.recent:
-        yield Section(lore.recent)
+        yield CardSection(lore.recent)
 
 
-def _used(facts: FileFacts, users: Users) -> Iterable[Section]:
+def _used(facts: FileFacts, users: Users) -> Iterable[CardSection]:
     """Who uses what the file declares, by symbol. Where tests alone do, the section about tests says enough."""
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if facts.uses and tests == len(files) and not facts.test:
-        yield Section("No use outside of tests is known.")
+        yield CardSection("No use outside of tests is known.")
         if facts.tests:
             return
     elif facts.uses:
@@ -190,16 +195,16 @@ def _used(facts: FileFacts, users: Users) -> Iterable[Section]:
         where += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
         is_own = not places or places == {directory_of(facts.path)}
         where += ", all of its own package" if is_own else f" in {counted(len(places), 'package')}"
-        yield Section(f"{where}:")
+        yield CardSection(f"{where}:")
     ordered = sorted(users.by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
     told = [item for item in ordered if not all(use.source.file.endswith("_test.go") for use in item[1])] or ordered
     most = 1 if facts.generated else _SYMBOLS
     lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in told[:most])
     if lines:
-        yield Section("", lines, len(ordered) - len(lines))
+        yield CardSection("", lines, len(ordered) - len(lines))
 
 
-def _worth(symbol: Named, uses: Sequence[Use]) -> float:
+def _worth(symbol: CardSymbol, uses: Sequence[Use]) -> float:
     """How much the users of a symbol matter: files count, tests little, and a field less than what has behaviour."""
     files = {use.source.file for use in uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
@@ -209,7 +214,7 @@ def _worth(symbol: Named, uses: Sequence[Use]) -> float:
 
 
 def _users(uses: Sequence[Use], ranks: Ranks) -> str:
-    sources: dict[Named, Use] = {}
+    sources: dict[CardSymbol, Use] = {}
     for use in uses:
         # One may use a type in several ways; the first line that is known tells most.
         known = sources.get(use.source)
@@ -239,73 +244,72 @@ def _place(use: Use) -> tuple[int, str]:
     return use.source.line, use.source.name
 
 
-def _interfaces(facts: FileFacts) -> Iterable[Section]:
+def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
     lines: list[str] = []
-    by_interface: defaultdict[Named, list[Named]] = defaultdict(list)
+    by_interface: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for interface, kind in facts.satisfied:
         by_interface[interface].append(kind)
     for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
         kinds.sort(key=lambda kind: (kind.test, kind.file, kind.line))
-        names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds[:_PLACES]]
-        more = f" and {len(kinds) - _PLACES:,} more" if len(kinds) > _PLACES else ""
-        lines.append(f"{interface.local} is satisfied by {', '.join(names)}{more}")
-    by_type: defaultdict[Named, list[Named]] = defaultdict(list)
+        names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds]
+        lines.append(f"{interface.local} is satisfied by {listed(names, _PLACES)}")
+    by_type: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for kind, interface in facts.satisfies:
         if kind.kind != "interface" and interface.short != "error" and (kind.test or not interface.test):
             by_type[kind].append(interface)
     # Types that satisfy the same are told together.
-    alike: defaultdict[tuple[str, ...], list[Named]] = defaultdict(list)
+    alike: defaultdict[tuple[str, ...], list[CardSymbol]] = defaultdict(list)
     for kind, interfaces in by_type.items():
         alike[tuple(_interface_names(interfaces))].append(kind)
     for interfaces_named, kinds in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
-        subject = _listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
-        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {_listed(interfaces_named, _NAMES)}")
+        subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
+        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {listed(interfaces_named, _NAMES)}")
     if lines:
-        yield Section("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
+        yield CardSection("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
 
 
-def _interface_names(interfaces: Iterable[Named]) -> list[str]:
+def _interface_names(interfaces: Iterable[CardSymbol]) -> list[str]:
     """Those of the repository first, with their places."""
     ordered = sorted(set(interfaces), key=lambda one: (not one.file, one.test, one.short, one.file))
     return [f"{one.short} ({one.file}:{one.line})" if one.file else one.short for one in ordered]
 
 
-def _reached(facts: FileFacts) -> Iterable[Section]:
-    best: dict[Named, tuple[int, Named]] = {}
+def _reached(facts: FileFacts) -> Iterable[CardSection]:
+    best: dict[CardSymbol, tuple[int, CardSymbol]] = {}
     for reach in facts.reached:
         if reach.method.test or not reach.through.test:
             best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
-    behind: defaultdict[tuple[int, Named], list[Named]] = defaultdict(list)
+    behind: defaultdict[tuple[int, CardSymbol], list[CardSymbol]] = defaultdict(list)
     for method, way in best.items():
         behind[way].append(method)
     ordered = sorted(behind.items(), key=lambda item: (-item[0][0], item[1][0].line))
     ways = [
-        f"{_listed([one.local for one in methods], _PLACES)} behind {through.short} ({counted(callers, 'caller')})"
+        f"{listed([one.local for one in methods], _PLACES)} behind {through.short} ({counted(callers, 'caller')})"
         for (callers, through), methods in ordered
     ]
     if ways:
-        yield Section(f"May be called through interfaces (candidates): {_listed(ways, _NAMES)}")
+        yield CardSection(f"May be called through interfaces (candidates): {listed(ways, _NAMES)}")
 
 
-def _tested(facts: FileFacts) -> Iterable[Section]:
+def _tested(facts: FileFacts) -> Iterable[CardSection]:
     if facts.test or facts.generated:
         return
     if not facts.tests:
         is_used = facts.uses and not any(use.source.test for use in facts.uses)
         if is_used and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
-            yield Section("No test calls it directly.")
+            yield CardSection("No test calls it directly.")
         return
     by_file: defaultdict[str, set[str]] = defaultdict(set)
     for test, _ in facts.tests:
         by_file[test.file].add(test.name)
     number = sum(map(len, by_file.values()))
     ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines = tuple(f"{file}: {_listed(sorted(names), _NAMES)}" for file, names in ordered[:_PLACES])
+    lines = tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered[:_PLACES])
     title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {'reaches' if number == 1 else 'reach'} it:"
-    yield Section(title, lines, len(ordered) - len(lines))
+    yield CardSection(title, lines, len(ordered) - len(lines))
 
 
-def _exercises(exercised: Iterable[tuple[str, str]]) -> Iterable[Section]:
+def _exercises(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
     """For a test file: where the code is that it tests."""
     by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file, name in exercised:
@@ -313,17 +317,17 @@ def _exercises(exercised: Iterable[tuple[str, str]]) -> Iterable[Section]:
     if by_file:
         ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
         lines = tuple(
-            f"{file}: {_listed([name for name, _ in sorted(names.items(), key=_most)], _NAMES)}"
+            f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most)], _NAMES)}"
             for file, names in ordered[:_FEW]
         )
-        yield Section("What its tests call is declared in:", lines, len(ordered) - len(lines))
+        yield CardSection("What its tests call is declared in:", lines, len(ordered) - len(lines))
 
 
 def _most(item: tuple[str, int]) -> tuple[int, str]:
     return (-item[1], item[0])
 
 
-def _changes(coupled: Coupled | None) -> Iterable[Section]:
+def _changes(coupled: Coupled | None) -> Iterable[CardSection]:
     if coupled is None:
         return
     least = max(OFTEN, coupled.commits * SHARE)
@@ -331,17 +335,17 @@ def _changes(coupled: Coupled | None) -> Iterable[Section]:
     if often:
         often.sort(key=lambda partner: (-partner.commits, partner.path))
         names = ", ".join(f"{partner.path} ({partner.commits:,})" for partner in often)
-        yield Section(f"Changes along with (commits out of {coupled.commits:,}): {names}")
+        yield CardSection(f"Changes along with (commits out of {coupled.commits:,}): {names}")
 
 
-def _doubted(facts: FileFacts) -> Iterable[Section]:
+def _doubted(facts: FileFacts) -> Iterable[CardSection]:
     doubts = [doubt for doubt in facts.doubts if doubt[1] <= _COMMON]
     if doubts:
         names = [f"{name} ({number:,})" for name, number in sorted(doubts, key=_most)]
-        yield Section(f"Unresolved uses elsewhere bear names of its methods: {_listed(names, _PLACES)}")
+        yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _PLACES)}")
 
 
-def _unsettled(unresolved: Sequence[Doubtful]) -> Iterable[Section]:
+def _unsettled(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
     sites = sum(one.sites for one in unresolved)
     if sites:
         reasons: Counter[str] = Counter()
@@ -349,13 +353,4 @@ def _unsettled(unresolved: Sequence[Doubtful]) -> Iterable[Section]:
             reasons[one.reason] += one.sites
         reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
-        yield Section(f"Unresolved in it: {counted(sites, 'use')} {why}")
-
-
-def _listed(names: Sequence[str], most: int) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+        yield CardSection(f"Unresolved in it: {counted(sites, 'use')} {why}")

@@ -14,13 +14,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.database.subgraph import Slice
+from golore.graph.database.subgraph import Subgraph
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import RELATIONS, EdgeKind
 from golore.graph.model.entities import Edge, File, Symbol
 
 
-class Ripple(NamedTuple):
+class EditEffects(NamedTuple):
     """`files`: what is said of their declarations has changed. `lines`: for each edited file, the new numbers of the
     lines that cards may name; none where they are no longer in the same order."""
 
@@ -28,7 +28,7 @@ class Ripple(NamedTuple):
     lines: Mapping[str, Mapping[int, int]] = {}
 
 
-def ripple_of(store: Store, old: Slice, new: Slice, delta: GraphDelta) -> Ripple:
+def effects_of(store: Store, old: Subgraph, new: Subgraph, delta: GraphDelta) -> EditEffects:
     """What follows from a delta that was made of these two slices. Asked before it is applied."""
     before = {row.id: row for row in old.nodes.get("Symbol", ()) if isinstance(row, Symbol)}
     after = {row.id: row for row in new.nodes.get("Symbol", ()) if isinstance(row, Symbol)}
@@ -45,10 +45,12 @@ def ripple_of(store: Store, old: Slice, new: Slice, delta: GraphDelta) -> Ripple
             lines[files[id]].append((before[id].line, after[id].line))
     for target in _moved_sites(old, new, edited, files, lines):
         used.add(target)
-    return Ripple(frozenset(_files_of(store, used, files)), {path: _in_order(lines[path]) for path in sorted(edited)})
+    return EditEffects(
+        frozenset(_files_of(store, used, files)), {path: _in_order(lines[path]) for path in sorted(edited)}
+    )
 
 
-def shifted(text: str, path: str, lines: Mapping[int, int]) -> str | None:
+def shift_lines(text: str, path: str, lines: Mapping[int, int]) -> str | None:
     """A text with the new numbers of a file's lines; None if it names one whose number is not known. What it quotes,
     such as notes, stays as it is."""
     is_known = True
@@ -74,15 +76,15 @@ def _mattering(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]
                 yield source
 
 
-def _edited(old: Slice, new: Slice) -> set[str]:
+def _edited(old: Subgraph, new: Subgraph) -> set[str]:
     before = {row.id: row.digest for row in old.nodes.get("File", ()) if isinstance(row, File)}
     after = {row.id: row.digest for row in new.nodes.get("File", ()) if isinstance(row, File)}
     return {path for path in before.keys() & after.keys() if before[path] != after[path]}
 
 
 def _moved_sites(
-    old: Slice,
-    new: Slice,
+    old: Subgraph,
+    new: Subgraph,
     edited: Collection[str],
     files: Mapping[str, str],
     lines: defaultdict[str, list[tuple[int, int]]],

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_text import LONGEST, Section, counted, fitted
+from golore.graph.cards.card_text import LONGEST, CardSection, fit_sections
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Coupled, directory_of
-from golore.graph.queries.file_facts import FileFacts, Named, Whole
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, WholeGraph
 
 _FEW: Final = 5
 _MANY: Final = 10
@@ -20,7 +21,7 @@ Ranks = Mapping[str, float]
 Importers = Mapping[str, Counter[str]]
 
 
-class _Package(NamedTuple):
+class _PackageFacts(NamedTuple):
     path: str
     name: str
     place: str
@@ -32,7 +33,7 @@ class OutsideUse:
     """Which declarations of a directory other directories use, tests left out; filled file by file."""
 
     def __init__(self) -> None:
-        self.found: defaultdict[str, dict[Named, set[str]]] = defaultdict(dict)
+        self.found: defaultdict[str, dict[CardSymbol, set[str]]] = defaultdict(dict)
 
     def add(self, facts: FileFacts) -> None:
         place = directory_of(facts.path)
@@ -45,7 +46,12 @@ class OutsideUse:
 
 
 def package_texts(
-    store: Store, graph: Whole, outside: OutsideUse, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+    store: Store,
+    graph: WholeGraph,
+    outside: OutsideUse,
+    importers: Importers,
+    ranks: Ranks,
+    coupled: Mapping[str, Coupled],
 ) -> Iterator[tuple[str, str]]:
     """The card of each directory with Go files, by its path with a slash."""
     packages = _packages(store)
@@ -58,14 +64,14 @@ def package_texts(
         title = f"{_heading(main, place)}: {counted(len(paths), 'file')}" + (
             f", {counted(tests, 'test')} among them" if tests else ""
         )
-        sections = [Section(f"{title}.")]
+        sections = [CardSection(f"{title}.")]
         if main is not None and main.doc:
-            sections.append(Section(f"Its documentation begins: “{_first_sentence(main.doc)}”"))
+            sections.append(CardSection(f"Its documentation begins: “{_first_sentence(main.doc)}”"))
         if place in importers:
             ordered = sorted(importers[place].items(), key=lambda item: (-item[1], item[0]))
             lines = tuple(f"{other}: {counted(number, 'use')}" for other, number in ordered[:_FEW])
             sections.append(
-                Section(f"Used from {counted(len(ordered), 'other package')}:", lines, len(ordered) - len(lines))
+                CardSection(f"Used from {counted(len(ordered), 'other package')}:", lines, len(ordered) - len(lines))
             )
         if outside.found[place]:
             symbols = sorted(outside.found[place].items(), key=lambda item: (-len(item[1]), item[0].local))
@@ -73,62 +79,60 @@ def package_texts(
                 f"{symbol.local} ({symbol.kind}, {symbol.file}:{symbol.line}): from {counted(len(places), 'package')}"
                 for symbol, places in symbols[:_MANY]
             )
-            sections.append(Section("Most used by other packages:", lines, len(symbols) - len(lines)))
+            sections.append(CardSection("Most used by other packages:", lines, len(symbols) - len(lines)))
         central = [path for path in sorted(paths, key=lambda one: (-ranks.get(one, 0.0), one)) if not _is_test(path)]
         if len(central) > _FEW:
-            sections.append(Section(f"Most central files: {', '.join(_names(central[:_FEW]))}"))
+            sections.append(CardSection(f"Most central files: {', '.join(_names(central[:_FEW]))}"))
         history = coupled.get(place)
         if history is not None:
             far = [one for one in history.partners if directory_of(one.path) != place and one.commits > 1][:_FEW]
             if far:
                 names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
-                sections.append(Section(f"Changes along with (commits out of {history.commits:,}): {names}"))
-        yield place, fitted(sections, LONGEST)
+                sections.append(CardSection(f"Changes along with (commits out of {history.commits:,}): {names}"))
+        yield place, fit_sections(sections, LONGEST)
 
 
 def overview_text(
-    store: Store, graph: Whole, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+    store: Store, graph: WholeGraph, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
 ) -> str:
     """The repository in short."""
     modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
     places = Counter(directory_of(path) for path in graph.files)
     tests = sum(1 for path in graph.files if _is_test(path))
-    named = ", ".join(modules[:_MODULES]) + (
-        f" and {len(modules) - _MODULES:,} more" if len(modules) > _MODULES else ""
+    what = (
+        f"Go {'module' if len(modules) == 1 else 'modules'} {listed(modules, _MODULES)}: " if modules else "Go code: "
     )
-    what = f"Go {'module' if len(modules) == 1 else 'modules'} {named}: " if modules else "Go code: "
     size = f"{counted(len(graph.files), 'file')} ({counted(tests, 'test')}) in {len(places):,} directories"
-    sections = [Section(f"{what}{size}, learned by golore.")]
+    sections = [CardSection(f"{what}{size}, learned by golore.")]
     depended = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
     lines = tuple(f"{place}: used from {counted(len(users), 'package')}" for place, users in depended if users)
     if lines:
-        sections.append(Section("Most depended upon:", lines))
+        sections.append(CardSection("Most depended upon:", lines))
     mains = sorted(
         one.place for found in _packages(store).values() for one in found if one.name == "main" and not one.test
     )
     if mains:
-        shown = sorted(mains, key=lambda place: (place.count("/"), place))[:_MANY]
-        more = f" and {len(mains) - len(shown):,} more" if len(mains) > len(shown) else ""
-        sections.append(Section(f"Programs: {', '.join(shown)}{more}"))
+        mains.sort(key=lambda place: (place.count("/"), place))
+        sections.append(CardSection(f"Programs: {listed(mains, _MANY)}"))
     central = sorted(graph.files, key=lambda path: (-ranks.get(path, 0.0), path))[:_FEW]
     if len(graph.files) > _MANY:
-        sections.append(Section(f"Most central files: {', '.join(central)}"))
+        sections.append(CardSection(f"Most central files: {', '.join(central)}"))
     busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
     if busy and len(places) > _FEW:
-        sections.append(Section(f"Most changed of late: {', '.join(one.path for one in busy[:_FEW])}"))
-    return fitted(sections, LONGEST)
+        sections.append(CardSection(f"Most changed of late: {', '.join(one.path for one in busy[:_FEW])}"))
+    return fit_sections(sections, LONGEST)
 
 
-def _packages(store: Store) -> dict[str, list[_Package]]:
-    found: defaultdict[str, list[_Package]] = defaultdict(list)
+def _packages(store: Store) -> dict[str, list[_PackageFacts]]:
+    found: defaultdict[str, list[_PackageFacts]] = defaultdict(list)
     rows = store.rows("MATCH (p:Package) RETURN p.path, p.name, p.dir, p.doc, p.test ORDER BY p.id")
     for path, name, place, doc, test in rows:
         where = f"{place or '.'}/"
-        found[where].append(_Package(path, name, where, doc, test))
+        found[where].append(_PackageFacts(path, name, where, doc, test))
     return found
 
 
-def importers_of(graph: Whole) -> Importers:
+def importers_of(graph: WholeGraph) -> Importers:
     """Which directories use which, and how often; tests do not count."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (user, used), number in graph.uses.items():
@@ -137,7 +141,7 @@ def importers_of(graph: Whole) -> Importers:
     return found
 
 
-def _heading(package: _Package | None, place: str) -> str:
+def _heading(package: _PackageFacts | None, place: str) -> str:
     return f"Package {package.path} ({package.name})" if package is not None else f"The tests in {place}"
 
 

@@ -86,7 +86,7 @@ def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surr
     return Surroundings(coupled.get, siblings, namesakes, standing)
 
 
-class Uses(NamedTuple):
+class UseCounts(NamedTuple):
     """Uses between one file and others, counted: calls from here, calls from there, other uses from there."""
 
     calls: Mapping[str, int]
@@ -94,7 +94,7 @@ class Uses(NamedTuple):
     used: Mapping[str, int]
 
 
-def scores(path: str, around: Surroundings, uses: Uses, weights: Weights = WEIGHTS) -> dict[str, float]:
+def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = WEIGHTS) -> dict[str, float]:
     """How much each other file matters to someone who edits this one, for all that have any tie to it."""
     found: defaultdict[str, float] = defaultdict(float)
     place = directory_of(path)
@@ -125,7 +125,7 @@ def _standing(history: Coupled, weights: Weights) -> float:
     return weights.busy * history.busy + weights.common * log1p(history.mass)
 
 
-def best(found: Mapping[str, float], most: int = MOST) -> list[str]:
+def best_files(found: Mapping[str, float], most: int = MOST) -> list[str]:
     least = sorted(found.values(), reverse=True)[most - 1] if len(found) > most else -inf
     # Numbers alone are sorted quickly; of pairs there are few left then.
     return [path for _, path in sorted([(-score, path) for path, score in found.items() if score >= least])[:most]]

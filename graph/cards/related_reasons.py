@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_text import counted
-from golore.graph.cards.related_files import Surroundings, Uses, best, scores, stem_of
+from golore.graph.cards.related_files import Surroundings, UseCounts, best_files, scores, stem_of
 from golore.graph.history.co_change import Coupled, Partner, directory_of
+from golore.graph.phrases import counted
 from golore.graph.queries.file_facts import FileFacts
 
 _REASONS: Final = 2
@@ -18,12 +18,12 @@ def related_files(facts: FileFacts, coupled: Coupled | None, around: Surrounding
     """What someone who edits this file should know of."""
     called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
     used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
-    uses = Uses(facts.calls, called, used)
+    uses = UseCounts(facts.calls, called, used)
     partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
     whole = around.coupled(directory_of(facts.path))
     near = {partner.path: partner for partner in whole.partners} if whole is not None else {}
     tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
-    ordered = best(scores(facts.path, around, uses))
+    ordered = best_files(scores(facts.path, around, uses))
     about = _About(facts, uses, partners, coupled.commits if coupled is not None else 0, tests, near)
     return tuple([(path, _reason(about, path)) for path in ordered])
 
@@ -32,7 +32,7 @@ class _About(NamedTuple):
     """What is known of a file and those around it."""
 
     facts: FileFacts
-    uses: Uses
+    uses: UseCounts
     partners: dict[str, Partner]
     commits: int
     tests: set[str]

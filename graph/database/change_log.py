@@ -22,17 +22,17 @@ _MOST: Final = 20_000
 _LABELS: Final = ("Symbol", "External")
 
 
-class Touched(NamedTuple):
+class ChangedNodes(NamedTuple):
     """Ids of nodes that are not what they were, and of those that were removed at some time."""
 
     changed: frozenset[str]
     gone: frozenset[str]
 
 
-NOTHING: Final = Touched(frozenset(), frozenset())
+NOTHING: Final = ChangedNodes(frozenset(), frozenset())
 
 
-def touched_by(delta: GraphDelta) -> Touched:
+def nodes_changed_by(delta: GraphDelta) -> ChangedNodes:
     changed: set[str] = set()
     gone: set[str] = set()
     for label in _LABELS:
@@ -43,10 +43,10 @@ def touched_by(delta: GraphDelta) -> Touched:
         if kind.label in STEPS and kind.source in _LABELS:
             for ends in (*delta.edges_removed.get(kind, ()), *delta.edges_added.get(kind, ())):
                 changed.update(ends[:2])
-    return Touched(frozenset(changed), frozenset(gone))
+    return ChangedNodes(frozenset(changed), frozenset(gone))
 
 
-def note_touched(directory: Path, before: str, after: str, touched: Touched) -> None:
+def record_changed_nodes(directory: Path, before: str, after: str, touched: ChangedNodes) -> None:
     """`before` and `after` name the graph (see `Store.generation`)."""
     path = directory / _NAME
     if len(touched.changed) + len(touched.gone) > _MOST:
@@ -59,7 +59,7 @@ def note_touched(directory: Path, before: str, after: str, touched: Touched) -> 
             file.write(line)
 
 
-def touched_since(directory: Path, before: str, now: str) -> Touched | None:
+def changed_nodes_since(directory: Path, before: str, now: str) -> ChangedNodes | None:
     """What was touched between two states of the graph; None where that is not known."""
     if before == now:
         return NOTHING
@@ -76,4 +76,4 @@ def touched_since(directory: Path, before: str, now: str) -> Touched | None:
                     gone.update(removed)
     except (OSError, ValueError):
         return None
-    return Touched(frozenset(changed), frozenset(gone)) if at == now else None
+    return ChangedNodes(frozenset(changed), frozenset(gone)) if at == now else None

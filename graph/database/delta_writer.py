@@ -41,7 +41,7 @@ def write_delta(session: Session, delta: GraphDelta) -> None:
     for edges_by_kind in (remade, delta.edges_added):
         for kind, edges in edges_by_kind.items():
             _add_edges(session, kind, edges)
-    for name, value in delta.marks.items():
+    for name, value in delta.meta.items():
         session.run(f"MERGE (m:{META_TABLE} {{id: $id}}) SET m.value = $value", id=name, value=value)
     session.run("COMMIT")
 

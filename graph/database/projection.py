@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.database.subgraph import Slice, difference, read_edges, read_mark, read_nodes
+from golore.graph.database.subgraph import Subgraph, difference, read_edges, read_meta, read_nodes
 from golore.graph.errors import StoreBusy
-from golore.graph.files.identity import graph_identity, keep_identity
+from golore.graph.files.identity import graph_identity, record_same_identity
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 
@@ -36,11 +36,11 @@ class Projection(NamedTuple):
 
 def is_projected(store: Store, label: str, mark: str) -> bool:
     """Whether the graph has what this mark stands for. A graph that was loaded anew has nothing and no marks."""
-    return projected_mark(store, label) == mark
+    return projection_meta(store, label) == mark
 
 
-def projected_mark(store: Store, label: str) -> str:
-    return read_mark(store, _mark_of(label))
+def projection_meta(store: Store, label: str) -> str:
+    return read_meta(store, _mark_of(label))
 
 
 def project(store_directory: Path, projection: Projection, *, wait: float | None = None) -> int:
@@ -59,20 +59,20 @@ def project_since(
     with opened as store:
         if store.is_empty:
             return 0
-        mark = projected_mark(store, label)
+        mark = projection_meta(store, label)
         projection = make(mark)
         if projection.mark == mark:
             return 0
         delta = difference(*_slices(store, projection), {_mark_of(label): projection.mark})
         identity = graph_identity(store_directory)
         store.apply(delta)
-        keep_identity(store_directory, identity)
-        return len(delta) - len(delta.marks)
+        record_same_identity(store_directory, identity)
+        return len(delta) - len(delta.meta)
 
 
-def _slices(store: Store, projection: Projection) -> tuple[Slice, Slice]:
+def _slices(store: Store, projection: Projection) -> tuple[Subgraph, Subgraph]:
     """What the graph has, and what it is to have."""
-    old, new = Slice(), Slice()
+    old, new = Subgraph(), Subgraph()
     label, ids = projection.label, projection.ids
     old.nodes[label] += store.nodes(label) if ids is None else read_nodes(store, label, ids)
     new.nodes[label] += projection.nodes
@@ -101,10 +101,10 @@ def _mark_of(label: str) -> str:
     return f"projected {label}"
 
 
-def fold(store_directory: Path) -> None:
+def fold_log(store_directory: Path) -> None:
     """Fold what was put into a graph since it was loaded into its file, where that is much: every open reads it all."""
     with suppress(StoreBusy), Store.open(store_directory, write=True, wait=0) as store:
         if not store.is_empty and store.log_bytes > _MUCH:
             identity = graph_identity(store_directory)
             store.checkpoint()
-            keep_identity(store_directory, identity)
+            record_same_identity(store_directory, identity)

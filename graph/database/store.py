@@ -17,13 +17,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from golore.graph.database.bulk_load import BulkLoad
-from golore.graph.database.change_log import NOTHING, Touched, note_touched, touched_by
+from golore.graph.database.change_log import NOTHING, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
 from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
-from golore.graph.files.handover import settle, settle_held
+from golore.graph.files.handover import finish_handover, finish_handover_locked
 from golore.graph.files.layout import (
     fingerprint,
     has_log,
@@ -74,7 +74,7 @@ class Store:
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
         self._before = ""
-        self._touched: Touched | None = NOTHING
+        self._touched: ChangedNodes | None = NOTHING
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
@@ -86,7 +86,7 @@ class Store:
         """
         engine = engine_name()
         if not write:
-            settle(directory, wait=wait)
+            finish_handover(directory, wait=wait)
             manifest = read_manifest(directory)
             if manifest is None:
                 raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
@@ -103,7 +103,7 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
         try:
-            settle_held(directory)
+            finish_handover_locked(directory)
             manifest = read_manifest(directory)
             if manifest is not None:
                 require_ours(manifest, directory, engine)
@@ -216,7 +216,7 @@ class Store:
                 found.setdefault(EdgeKind(edge_label, label, target_label), []).append(edge)
         return {kind: sorted(edges) for kind, edges in sorted(found.items())}
 
-    def marks(self) -> dict[str, str]:
+    def meta(self) -> dict[str, str]:
         """The learner's notes on the state of the graph, as written with the last change."""
         if self._manifest is None:
             return {}
@@ -251,7 +251,7 @@ class Store:
         self._touched = None  # not known, until it has been written
         try:
             write_delta(session, delta)
-            self._touched = touched_by(delta)
+            self._touched = nodes_changed_by(delta)
         except EngineFailure as failure:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
@@ -345,7 +345,7 @@ class Store:
         touched, self._touched = self._touched, NOTHING
         after = fingerprint(self._database)
         if touched is not None and after != self._before:
-            note_touched(self.directory, self._before, after, touched)
+            record_changed_nodes(self.directory, self._before, after, touched)
 
     def _acquire(self, *, exclusive: bool) -> locks.FileLock:
         purpose = "changed" if exclusive else "read"

@@ -44,22 +44,22 @@ def _no_edges() -> defaultdict[EdgeKind, list[Edge]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Subgraph:
     """Nodes by label and edges by kind."""
 
     nodes: defaultdict[str, list[Node]] = field(default_factory=_no_nodes)
     edges: defaultdict[EdgeKind, list[Edge]] = field(default_factory=_no_edges)
 
-    def add(self, other: Slice) -> None:
+    def add(self, other: Subgraph) -> None:
         for label, rows in other.nodes.items():
             self.nodes[label] += rows
         for kind, rows in other.edges.items():
             self.edges[kind] += rows
 
 
-def read_slice(store: Store, packages: Collection[str]) -> Slice:
+def read_packages(store: Store, packages: Collection[str]) -> Subgraph:
     """What the store has of these packages."""
-    found = Slice()
+    found = Subgraph()
     found.nodes["Package"] += read_nodes(store, "Package", packages)
     known = [node[0] for node in found.nodes["Package"]]
     if len(known) <= _FEW_PACKAGES:
@@ -74,10 +74,10 @@ def read_slice(store: Store, packages: Collection[str]) -> Slice:
     return found
 
 
-def read_files(store: Store, paths: Iterable[str]) -> Slice:
+def read_files(store: Store, paths: Iterable[str]) -> Subgraph:
     """What the store has of these files and what follows from their own text: not what their declarations contain,
     implement and test."""
-    found = Slice()
+    found = Subgraph()
     _add_files(store, found, paths, _OF_BODIES)
     return found
 
@@ -88,7 +88,7 @@ def read_digests(store: Store, package: str) -> list[tuple[str, str]]:
     return sorted((row[0], row[1]) for row in rows)
 
 
-def read_mark(store: Store, name: str) -> str:
+def read_meta(store: Store, name: str) -> str:
     """One of the learner's notes; empty if there is none."""
     if store.is_empty:
         return ""
@@ -126,7 +126,7 @@ def still_used(store: Store, externals: Mapping[str, int]) -> set[str]:
     return {id for id, ours in externals.items() if next(store.rows(statement, {"id": id}))[0] > ours}
 
 
-def difference(old: Slice, new: Slice, marks: Mapping[str, str]) -> GraphDelta:
+def difference(old: Subgraph, new: Subgraph, marks: Mapping[str, str]) -> GraphDelta:
     """The delta that turns one slice into the other."""
     removed: dict[str, Sequence[str]] = {}
     added: dict[str, Sequence[Node]] = {}
@@ -155,7 +155,7 @@ def _by_ends(edges: Iterable[Edge]) -> dict[tuple[str, str], Edge]:
     return {(edge.source, edge.target): edge for edge in edges}
 
 
-def _add_files(store: Store, found: Slice, paths: Iterable[str], labels: str) -> None:
+def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str) -> None:
     paths = sorted(paths)
     found.nodes["File"] += read_nodes(store, "File", paths)
     found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", {"ids": paths})
@@ -185,7 +185,7 @@ def _add_files(store: Store, found: Slice, paths: Iterable[str], labels: str) ->
     found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
 
 
-def _scan(store: Store, found: Slice, given: Mapping[str, object]) -> None:
+def _scan(store: Store, found: Subgraph, given: Mapping[str, object]) -> None:
     for label in ("File", "Symbol"):
         found.nodes[label] += _nodes(store, label, "n.package IN $ids", given)
     files = {"ids": [node[0] for node in found.nodes["File"]]}

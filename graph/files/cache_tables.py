@@ -18,17 +18,17 @@ from golore.graph.files.store_path import CACHE_NAME
 _WAIT: Final = 5.0
 
 
-class Drawer(NamedTuple):
+class CacheTables(NamedTuple):
     """`notes` is the table of names and what is noted by them, among which the version is. `tables` are the others."""
 
     version: str
-    notes: str
+    meta: str
     tables: Mapping[str, str]
     indexes: tuple[str, ...] = ()
 
 
-def open_drawer(
-    store_directory: Path, drawer: Drawer, *, write: bool, wait: float = _WAIT
+def open_tables(
+    store_directory: Path, drawer: CacheTables, *, write: bool, wait: float = _WAIT
 ) -> sqlite3.Connection | None:
     """A reader gets None where there is none of this version; a writer has it made. Failures of SQLite come through."""
     path = store_directory / CACHE_NAME
@@ -64,7 +64,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
         raise
 
 
-class Opened:
+class OpenTables:
     """What is in a drawer that was opened; a context manager that closes it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -82,30 +82,30 @@ class Opened:
         self._run.close()
 
 
-def read_note(connection: sqlite3.Connection, drawer: Drawer, name: str) -> str:
+def read_table_meta(connection: sqlite3.Connection, drawer: CacheTables, name: str) -> str:
     """Empty where there is none."""
-    found = connection.execute(f"SELECT value FROM {drawer.notes} WHERE name = ?", (name,)).fetchone()
+    found = connection.execute(f"SELECT value FROM {drawer.meta} WHERE name = ?", (name,)).fetchone()
     return found[0] if found else ""
 
 
-def _version_in(connection: sqlite3.Connection, drawer: Drawer) -> str:
+def _version_in(connection: sqlite3.Connection, drawer: CacheTables) -> str:
     try:
-        return read_note(connection, drawer, "version")
+        return read_table_meta(connection, drawer, "version")
     except sqlite3.OperationalError as failure:
         if "no such table" in str(failure):
             return ""
         raise
 
 
-def _make(connection: sqlite3.Connection, drawer: Drawer) -> None:
+def _make(connection: sqlite3.Connection, drawer: CacheTables) -> None:
     with transaction(connection):
         # Another process may have made them while this one waited.
         if _version_in(connection, drawer) == drawer.version:
             return
-        notes = {drawer.notes: "(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"}
+        notes = {drawer.meta: "(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"}
         for name, columns in {**notes, **drawer.tables}.items():
             connection.execute(f"DROP TABLE IF EXISTS {name}")
             connection.execute(f"CREATE TABLE {name}{columns}")
         for statement in drawer.indexes:
             connection.execute(statement)
-        connection.execute(f"INSERT INTO {drawer.notes} VALUES ('version', ?)", (drawer.version,))
+        connection.execute(f"INSERT INTO {drawer.meta} VALUES ('version', ?)", (drawer.version,))

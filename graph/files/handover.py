@@ -19,10 +19,11 @@ from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.files import locks
+from golore.graph.files.atomic_write import replace_file, sync_directory
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
 from golore.graph.files.knowledge_rows import take_rows
 from golore.graph.files.layout import remove_leftovers, unlink_database
-from golore.graph.files.manifest import Manifest, read_manifest, sync_directory, write_manifest
+from golore.graph.files.manifest import Manifest, read_manifest, write_manifest
 
 _STAGE_NAME: Final = "incoming.tmp"
 _WAIT: Final = 30.0
@@ -36,7 +37,7 @@ class Successor(NamedTuple):
     database: Path
     stage: Path
 
-    def takes_over(self, manifest: Manifest, *, merge: bool = False) -> None:
+    def take_over(self, manifest: Manifest, *, merge: bool = False) -> None:
         """Make it the store. `merge`: what is known here and not there is kept. Without a file of knowledge in the
         stage, all that is known here is."""
         has_knowledge = Knowledge.exists(self.stage)
@@ -47,24 +48,17 @@ class Successor(NamedTuple):
             _sync(self.stage / KNOWLEDGE_NAME)
             sync_directory(self.stage)
         note = {"manifest": manifest._asdict(), "knowledge": has_knowledge, "merge": merge}
-        path = self.directory / PENDING_NAME
-        temporary = path.with_name(f"{PENDING_NAME}.{os.getpid()}.tmp")
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(note))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_directory(self.directory)
-        settle_held(self.directory)
+        replace_file(self.directory / PENDING_NAME, json.dumps(note).encode(), durable=True)
+        finish_handover_locked(self.directory)
 
 
 @contextmanager
-def succession_of(directory: Path, *, wait: float = _WAIT) -> Generator[Successor]:
+def prepare_successor(directory: Path, *, wait: float = _WAIT) -> Generator[Successor]:
     """Keep writers away and make room for a store to come; what has not taken over when the block ends is removed."""
     directory.mkdir(parents=True, exist_ok=True)
     held = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="replaced")
     try:
-        settle_held(directory)
+        finish_handover_locked(directory)
         ignore = directory / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -83,19 +77,19 @@ def succession_of(directory: Path, *, wait: float = _WAIT) -> Generator[Successo
         held.release()
 
 
-def settle(directory: Path, *, wait: float = _WAIT) -> None:
+def finish_handover(directory: Path, *, wait: float = _WAIT) -> None:
     """Finish what a killed process has begun; who is still at it is waited for."""
     if (directory / PENDING_NAME).exists():
         held = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="opened")
         try:
-            settle_held(directory)
+            finish_handover_locked(directory)
         finally:
             held.release()
 
 
-def settle_held(directory: Path) -> None:
+def finish_handover_locked(directory: Path) -> None:
     """The same for one that holds `writer.lock`."""
-    note = _read_note(directory)
+    note = _read_pending(directory)
     if note is None:
         return
     stage = directory / _STAGE_NAME
@@ -116,7 +110,7 @@ def current_manifest(directory: Path) -> Manifest | None:
     return None
 
 
-def _read_note(directory: Path) -> dict[str, Any] | None:
+def _read_pending(directory: Path) -> dict[str, Any] | None:
     try:
         text = (directory / PENDING_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -6,11 +6,11 @@ besides (see `projecting`) makes it no other one: then a note says which of its 
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.manifest import read_manifest
 
 _SAME_NAME: Final = "identity"
@@ -19,18 +19,15 @@ _SAME_NAME: Final = "identity"
 def graph_identity(directory: Path) -> str:
     """Another graph, or one that a learn has written to, has another one; empty where there is no graph."""
     now = _appearance(directory)
-    learned, _, later = _note(directory).partition("\n\n")
+    learned, _, later = _recorded(directory).partition("\n\n")
     return learned if now and later == now else now
 
 
-def keep_identity(directory: Path, identity: str) -> None:
+def record_same_identity(directory: Path, identity: str) -> None:
     """Let the graph as it is now count as the one that had this identity. Killed before this, it is another one, and
     what was remembered of it is found out again."""
-    path = directory / _SAME_NAME
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with suppress(OSError):
-        temporary.write_text(f"{identity}\n\n{_appearance(directory)}", encoding="utf-8")
-        temporary.replace(path)
+        replace_file(directory / _SAME_NAME, f"{identity}\n\n{_appearance(directory)}".encode())
 
 
 def _appearance(directory: Path) -> str:
@@ -42,7 +39,7 @@ def _appearance(directory: Path) -> str:
     return "\n".join(parts)
 
 
-def _note(directory: Path) -> str:
+def _recorded(directory: Path) -> str:
     with suppress(OSError, UnicodeDecodeError):
         return (directory / _SAME_NAME).read_text(encoding="utf-8")
     return ""

@@ -99,9 +99,9 @@ class Knowledge:
     def open(cls, store_directory: Path, *, wait: float = _WAIT) -> Self:
         """The knowledge of a store; an empty one is made where there is none."""
         if (store_directory / PENDING_NAME).exists():
-            from golore.graph.files.handover import settle
+            from golore.graph.files.handover import finish_handover
 
-            settle(store_directory, wait=wait)
+            finish_handover(store_directory, wait=wait)
         return cls.at(store_directory / KNOWLEDGE_NAME, wait=wait)
 
     @classmethod

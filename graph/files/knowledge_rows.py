@@ -19,7 +19,7 @@ _OWN: Final = ("changes", "_state")
 
 
 @contextmanager
-def held_still(knowledge: Knowledge) -> Generator[None]:
+def frozen(knowledge: Knowledge) -> Generator[None]:
     """Let all that is read in the block be of one moment, whoever writes meanwhile."""
     list(knowledge.rows("BEGIN"))
     try:

@@ -8,11 +8,11 @@ what is inside the database.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import StoreDamaged, StoreMismatch
+from golore.graph.files.atomic_write import replace_file
 from golore.graph.model.tables import SCHEMA_VERSION
 
 MANIFEST_NAME: Final = "store.json"
@@ -54,22 +54,8 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Replace it whole: who reads it sees the old one or this one."""
-    path = directory / MANIFEST_NAME
-    temporary = path.with_name(f"{MANIFEST_NAME}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(manifest._asdict(), indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_directory(directory)
-
-
-def sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    text = json.dumps(manifest._asdict(), indent=1) + "\n"
+    replace_file(directory / MANIFEST_NAME, text.encode(), durable=True)
 
 
 def require_ours(manifest: Manifest, directory: Path, engine: str) -> None:

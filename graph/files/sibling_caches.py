@@ -20,7 +20,7 @@ _WAIT: Final = 0.1
 """Seconds to wait for a lock before the facts are made again."""
 
 
-class Neighbours:
+class SiblingCaches:
     """Open caches of others; use it as a context manager."""
 
     def __init__(self, paths: Iterable[Path]) -> None:

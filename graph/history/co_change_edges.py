@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.database.subgraph import Slice, difference, read_edges, read_mark
-from golore.graph.files.cache_tables import Drawer, open_drawer, read_note, transaction
-from golore.graph.files.identity import graph_identity, keep_identity
+from golore.graph.database.subgraph import Subgraph, difference, read_edges, read_meta
+from golore.graph.files.cache_tables import CacheTables, open_tables, read_table_meta, transaction
+from golore.graph.files.identity import graph_identity, record_same_identity
 from golore.graph.files.manifest import read_manifest
 from golore.graph.history.co_change import LARGEST, History
 from golore.graph.model.delta import GraphDelta
@@ -35,9 +35,9 @@ _EDITION: Final = "1"
 """Of what makes a pair; another one counts all of them anew."""
 _COUNTED: Final = "pairs counted"
 _PROJECTED: Final = "pairs projected"
-_TABLES: Final = Drawer(
+_TABLES: Final = CacheTables(
     version="1",
-    notes="coupled_notes",
+    meta="coupled_notes",
     tables={
         "coupled_pairs": "(first TEXT NOT NULL, second TEXT NOT NULL, evidence TEXT NOT NULL, "
         "PRIMARY KEY(first, second)) WITHOUT ROWID"
@@ -84,7 +84,7 @@ class Pairs:
         self._directory = directory
 
     def are_of(self, head: str) -> bool:
-        return self._note(_COUNTED) == f"{_EDITION} {head}"
+        return self._meta(_COUNTED) == f"{_EDITION} {head}"
 
     def replace(self, pairs: Iterable[Pair], head: str) -> None:
         run = self._connection
@@ -92,7 +92,7 @@ class Pairs:
             run.execute("DELETE FROM coupled_pairs")
             rows = ((pair.first, pair.second, pair.evidence) for pair in pairs)
             run.executemany("INSERT INTO coupled_pairs VALUES (?, ?, ?)", rows)
-            self._set_note(_COUNTED, f"{_EDITION} {head}")
+            self._set_meta(_COUNTED, f"{_EDITION} {head}")
 
     def all(self) -> list[Edge]:
         return self._edges("SELECT first, second, evidence FROM coupled_pairs ORDER BY first, second")
@@ -106,30 +106,30 @@ class Pairs:
     @property
     def are_projected(self) -> bool:
         """Whether the graph that there is got them when they were counted; files may have come and gone since."""
-        return self._note(_PROJECTED) == self._projected_name()
+        return self._meta(_PROJECTED) == self._projected_name()
 
-    def note_projected(self) -> None:
+    def record_projected(self) -> None:
         with transaction(self._connection):
-            self._set_note(_PROJECTED, self._projected_name())
+            self._set_meta(_PROJECTED, self._projected_name())
 
     def _projected_name(self) -> str:
         manifest = read_manifest(self._directory)
-        return f"{self._note(_COUNTED)} {manifest.graph if manifest else ''}"
+        return f"{self._meta(_COUNTED)} {manifest.graph if manifest else ''}"
 
     def _edges(self, statement: str, *values: str) -> list[Edge]:
         rows = self._connection.execute(statement, values)
         return [Edge(first, second, (), evidence) for first, second, evidence in rows]
 
-    def _note(self, name: str) -> str:
-        return read_note(self._connection, _TABLES, name)
+    def _meta(self, name: str) -> str:
+        return read_table_meta(self._connection, _TABLES, name)
 
-    def _set_note(self, name: str, value: str) -> None:
+    def _set_meta(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO coupled_notes VALUES (?, ?)", (name, value))
 
 
 @contextmanager
 def open_pairs(directory: Path) -> Generator[Pairs]:
-    connection = open_drawer(directory, _TABLES, write=True)
+    connection = open_tables(directory, _TABLES, write=True)
     assert connection is not None
     with closing(connection):
         yield Pairs(connection, directory)
@@ -140,9 +140,9 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
     edges = pairs.all()
     if pairs.are_projected or not edges:
         with Store.open(directory, write=False) as store:
-            is_done = read_mark(store, _MARK) == _mark_of(edges, _files(store))
+            is_done = read_meta(store, _MARK) == _mark_of(edges, _files(store))
         if is_done:
-            pairs.note_projected()
+            pairs.record_projected()
             return 0
     with Store.open(directory, write=True) as store:
         if store.is_empty:
@@ -153,15 +153,15 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
         files = _files(store)
         mark = _mark_of(edges, files)
         changed = 0
-        if read_mark(store, _MARK) != mark:
-            old, new = Slice(), Slice()
+        if read_meta(store, _MARK) != mark:
+            old, new = Subgraph(), Subgraph()
             old.edges[CHANGES_WITH] += read_edges(store, CHANGES_WITH)
             new.edges[CHANGES_WITH] += [edge for edge in edges if edge.source in files and edge.target in files]
             delta = difference(old, new, {_MARK: mark})
-            changed = len(delta) - len(delta.marks)
+            changed = len(delta) - len(delta.meta)
             store.apply(delta)
-            keep_identity(directory, identity)
-    pairs.note_projected()
+            record_same_identity(directory, identity)
+    pairs.record_projected()
     return changed
 
 
@@ -182,7 +182,7 @@ def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> i
         if added:
             identity = graph_identity(directory)
             store.apply(GraphDelta(edges_added={CHANGES_WITH: added}))
-            keep_identity(directory, identity)
+            record_same_identity(directory, identity)
         return len(added)
 
 

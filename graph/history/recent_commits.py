@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.files.cache_tables import Drawer, Opened, open_drawer, read_note, transaction
+from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, read_table_meta, transaction
 
 _VERSION: Final = "1"
 _SUBJECT: Final = 100
@@ -25,10 +25,10 @@ _TABLES: Final = {
 }
 
 
-_DRAWER: Final = Drawer(_VERSION, "recent_notes", _TABLES)
+_DRAWER: Final = CacheTables(_VERSION, "recent_notes", _TABLES)
 
 
-class Change(NamedTuple):
+class RecentCommit(NamedTuple):
     """A commit. `files` are the Go files that it touched."""
 
     id: str
@@ -38,26 +38,26 @@ class Change(NamedTuple):
     files: int = 0
 
 
-class Recent(Opened):
-    """Open it with `open_recent` and use it as a context manager. Commits have numbers, the newest 0."""
+class RecentCommits(OpenTables):
+    """Open it with `open_recent_commits` and use it as a context manager. Commits have numbers, the newest 0."""
 
     @property
     def head(self) -> str:
         """The commit that all this was read at; empty where nothing was."""
-        return read_note(self._run, _DRAWER, "head")
+        return read_table_meta(self._run, _DRAWER, "head")
 
     @property
     def roots(self) -> frozenset[str]:
         """Commits behind which a shallow clone knows nothing: what they seem to change may be older."""
-        return frozenset(read_note(self._run, _DRAWER, "roots").split())
+        return frozenset(read_table_meta(self._run, _DRAWER, "roots").split())
 
-    def commits(self, limit: int) -> list[Change]:
+    def commits(self, limit: int) -> list[RecentCommit]:
         """The newest that touched Go files."""
         return self._changes(
             "SELECT id, time, author, subject, files FROM recent_commits ORDER BY number LIMIT ?", limit
         )
 
-    def commits_of(self, path: str, limit: int) -> list[Change]:
+    def commits_of(self, path: str, limit: int) -> list[RecentCommit]:
         """The newest that touched a file, also under the names it had before."""
         statement = (
             "SELECT c.id, c.time, c.author, c.subject, c.files FROM recent_touches t JOIN recent_commits c "
@@ -65,17 +65,17 @@ class Recent(Opened):
         )
         return self._changes(statement, path, limit)
 
-    def newest(self) -> dict[str, Change]:
+    def newest(self) -> dict[str, RecentCommit]:
         """The last commit of every file that the history has."""
         statement = (
             "SELECT t.path, c.id, c.time, c.author, c.subject, c.files FROM "
             "(SELECT path, min(number) AS number FROM recent_touches GROUP BY path) t "
             "JOIN recent_commits c ON c.number = t.number"
         )
-        return {row[0]: Change(*row[1:]) for row in self._run.execute(statement)}
+        return {row[0]: RecentCommit(*row[1:]) for row in self._run.execute(statement)}
 
     def replace(
-        self, head: str, roots: Iterable[str], commits: Sequence[Change], touched: Iterable[tuple[str, int]]
+        self, head: str, roots: Iterable[str], commits: Sequence[RecentCommit], touched: Iterable[tuple[str, int]]
     ) -> None:
         """Put this history in the place of the last."""
         run = self._run
@@ -97,27 +97,27 @@ class Recent(Opened):
     def set_blame(self, path: str, key: str, hunks: bytes) -> None:
         self._run.execute("INSERT OR REPLACE INTO recent_blames VALUES (?, ?, ?)", (path, key, hunks))
 
-    def _changes(self, statement: str, *values: object) -> list[Change]:
-        return [Change(*row) for row in self._run.execute(statement, values)]
+    def _changes(self, statement: str, *values: object) -> list[RecentCommit]:
+        return [RecentCommit(*row) for row in self._run.execute(statement, values)]
 
 
-def open_recent(store_directory: Path, *, write: bool = True) -> Recent | None:
+def open_recent_commits(store_directory: Path, *, write: bool = True) -> RecentCommits | None:
     """The history of a store. A reader gets None where there is none; a writer makes the tables."""
-    connection = open_drawer(store_directory, _DRAWER, write=write)
-    return Recent(connection) if connection is not None else None
+    connection = open_tables(store_directory, _DRAWER, write=write)
+    return RecentCommits(connection) if connection is not None else None
 
 
-def make_recent(store_directory: Path) -> Recent:
-    recent = open_recent(store_directory)
+def create_recent_commits(store_directory: Path) -> RecentCommits:
+    recent = open_recent_commits(store_directory)
     assert recent is not None
     return recent
 
 
-class Changes:
+class LastCommits:
     """The last change of each file, for cards; looked up by path."""
 
     def __init__(self, store_directory: Path) -> None:
-        self._recent = open_recent(store_directory, write=False)
+        self._recent = open_recent_commits(store_directory, write=False)
         self._roots = self._recent.roots if self._recent is not None else frozenset[str]()
 
     def close(self) -> None:
@@ -131,18 +131,18 @@ class Changes:
         found = self._recent.commits_of(place, 1)
         if not found or found[0].id in self._roots:
             return ""
-        return f"Last commit: {told(found[0])}"
+        return f"Last commit: {commit_line(found[0])}"
 
 
 def line_about(store_directory: Path, place: str) -> str:
-    changes = Changes(store_directory)
+    changes = LastCommits(store_directory)
     try:
         return changes.line_at(place)
     finally:
         changes.close()
 
 
-def told(change: Change) -> str:
+def commit_line(change: RecentCommit) -> str:
     """A commit in a line; what its author said is quoted."""
     subject = " ".join(change.subject.replace("“", '"').replace("”", '"').split())
     if len(subject) > _SUBJECT:

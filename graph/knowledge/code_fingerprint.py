@@ -24,7 +24,7 @@ _WORD: Final = re.compile(r"\w+")
 _OWN, _TYPE = "\x00name", "\x00type"
 
 
-class Likeness(NamedTuple):
+class Fingerprint(NamedTuple):
     """A declaration as it is known again: by its digest. How many bytes it has besides its own name, how often that
     name is in it, its kind and the end of its signature only tell where it is worth comparing digests."""
 
@@ -34,7 +34,7 @@ class Likeness(NamedTuple):
     signature: str
 
 
-def likeness(code: bytes, name: str, owner: str, kind: str, signature: str) -> Likeness:
+def fingerprint(code: bytes, name: str, owner: str, kind: str, signature: str) -> Fingerprint:
     """Of the text of a declaration; `owner` is the plain name of a method's or field's type."""
     masked = {owner: _TYPE, name: _OWN} if owner else {name: _OWN}
     tokens: list[str] = []
@@ -54,7 +54,7 @@ def likeness(code: bytes, name: str, owner: str, kind: str, signature: str) -> L
         else:
             tokens.append(text)
     size = len(code) - names * len(name.encode("utf-8", "surrogateescape"))
-    return Likeness(digest_of(tokens), size, names, f"{kind} {_nameless_end(signature, masked)}")
+    return Fingerprint(digest_of(tokens), size, names, f"{kind} {_nameless_end(signature, masked)}")
 
 
 def digest_of(parts: Iterable[str]) -> str:

@@ -13,9 +13,10 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
 from golore.graph.model.entities import REPOSITORY_ID
+from golore.graph.phrases import counted, joined, listed
 from golore.graph.queries.answers import Link, Ref
 from golore.graph.queries.edges import inbound, members, outbound, symbols
-from golore.graph.queries.file_facts import FileFacts, Named, Single
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, SingleFile
 
 _FEW: Final = 3
 _SEVERAL: Final = 5
@@ -35,7 +36,7 @@ def structural_summary(store: Store, level: str, subject: str) -> str:
     if level == "symbol":
         return _symbol(store, subject)
     if level == "file":
-        facts = Single(store).facts(subject)
+        facts = SingleFile(store).facts(subject)
         return _file(store, facts) if facts is not None else ""
     if level == "package":
         return _package(store, subject)
@@ -50,19 +51,19 @@ def _symbol(store: Store, id: str) -> str:
     rows = store.rows("MATCH (s:Symbol {id: $id}) RETURN s.doc, s.signature, s.deprecated", {"id": id})
     doc, signature, is_deprecated = next(iter(rows))
     noun = _NOUNS.get(symbol.kind, symbol.kind)
-    first = f"{spoken(symbol.qualified_name)} is {_article(noun)} {noun} in {symbol.file}"
+    first = f"{short_name(symbol.qualified_name)} is {_article(noun)} {noun} in {symbol.file}"
     sentences = [first + (f": “{first_sentence(doc)}”" if doc else f", declared as `{signature}`.")]
     if is_deprecated:
         sentences.append("It is marked as deprecated.")
     sentences += _users(inbound(store, symbol, USES))
     called = [link.symbol for link in outbound(store, symbol, ("CALLS",))]
     if called:
-        sentences.append(f"It calls {listed(_names(called), _SEVERAL)}.")
+        sentences.append(f"It calls {named(_names(called), _SEVERAL)}.")
     if symbol.kind in ("struct", "interface", "type", "alias"):
         sentences += _type(store, symbol)
     tests = sorted({link.symbol.name for link in inbound(store, symbol, ("TESTS",))})
     if tests:
-        sentences.append(f"Tests reach it from {listed(tests, _FEW)}.")
+        sentences.append(f"Tests reach it from {named(tests, _FEW)}.")
     elif symbol.kind in ("func", "method") and not symbol.test:
         sentences.append("No test is known to call it.")
     return " ".join(sentences)
@@ -73,16 +74,16 @@ def _type(store: Store, symbol: Ref) -> Iterable[str]:
     methods = [member.name for member in own if member.kind in ("method", "imethod")]
     fields = sum(1 for member in own if member.kind == "field")
     has = [counted(fields, "field")] if fields else []
-    has += [f"{counted(len(methods), 'method')} ({listed(methods, _SEVERAL)})"] if methods else []
+    has += [f"{counted(len(methods), 'method')} ({named(methods, _SEVERAL)})"] if methods else []
     if has:
         yield f"It has {' and '.join(has)}."
     satisfied = [link.symbol for link in outbound(store, symbol, ("IMPLEMENTS",))]
     if satisfied:
-        yield f"It satisfies {listed(_names(satisfied), _SEVERAL)}."
+        yield f"It satisfies {named(_names(satisfied), _SEVERAL)}."
     satisfying = [link.symbol for link in inbound(store, symbol, ("IMPLEMENTS",))]
     if satisfying:
         verb = _verb(satisfying, "satisfies", "satisfy")
-        yield f"{counted(len(satisfying), 'type')} {verb} it: {listed(_names(satisfying), _FEW)}."
+        yield f"{counted(len(satisfying), 'type')} {verb} it: {named(_names(satisfying), _FEW)}."
 
 
 def _users(links: Sequence[Link]) -> Iterable[str]:
@@ -94,16 +95,16 @@ def _users(links: Sequence[Link]) -> Iterable[str]:
     callers = {link.symbol.id for link in links if link.how == "calls" and not link.symbol.test}
     noun = "caller" if callers == code.keys() else "user"
     where = f" in {counted(files, 'file')}" if files > 1 else ""
-    yield f"It has {counted(len(code), noun)}{where}: {listed(_names(code.values()), _FEW)}."
+    yield f"It has {counted(len(code), noun)}{where}: {named(_names(code.values()), _FEW)}."
 
 
 def _file(store: Store, facts: FileFacts) -> str:
-    kinds: defaultdict[str, list[Named]] = defaultdict(list)
+    kinds: defaultdict[str, list[CardSymbol]] = defaultdict(list)
     for symbol in facts.symbols:
         if symbol.kind not in ("field", "imethod") and symbol.name != "_":
             kinds[symbol.kind].append(symbol)
     declared = [
-        f"{counted(len(found), _NOUNS.get(kind, kind))} ({listed([one.local for one in found], _FEW)})"
+        f"{counted(len(found), _NOUNS.get(kind, kind))} ({named([one.local for one in found], _FEW)})"
         for kind, found in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
     package = next(
@@ -116,23 +117,23 @@ def _file(store: Store, facts: FileFacts) -> str:
     if users:
         most = Counter(use.target.local for use in facts.uses if not use.source.test and use.target.kind != "field")
         best = [name for name, _ in sorted(most.items(), key=lambda item: (-item[1], item[0]))]
-        told = f", most of all {listed(best, _FEW)}" if best else ""
+        told = f", most of all {named(best, _FEW)}" if best else ""
         verb = "uses" if len(users) == 1 else "use"
-        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({listed(users, _FEW)}){told}.")
+        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({named(users, _FEW)}){told}.")
     elif not facts.test:
         sentences.append("No other file is known to use it.")
     interfaces = sorted({interface.short for _, interface in facts.satisfies if interface.short != "error"})
     if interfaces:
-        sentences.append(f"Its types satisfy {listed(interfaces, _FEW)}.")
+        sentences.append(f"Its types satisfy {named(interfaces, _FEW)}.")
     if facts.satisfied:
         types = {kind for _, kind in facts.satisfied}
         sentences.append(f"Its interfaces are satisfied by {counted(len(types), 'type')} elsewhere.")
     calls = [path for path, _ in sorted(facts.calls.items(), key=lambda item: (-item[1], item[0]))]
     if calls:
-        sentences.append(f"It calls into {listed(calls, _FEW)}.")
+        sentences.append(f"It calls into {named(calls, _FEW)}.")
     tests = sorted({test.file for test, _ in facts.tests})
     if tests:
-        sentences.append(f"It is tested from {listed(tests, _FEW)}.")
+        sentences.append(f"It is tested from {named(tests, _FEW)}.")
     return " ".join(sentences)
 
 
@@ -153,16 +154,14 @@ def _package(store: Store, id: str) -> str:
     others = sorted(row[0] for row in importers if row[0] != id)
     if others:
         verb = _verb(others, "imports", "import")
-        sentences.append(f"{counted(len(others), 'package')} {verb} it: {listed(others, _FEW)}.")
+        sentences.append(f"{counted(len(others), 'package')} {verb} it: {named(others, _FEW)}.")
     elif name == "main":
         sentences.append("It is a program.")
     else:
         sentences.append("No other package of the repository imports it.")
     exported = _exported(store, files)
     if exported:
-        sentences.append(
-            f"It exports {counted(len(exported), 'declaration')}, among them {listed(exported, _SEVERAL)}."
-        )
+        sentences.append(f"It exports {counted(len(exported), 'declaration')}, among them {named(exported, _SEVERAL)}.")
     needed = _ask(
         store,
         "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:IMPORTS]->(q:Package) "
@@ -170,7 +169,7 @@ def _package(store: Store, id: str) -> str:
         id,
     )
     if needed:
-        sentences.append(f"It is built on {listed(sorted(row[0] for row in needed), _FEW)}.")
+        sentences.append(f"It is built on {named(sorted(row[0] for row in needed), _FEW)}.")
     return " ".join(sentences)
 
 
@@ -190,10 +189,10 @@ def _repository(store: Store) -> str:
     ]
     noun = "module" if len(modules) == 1 else "modules"
     size = f"{counted(packages, 'package')}, {counted(files, 'file')} and {counted(int(lines or 0), 'line')} of Go"
-    sentences = [f"The {noun} {listed(modules, _FEW)} {_verb(modules, 'has', 'have')} {size}."]
+    sentences = [f"The {noun} {named(modules, _FEW)} {_verb(modules, 'has', 'have')} {size}."]
     if programs:
         verb = _verb(programs, "is a program", "are programs")
-        sentences.append(f"{counted(len(programs), 'package')} {verb}: {listed(programs, _FEW)}.")
+        sentences.append(f"{counted(len(programs), 'package')} {verb}: {named(programs, _FEW)}.")
     return " ".join(sentences)
 
 
@@ -209,29 +208,18 @@ def first_sentence(doc: str) -> str:
     return text if len(text) <= _SENTENCE else f"{text[: _SENTENCE - 1].rstrip()}…"
 
 
-def spoken(qualified_name: str) -> str:
+def short_name(qualified_name: str) -> str:
     return qualified_name.rpartition("/")[2]
 
 
 def _names(found: Iterable[Ref]) -> list[str]:
     ordered = sorted(found, key=lambda one: (one.external, one.test, one.file, one.line))
-    return list(dict.fromkeys(spoken(one.qualified_name) for one in ordered))
+    return list(dict.fromkeys(short_name(one.qualified_name) for one in ordered))
 
 
-def listed(names: Sequence[str], most: int) -> str:
-    """Some names, and how many more there are."""
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return joined(names)
-
-
-def joined(parts: Sequence[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
-
-
-def counted(number: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith(("s", "x")) else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
+def named(names: Sequence[str], most: int) -> str:
+    """Like `listed`, but all names where only one would be left out."""
+    return listed(names, most) if len(names) > most + 1 else joined(names)
 
 
 def _article(noun: str) -> str:

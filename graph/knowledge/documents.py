@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from golore.graph.files.cache_tables import Drawer, Opened, open_drawer, read_note, transaction
+from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, read_table_meta, transaction
+from golore.graph.phrases import listed
 
 _VERSION: Final = "1"
 _BATCH: Final = 500
@@ -52,10 +53,10 @@ _INDEXES: Final = (
 )
 
 
-_DRAWER: Final = Drawer(_VERSION, "document_notes", _TABLES, _INDEXES)
+_DRAWER: Final = CacheTables(_VERSION, "document_notes", _TABLES, _INDEXES)
 
 
-class Shelved(NamedTuple):
+class StoredDocument(NamedTuple):
     """A document as it was read. A time of 0 is one not to be believed; `links` is a digest of what it describes."""
 
     path: str
@@ -77,7 +78,7 @@ class DocumentLink(NamedTuple):
     label: str
     target: str
     name: str
-    place: str
+    card_path: str
     evidence: str
     sites: tuple[int, ...]
 
@@ -90,37 +91,37 @@ class Example(NamedTuple):
     line: int
     dir: str
     subject: str
-    place: str
+    card_path: str
 
 
-class Shelf(Opened):
-    """Open it with `open_shelf` and use it as a context manager."""
+class DocumentIndex(OpenTables):
+    """Open it with `open_document_index` and use it as a context manager."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """All of a block's writes, or none of them."""
         return transaction(self._run)
 
-    def note(self, name: str) -> str:
-        return read_note(self._run, _DRAWER, name)
+    def meta(self, name: str) -> str:
+        return read_table_meta(self._run, _DRAWER, name)
 
-    def set_note(self, name: str, value: str) -> None:
+    def set_meta(self, name: str, value: str) -> None:
         self._run.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
 
-    def pages(self) -> dict[str, Shelved]:
+    def pages(self) -> dict[str, StoredDocument]:
         rows = self._run.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
-        return {row[0]: Shelved(*row) for row in rows}
+        return {row[0]: StoredDocument(*row) for row in rows}
 
     def contents(self, paths: Collection[str]) -> Iterator[tuple[str, bytes]]:
         """What was read of these documents."""
         return self._among("SELECT path, content FROM document_pages WHERE path IN", paths)
 
-    def put(self, page: Shelved, content: bytes, keys: Iterable[str]) -> None:
+    def put(self, page: StoredDocument, content: bytes, keys: Iterable[str]) -> None:
         run = self._run
         run.execute("INSERT OR REPLACE INTO document_pages VALUES (?, ?, ?, ?, ?, ?)", (*page, content))
         run.execute("DELETE FROM document_keys WHERE path = ?", (page.path,))
         run.executemany("INSERT INTO document_keys VALUES (?, ?)", ((key, page.path) for key in keys))
 
-    def confirm(self, page: Shelved) -> None:
+    def confirm(self, page: StoredDocument) -> None:
         """Keep the size and time of a document whose text is as it was."""
         statement = "UPDATE document_pages SET size = ?, mtime_ns = ? WHERE path = ?"
         self._run.execute(statement, (page.size, page.mtime_ns, page.path))
@@ -244,16 +245,16 @@ class Shelf(Opened):
             yield from self._run.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
 
 
-def open_shelf(store_directory: Path, *, write: bool = True) -> Shelf | None:
+def open_document_index(store_directory: Path, *, write: bool = True) -> DocumentIndex | None:
     """The documents of a store. A reader gets None where there are none; a writer makes the tables."""
-    connection = open_drawer(store_directory, _DRAWER, write=write)
-    return Shelf(connection) if connection is not None else None
+    connection = open_tables(store_directory, _DRAWER, write=write)
+    return DocumentIndex(connection) if connection is not None else None
 
 
-def make_shelf(store_directory: Path) -> Shelf:
-    shelf = open_shelf(store_directory)
-    assert shelf is not None
-    return shelf
+def create_document_index(store_directory: Path) -> DocumentIndex:
+    document_index = open_document_index(store_directory)
+    assert document_index is not None
+    return document_index
 
 
 def _link(row: Sequence[Any]) -> DocumentLink:
@@ -261,11 +262,11 @@ def _link(row: Sequence[Any]) -> DocumentLink:
     return link._replace(record=bool(link.record), sites=tuple(map(int, str(row[-1]).split())))
 
 
-class Told:
+class DocumentLines:
     """What documents there are to name on cards, looked up by place. Use it as a context manager."""
 
     def __init__(self, store_directory: Path) -> None:
-        self._shelf = open_shelf(store_directory, write=False)
+        self._shelf = open_document_index(store_directory, write=False)
         self._places = self._shelf.places() if self._shelf is not None else set[str]()
 
     def close(self) -> None:
@@ -286,7 +287,7 @@ class Told:
 
 
 def lines_about(store_directory: Path, place: str) -> tuple[str, ...]:
-    told = Told(store_directory)
+    told = DocumentLines(store_directory)
     try:
         return told.lines_at(place)
     finally:
@@ -304,9 +305,7 @@ def document_lines(links: Sequence[DocumentLink], examples: Sequence[Example]) -
     if len(ordered) > _MOST:
         lines.append(f"{len(ordered) - _MOST:,} more sections of documents")
     if examples:
-        shown = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in examples[:_NAMES])
-        more = f" and {len(examples) - _NAMES:,} more" if len(examples) > _NAMES else ""
-        lines.append(f"examples: {shown}{more}")
+        lines.append(f"examples: {listed([f'{one.name} ({one.file}:{one.line})' for one in examples], _NAMES)}")
     return tuple(lines)
 
 
@@ -321,8 +320,7 @@ def _section_line(links: Sequence[DocumentLink]) -> str:
     title = title.replace("“", '"').replace("”", '"')
     kind = f" (decision{f', {first.status}' if first.status else ''})" if first.record else ""
     names = [_short(link.name) for link in links if link.label == "Symbol"]
-    shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else "")
-    about = f": {shown}" if names else ""
+    about = f": {listed(names, _NAMES)}" if names else ""
     return f"{first.path}:{first.line} “{title}”{kind}{about}"
 
 

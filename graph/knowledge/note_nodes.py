@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from golore.graph.database.projection import Projection, project_since, projected_mark
+from golore.graph.database.projection import Projection, project_since, projection_meta
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.notes import Pinned, revision_of, successions, written_since
+from golore.graph.knowledge.notes import PinnedNote, revision_of, successions, written_since
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Note
 
@@ -33,10 +33,10 @@ def project_notes(store_directory: Path, *, wait: float | None = None) -> int:
 
 def are_projected(store: Store, knowledge: Knowledge) -> bool:
     """Whether the graph has all notes as they are."""
-    return projected_mark(store, "Note") == str(revision_of(knowledge))
+    return projection_meta(store, "Note") == str(revision_of(knowledge))
 
 
-def without_edge(store: Store, notes: Collection[Pinned], *, few: bool) -> set[str]:
+def without_edge(store: Store, notes: Collection[PinnedNote], *, few: bool) -> set[str]:
     """Those of some notes whose edge the graph has lost, or that it never had, although it has what they describe:
     it goes with its code, and the code may have come back since. `few`: ask for one after the other."""
     if few:
@@ -60,7 +60,7 @@ def _projection(knowledge: Knowledge, mark: str) -> Projection:
     return Projection("Note", [_node(note) for note in notes], _edges(knowledge, notes), str(now), ids)
 
 
-def _node(note: Pinned) -> Note:
+def _node(note: PinnedNote) -> Note:
     return Note(
         note.id,
         note.kind,
@@ -75,7 +75,7 @@ def _node(note: Pinned) -> Note:
     )
 
 
-def _edges(knowledge: Knowledge, notes: Iterable[Pinned]) -> dict[EdgeKind, list[Edge]]:
+def _edges(knowledge: Knowledge, notes: Iterable[PinnedNote]) -> dict[EdgeKind, list[Edge]]:
     edges: defaultdict[EdgeKind, list[Edge]] = defaultdict(list)
     older: defaultdict[str, list[str]] = defaultdict(list)
     for newer, old in successions(knowledge):

@@ -39,7 +39,7 @@ class Anchor(NamedTuple):
     target: str
     """id of the node that it describes now"""
     name: str
-    place: str
+    card_path: str
     """the card that shows it: a file's path, "dir/" of a package, empty for the repository"""
     home_level: str
     home: str
@@ -68,7 +68,11 @@ class Anchor(NamedTuple):
         return self.fate or (DRIFTED if self.written and self.now != self.written else "")
 
 
-class Pinned(NamedTuple):
+_ANCHOR_COLUMNS: Final = tuple("place" if name == "card_path" else name for name in Anchor._fields)
+"""Columns of `note_anchors`, in the order of the fields. Stores of older versions have the column `place`."""
+
+
+class PinnedNote(NamedTuple):
     """A note with everything that is known of it. Times are UTC, as 2026-11-16T09:30:00Z."""
 
     id: str
@@ -93,7 +97,7 @@ class Pinned(NamedTuple):
         return "superseded" if self.newer else "done" if self.done else "active"
 
 
-class Draft(NamedTuple):
+class NewNote(NamedTuple):
     """A note before it is written. `lookalikes` are ids of other code of the very same text, which is not to be taken
     for this when this is gone."""
 
@@ -128,7 +132,7 @@ def cleaned(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign in "\n\t" else " " for sign in text)
 
 
-def write_notes(knowledge: Knowledge, drafts: Iterable[Draft]) -> list[str]:
+def write_notes(knowledge: Knowledge, drafts: Iterable[NewNote]) -> list[str]:
     """Their ids. When this returns, they are on the disk."""
     ids: list[str] = []
     with knowledge.transaction() as run:
@@ -217,7 +221,7 @@ def touch(knowledge: Knowledge, ids: Iterable[str]) -> None:
         run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
 
 
-def note_of(knowledge: Knowledge, id: str) -> Pinned:
+def note_of(knowledge: Knowledge, id: str) -> PinnedNote:
     """The note of an id, or of the beginning of one that no other has."""
     wanted = id.strip().lower()
     if wanted:
@@ -230,36 +234,36 @@ def note_of(knowledge: Knowledge, id: str) -> Pinned:
     raise UsageError(f"There is no note {id!r}. `golore note --list` tells the ids.")
 
 
-def all_notes(knowledge: Knowledge) -> list[Pinned]:
+def all_notes(knowledge: Knowledge) -> list[PinnedNote]:
     return list(_select(knowledge, "ORDER BY n.id"))
 
 
-def notes_at(knowledge: Knowledge, place: str) -> list[Pinned]:
+def notes_at(knowledge: Knowledge, place: str) -> list[PinnedNote]:
     """The notes that a card shows: of a file and its declarations, a package or the repository."""
     return list(_select(knowledge, "WHERE a.place = ? ORDER BY n.id", (place,)))
 
 
-def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[Pinned]:
+def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[PinnedNote]:
     """The notes whose code was last seen in these files or directories ("dir/"), and those whose code is gone."""
-    found: dict[str, Pinned] = {}
+    found: dict[str, PinnedNote] = {}
     for file in sorted(files):
         found |= {note.id: note for note in _select(knowledge, "WHERE a.file = ? ORDER BY n.id", (file,))}
     found |= {note.id: note for note in _select(knowledge, "WHERE a.fate <> '' ORDER BY n.id")}
     return list(found.values())
 
 
-def notes_about(knowledge: Knowledge, targets: Sequence[str]) -> list[Pinned]:
+def notes_about(knowledge: Knowledge, targets: Sequence[str]) -> list[PinnedNote]:
     """The notes about these nodes."""
     marks = ",".join("?" * len(targets))
     return list(_select(knowledge, f"WHERE a.target IN ({marks}) ORDER BY n.id", targets))
 
 
-def open_tasks(knowledge: Knowledge) -> list[Pinned]:
+def open_tasks(knowledge: Knowledge) -> list[PinnedNote]:
     condition = "WHERE n.kind = 'task' AND n.done = '' AND s.newer IS NULL ORDER BY n.created, n.id"
     return list(_select(knowledge, condition))
 
 
-def places(knowledge: Knowledge) -> set[str]:
+def card_paths(knowledge: Knowledge) -> set[str]:
     """What has notes, as cards are called."""
     return {place for (place,) in knowledge.rows("SELECT DISTINCT place FROM note_anchors")}
 
@@ -281,7 +285,7 @@ def successions(knowledge: Knowledge) -> list[tuple[str, str]]:
     return list(knowledge.rows("SELECT newer, older FROM note_successions ORDER BY newer, older"))
 
 
-def chain_of(knowledge: Knowledge, note: Pinned) -> list[Pinned]:
+def chain_of(knowledge: Knowledge, note: PinnedNote) -> list[PinnedNote]:
     """A note with all that supersede it and all that it supersedes, newest first."""
     links = successions(knowledge)
     found = {note.id}
@@ -289,7 +293,7 @@ def chain_of(knowledge: Knowledge, note: Pinned) -> list[Pinned]:
         found |= more
     newer = {older: one for one, older in links}
 
-    def age(one: Pinned) -> tuple[int, str]:
+    def age(one: PinnedNote) -> tuple[int, str]:
         """How many have come since; a second is too long to tell by the time."""
         since, id = 0, one.id
         while id in newer:
@@ -309,16 +313,16 @@ def revision_of(knowledge: Knowledge) -> int:
     return next(knowledge.rows("SELECT revision FROM note_state"))[0]
 
 
-def written_since(knowledge: Knowledge, revision: int) -> tuple[list[Pinned], list[str]]:
+def written_since(knowledge: Knowledge, revision: int) -> tuple[list[PinnedNote], list[str]]:
     """The notes that are other than at a revision, and the ids of those that were forgotten."""
     gone = knowledge.rows("SELECT id FROM forgotten_notes WHERE revision > ? ORDER BY id", (revision,))
     return list(_select(knowledge, "WHERE n.revision > ? ORDER BY n.id", (revision,))), [id for (id,) in gone]
 
 
-def much_the_same(knowledge: Knowledge, draft: Draft) -> list[Pinned]:
+def much_the_same(knowledge: Knowledge, draft: NewNote) -> list[PinnedNote]:
     """Active notes of the same kind about the same that a draft may be meant to replace, closest first."""
     words = _words(draft.text)
-    found: list[tuple[float, Pinned]] = []
+    found: list[tuple[float, PinnedNote]] = []
     for note in notes_about(knowledge, (draft.anchor.target,)):
         if note.status == "active" and note.kind == draft.kind and note.id != draft.supersedes:
             likeness = SequenceMatcher(a=_words(note.text), b=words, autojunk=False).ratio()
@@ -327,7 +331,7 @@ def much_the_same(knowledge: Knowledge, draft: Draft) -> list[Pinned]:
     return [note for _, note in sorted(found, key=lambda pair: (-pair[0], pair[1].id))]
 
 
-def is_same(note: Pinned, draft: Draft) -> bool:
+def is_same(note: PinnedNote, draft: NewNote) -> bool:
     """Whether a draft says nothing that the note does not, and comes from the same hand."""
     ours = (draft.kind, _words(draft.text), draft.author, tuple(sorted(set(draft.tags))))
     return ours == (note.kind, _words(note.text), note.author, note.tags)
@@ -337,8 +341,8 @@ def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?()").lower() for word in text.split()]
 
 
-def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ()) -> Iterator[Pinned]:
-    columns = ", ".join(f"a.{name}" for name in Anchor._fields)
+def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ()) -> Iterator[PinnedNote]:
+    columns = ", ".join(f"a.{name}" for name in _ANCHOR_COLUMNS)
     statement = (
         "SELECT n.id, n.kind, n.text, n.subject, n.author, n.source, n.created, n.confirmed, n.tags, n.done, "
         f"coalesce(s.newer, ''), {columns} FROM notes n JOIN note_anchors a ON a.note = n.id "
@@ -347,8 +351,8 @@ def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ())
     yield from map(_pinned, knowledge.rows(statement, values))
 
 
-def _pinned(row: tuple[Any, ...]) -> Pinned:
-    return Pinned._make((*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor._make(row[11:])))
+def _pinned(row: tuple[Any, ...]) -> PinnedNote:
+    return PinnedNote._make((*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor._make(row[11:])))
 
 
 def _next_revision(run: Transaction) -> int:

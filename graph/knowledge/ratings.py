@@ -27,7 +27,7 @@ class Rating(NamedTuple):
     by: str
 
 
-class Standing(NamedTuple):
+class RatedItem(NamedTuple):
     """How something was rated all in all. `worth` is what its score is raised by, at most `LARGEST` either way."""
 
     item: str
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     useless: int
 
 
-def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: datetime | None = None) -> Standing:
+def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: datetime | None = None) -> RatedItem:
     """Note that something was useful, or not; how it stands then."""
     moment = now or datetime.now(UTC)
     with knowledge.transaction() as run:
@@ -45,7 +45,7 @@ def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: da
         for number, at in list(run.rows("SELECT number, at FROM ratings")):
             if _age(at, moment) > _FORGOTTEN * HALF_LIFE:
                 run.run("DELETE FROM ratings WHERE number = ?", (number,))
-    return next(one for one in standings(knowledge, now=moment) if one.item == item)
+    return next(one for one in rated_items(knowledge, now=moment) if one.item == item)
 
 
 def take_back(knowledge: Knowledge, item: str = "") -> int:
@@ -60,7 +60,7 @@ def ratings(knowledge: Knowledge) -> Iterator[Rating]:
         yield Rating(item, bool(useful), at, by)
 
 
-def standings(knowledge: Knowledge, *, now: datetime | None = None) -> list[Standing]:
+def rated_items(knowledge: Knowledge, *, now: datetime | None = None) -> list[RatedItem]:
     """Of all that was rated, what stands highest first."""
     moment = now or datetime.now(UTC)
     sums: defaultdict[str, float] = defaultdict(float)
@@ -68,13 +68,13 @@ def standings(knowledge: Knowledge, *, now: datetime | None = None) -> list[Stan
     for one in ratings(knowledge):
         sums[one.item] += (1 if one.useful else -1) * 0.5 ** (max(0.0, _age(one.at, moment)) / HALF_LIFE)
         counts[one.item][0 if one.useful else 1] += 1
-    found = [Standing(item, _bounded(value), *counts[item]) for item, value in sums.items()]
+    found = [RatedItem(item, _bounded(value), *counts[item]) for item, value in sums.items()]
     return sorted(found, key=lambda one: (-one.worth, one.item))
 
 
 def favours(knowledge: Knowledge, *, now: datetime | None = None) -> dict[str, float]:
     """By item, what its score is raised by."""
-    return {one.item: one.worth for one in standings(knowledge, now=now)}
+    return {one.item: one.worth for one in rated_items(knowledge, now=now)}
 
 
 def _bounded(value: float) -> float:

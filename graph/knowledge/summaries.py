@@ -30,7 +30,7 @@ _COLUMNS: Final = (
 )
 
 
-class Record(NamedTuple):
+class SummaryRecord(NamedTuple):
     """A summary as it is kept. `doubt` is empty, `stale`, `suspect` or `gone`, and `reason` says why."""
 
     id: str
@@ -75,25 +75,25 @@ class Refusal(NamedTuple):
     reason: str
 
 
-def current(knowledge: Knowledge, level: str, subject: str) -> Record | None:
+def current(knowledge: Knowledge, level: str, subject: str) -> SummaryRecord | None:
     """The summary that counts."""
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? AND current"
     return next(_records(knowledge.rows(statement, (level, subject))), None)
 
 
-def all_current(knowledge: Knowledge, level: str = "") -> Iterator[Record]:
+def all_current(knowledge: Knowledge, level: str = "") -> Iterator[SummaryRecord]:
     """Those that count, in the order of their subjects."""
     chosen = "AND level = ?" if level else ""
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE current {chosen} ORDER BY level, subject"
     return _records(knowledge.rows(statement, (level,) if level else ()))
 
 
-def every(knowledge: Knowledge) -> Iterator[Record]:
+def every(knowledge: Knowledge) -> Iterator[SummaryRecord]:
     """All there ever were, oldest first."""
     return _records(knowledge.rows(f"SELECT {_COLUMNS} FROM summaries ORDER BY number"))
 
 
-def history(knowledge: Knowledge, level: str, subject: str) -> list[Record]:
+def history(knowledge: Knowledge, level: str, subject: str) -> list[SummaryRecord]:
     """The one that counts and those it has superseded, newest first."""
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? ORDER BY number DESC"
     return list(_records(knowledge.rows(statement, (level, subject))))
@@ -111,7 +111,7 @@ def write_summary(
     source: str = "person",
     model: str = "",
     expected: str = "",
-) -> Record:
+) -> SummaryRecord:
     """Keep a text as the summary of something that the graph has. `expected` is the digest of the inputs that its
     writer has seen: if they have changed since, the text is refused."""
     found = inputs_of(store, root, knowledge, level, subject)
@@ -122,7 +122,7 @@ def write_summary(
             f"{subject} has changed since this text was written: its digest is {found.digest} now, not {expected}. "
             "Look at it again and write from what is there."
         )
-    written = keep(knowledge, found, Text(" ".join(text.split()), quality, source, model))
+    written = store_summary(knowledge, found, Text(" ".join(text.split()), quality, source, model))
     if written is None:
         standing = current(knowledge, level, subject)
         whose = "A person" if standing is not None and standing.source == "person" else "Somebody better placed"
@@ -130,7 +130,7 @@ def write_summary(
     return written
 
 
-def keep(knowledge: Knowledge, inputs: Inputs, new: Text) -> Record | None:
+def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRecord | None:
     """Write it down as the one that counts; None where a better source has spoken, or the same work was done before.
 
     All in one transaction: killed at any moment, the text is there once or not at all.
@@ -141,7 +141,7 @@ def keep(knowledge: Knowledge, inputs: Inputs, new: Text) -> Record | None:
         if last is not None and not _may_follow(last, new, inputs.digest):
             return last if last.text == new.text and last.source == new.source else None
         before = last.id if last is not None else ""
-        made = Record(
+        made = SummaryRecord(
             _identity(inputs, new.text, before),
             inputs.subject,
             inputs.level,
@@ -168,7 +168,7 @@ def keep(knowledge: Knowledge, inputs: Inputs, new: Text) -> Record | None:
         )
         _tell_parents(run, made)
         count(run, f"kept {new.quality}")
-        note_state(run)
+        record_change(run)
         return made
 
 
@@ -195,7 +195,7 @@ def count(run: Transaction, name: str, number: int = 1) -> None:
     )
 
 
-def note_state(run: Transaction) -> None:
+def record_change(run: Transaction) -> None:
     """Note that the summaries are no longer what the graph's copy was made from."""
     run.run("UPDATE summary_state SET number = number + 1")
 
@@ -217,7 +217,7 @@ def standings(knowledge: Knowledge) -> dict[str, int]:
     return found
 
 
-def _may_follow(last: Record, new: Text, inputs: str) -> bool:
+def _may_follow(last: SummaryRecord, new: Text, inputs: str) -> bool:
     if SOURCES.index(new.source) < SOURCES.index(last.source):
         return False
     is_same = (last.text, last.source, last.inputs) == (new.text, new.source, inputs)
@@ -225,16 +225,16 @@ def _may_follow(last: Record, new: Text, inputs: str) -> bool:
     return not is_same and not is_done
 
 
-def _tell_parents(run: Transaction, made: Record) -> None:
+def _tell_parents(run: Transaction, made: SummaryRecord) -> None:
     """Those that were written from the text before this one have an input that is another now."""
     digest = text_digest(made.text)
     kind = f"{made.level} {CHILD}"
     run.run("UPDATE summary_parts SET now = ? WHERE kind = ? AND subject = ?", (digest, kind, made.subject))
     statement = "SELECT DISTINCT summary FROM summary_parts WHERE kind = ? AND subject = ?"
-    settle(run, [row[0] for row in list(run.rows(statement, (kind, made.subject)))])
+    update_doubts(run, [row[0] for row in list(run.rows(statement, (kind, made.subject)))])
 
 
-def settle(run: Transaction, summaries: Iterable[str]) -> list[tuple[str, str]]:
+def update_doubts(run: Transaction, summaries: Iterable[str]) -> list[tuple[str, str]]:
     """Say of each of these whether its inputs are what they were; level and subject of those of which that is new."""
     changed: list[tuple[str, str]] = []
     for id in summaries:
@@ -288,7 +288,7 @@ def _identity(inputs: Inputs, text: str, before: str) -> str:
     return text_digest("\0".join((inputs.level, inputs.subject, inputs.digest, text, before)))[:20]
 
 
-def _records(rows: Iterable[tuple[Any, ...]]) -> Iterator[Record]:
+def _records(rows: Iterable[tuple[Any, ...]]) -> Iterator[SummaryRecord]:
     for row in rows:
-        found = Record(*row)
+        found = SummaryRecord(*row)
         yield found._replace(current=bool(found.current))

@@ -30,20 +30,20 @@ _FILES: Final = 40
 _PACKAGES: Final = 60
 
 
-class Part(NamedTuple):
+class InputPart(NamedTuple):
     """One input. `place` is the file ("dir/file.go") or directory ("dir/") that must change for it to change; a summary
     has none. The digest is empty where it is not there."""
 
     kind: str
     subject: str
-    place: str
+    source: str
     digest: str
 
 
-class Piece(NamedTuple):
+class InputText(NamedTuple):
     """An input with its words, as a prompt shows it. `title` says what it is of."""
 
-    part: Part
+    part: InputPart
     title: str
     text: str
 
@@ -51,10 +51,10 @@ class Piece(NamedTuple):
 class Inputs(NamedTuple):
     level: str
     subject: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[InputText, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[InputPart, ...]:
         return tuple(piece.part for piece in self.pieces)
 
     @property
@@ -64,11 +64,11 @@ class Inputs(NamedTuple):
         return text_digest("\n".join(told))
 
 
-class Behind(Exception):
+class GraphBehind(Exception):
     """A file is not what the graph was made from; a learn is due."""
 
 
-class Matter:
+class InputReader:
     """Looks up what summaries are written from: in the graph, the files and the summaries. Remembers files' texts."""
 
     def __init__(self, store: Store, root: Path, knowledge: Knowledge) -> None:
@@ -84,7 +84,7 @@ class Matter:
             return "", text_digest(text) if text else ""
         if kind == "source":
             found = self.source(subject)
-            return (found.part.place, found.part.digest) if found is not None else ("", "")
+            return (found.part.source, found.part.digest) if found is not None else ("", "")
         if kind == "signature":
             return self._signature(subject)
         if kind == "shape":
@@ -97,7 +97,7 @@ class Matter:
         text = doc if kind == "doc" else "\n".join(self.files(subject))
         return f"{directory or '.'}/", text_digest(text)
 
-    def source(self, symbol: str) -> Piece | None:
+    def source(self, symbol: str) -> InputText | None:
         """A declaration with the comment above it."""
         statement = "MATCH (s:Symbol {id: $id}) RETURN s.file, s.start, s.`end`, s.doc, s.qualified_name"
         rows = self._rows(statement, symbol)
@@ -106,7 +106,7 @@ class Matter:
         file, start, end, doc, name = rows[0]
         comment = "".join(f"// {line}".rstrip() + "\n" for line in doc.splitlines())
         text = comment + self._text(file)[start:end].decode("utf-8", "replace")
-        return Piece(Part("source", symbol, file, text_digest(text)), name, text)
+        return InputText(InputPart("source", symbol, file, text_digest(text)), name, text)
 
     def summary(self, level: str, subject: str) -> str:
         statement = "SELECT text FROM summaries WHERE level = ? AND subject = ? AND current"
@@ -117,7 +117,7 @@ class Matter:
         statement = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) WHERE NOT f.test RETURN f.id"
         return sorted(row[0] for row in self._rows(statement, package))
 
-    def symbol(self, id: str) -> list[Piece]:
+    def symbol(self, id: str) -> list[InputText]:
         own = self.source(id)
         if own is None:
             return []
@@ -128,21 +128,21 @@ class Matter:
         )
         rows = sorted({tuple(row) for statement in called for row in self._rows(statement, id) if row[0] != id})
         known = [
-            Piece(Part("signature", other, file, text_digest(signature)), name, signature)
+            InputText(InputPart("signature", other, file, text_digest(signature)), name, signature)
             for other, name, signature, file in rows[:_CALLED]
         ]
         return [own, *known]
 
-    def file(self, path: str) -> list[Piece]:
+    def file(self, path: str) -> list[InputText]:
         place, digest = self.part("shape", path)
         if not digest:
             return []
-        pieces = [Piece(Part("shape", path, place, digest), path, self._outline(path))]
+        pieces = [InputText(InputPart("shape", path, place, digest), path, self._outline(path))]
         room = _ROOM
         for id, name in self._declared(path):
             text = self.summary("symbol", id)
             if text:
-                pieces.append(Piece(Part(f"symbol {CHILD}", id, "", text_digest(text)), name, text))
+                pieces.append(InputText(InputPart(f"symbol {CHILD}", id, "", text_digest(text)), name, text))
             else:
                 own = self.source(id)
                 if own is None or len(own.text) > room:
@@ -152,32 +152,32 @@ class Matter:
             room -= len(text)
         return pieces
 
-    def package(self, id: str) -> list[Piece]:
-        pieces: list[Piece] = []
+    def package(self, id: str) -> list[InputText]:
+        pieces: list[InputText] = []
         for kind in ("doc", "files"):
             place, digest = self.part(kind, id)
             if not digest:
                 return []
             text = self._doc(id) if kind == "doc" else ", ".join(path.rpartition("/")[2] for path in self.files(id))
-            pieces.append(Piece(Part(kind, id, place, digest), id, text))
+            pieces.append(InputText(InputPart(kind, id, place, digest), id, text))
         for path in self.files(id)[:_FILES]:
             text = self.summary("file", path)
             if text:
-                pieces.append(Piece(Part(f"file {CHILD}", path, "", text_digest(text)), path, text))
+                pieces.append(InputText(InputPart(f"file {CHILD}", path, "", text_digest(text)), path, text))
             else:
                 place, digest = self.part("shape", path)
-                pieces.append(Piece(Part("shape", path, place, digest), path, self._outline(path)))
+                pieces.append(InputText(InputPart("shape", path, place, digest), path, self._outline(path)))
         return pieces
 
-    def repository(self) -> list[Piece]:
-        pieces: list[Piece] = []
+    def repository(self) -> list[InputText]:
+        pieces: list[InputText] = []
         for id in self.packages()[:_PACKAGES]:
             text = self.summary("package", id)
             if text:
-                pieces.append(Piece(Part(f"package {CHILD}", id, "", text_digest(text)), id, text))
+                pieces.append(InputText(InputPart(f"package {CHILD}", id, "", text_digest(text)), id, text))
             else:
                 place, digest = self.part("doc", id)
-                pieces.append(Piece(Part("doc", id, place, digest), id, self._doc(id)))
+                pieces.append(InputText(InputPart("doc", id, place, digest), id, self._doc(id)))
         return pieces
 
     def packages(self) -> list[str]:
@@ -214,30 +214,30 @@ class Matter:
             try:
                 text = (self._root / path).read_bytes()
             except OSError as failure:
-                raise Behind(path) from failure
+                raise GraphBehind(path) from failure
             if not digests or blake2b(text, digest_size=16).hexdigest() != digests[0][0]:
-                raise Behind(path)
+                raise GraphBehind(path)
             self._bytes[path] = text
         return self._bytes[path]
 
 
 def inputs_of(store: Store, root: Path, knowledge: Knowledge, level: str, subject: str) -> Inputs | None:
     """What a summary of this would be written from now; None where the graph does not have it, or is behind a file."""
-    return gathered(Matter(store, root, knowledge), level, subject)
+    return inputs_from(InputReader(store, root, knowledge), level, subject)
 
 
-def gathered(matter: Matter, level: str, subject: str) -> Inputs | None:
+def inputs_from(matter: InputReader, level: str, subject: str) -> Inputs | None:
     """The same, for who looks up many."""
     try:
         if level == "symbol":
-            pieces: Iterable[Piece] = matter.symbol(subject)
+            pieces: Iterable[InputText] = matter.symbol(subject)
         elif level == "file":
             pieces = matter.file(subject)
         elif level == "package":
             pieces = matter.package(subject)
         else:
             pieces = matter.repository() if subject == REPOSITORY_ID else ()
-    except Behind:
+    except GraphBehind:
         return None
     found = tuple(pieces)
     return Inputs(level, subject, found) if found else None

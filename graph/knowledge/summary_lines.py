@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from golore.graph.files.knowledge_db import Knowledge, Transaction
-from golore.graph.knowledge.summaries import LEVELS, Record, current
+from golore.graph.knowledge.summaries import LEVELS, SummaryRecord, current
 from golore.graph.knowledge.summary_inputs import CHILD
 from golore.graph.model.entities import REPOSITORY_ID
 
@@ -25,7 +25,7 @@ class Roles:
         found = self._record(place) if self._has_any else None
         return role_line(self._knowledge, found) if found is not None and found.doubt != "gone" else ""
 
-    def _record(self, place: str) -> Record | None:
+    def _record(self, place: str) -> SummaryRecord | None:
         if not place:
             return current(self._knowledge, "repository", REPOSITORY_ID)
         if not place.endswith("/"):
@@ -40,7 +40,7 @@ class Roles:
         return None
 
 
-def places_of(run: Transaction, subjects: Iterable[tuple[str, str]]) -> set[str]:
+def card_paths_of(run: Transaction, subjects: Iterable[tuple[str, str]]) -> set[str]:
     """The cards on which these summaries tell, or others that were written from them."""
     found: set[str] = set()
     left, seen = list(subjects), set[tuple[str, str]]()
@@ -69,7 +69,7 @@ def role_of(knowledge: Knowledge, place: str) -> str:
     return Roles(knowledge).role_of(place)
 
 
-def role_line(knowledge: Knowledge, found: Record) -> str:
+def role_line(knowledge: Knowledge, found: SummaryRecord) -> str:
     standing = found.standing
     weak = doubtful_children(knowledge, found)
     if weak and not found.doubt:
@@ -78,7 +78,7 @@ def role_line(knowledge: Knowledge, found: Record) -> str:
     return f"Role ({standing}): {first_sentences(found.text, 2)}"
 
 
-def doubtful_children(knowledge: Knowledge, found: Record) -> int:
+def doubtful_children(knowledge: Knowledge, found: SummaryRecord) -> int:
     """How many of the summaries that one was written from are stale now, though their texts are the same."""
     number = 0
     for level in LEVELS:

@@ -18,9 +18,9 @@ from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge, Transaction
 from golore.graph.files.manifest import read_manifest
 from golore.graph.history.co_change import directory_of
-from golore.graph.knowledge.summaries import Record, every, note_state, settle
-from golore.graph.knowledge.summary_inputs import Behind, Matter, text_digest
-from golore.graph.knowledge.summary_lines import places_of
+from golore.graph.knowledge.summaries import SummaryRecord, every, record_change, update_doubts
+from golore.graph.knowledge.summary_inputs import GraphBehind, InputReader, text_digest
+from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, Summary
 
@@ -28,23 +28,23 @@ _NODES = {"symbol": "Symbol", "file": "File", "package": "Package", "repository"
 _CHAIN = EdgeKind("SUPERSEDES", "Summary", "Summary")
 
 
-class Looked(NamedTuple):
+class StalenessCheck(NamedTuple):
     """How many inputs were looked at, and the cards that say something else now: of files ("dir/file.go"), packages
     ("dir/") or the repository ("")."""
 
     inputs: int
-    places: frozenset[str]
+    card_paths: frozenset[str]
 
 
-def renew_summaries(
+def update_summaries(
     root: Path, store_directory: Path, *, changed: Collection[str] | None = None, wait: float | None = None
-) -> Looked:
+) -> StalenessCheck:
     """Mark what has become stale, and bring the graph's copy up to date. `changed`: the files that have, if known."""
     if not Knowledge.exists(store_directory):
-        return Looked(0, frozenset())
+        return StalenessCheck(0, frozenset())
     with Knowledge.open(store_directory) as knowledge:
         if not any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1")):
-            return Looked(0, frozenset())
+            return StalenessCheck(0, frozenset())
         looked = _look(root, store_directory, knowledge, changed)
         _copy(store_directory, knowledge, wait, believes=changed is not None)
     return looked
@@ -58,34 +58,34 @@ class _Row(NamedTuple):
     now: str
 
 
-def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection[str] | None) -> Looked:
+def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection[str] | None) -> StalenessCheck:
     places, rows = dict[str, str](), list[_Row]()
     if changed is not None:
         places = dict.fromkeys((*changed, *map(directory_of, changed)), "")
         rows = _inputs_from(knowledge, places)
         if not rows:
-            return Looked(0, frozenset())
+            return StalenessCheck(0, frozenset())
     with Store.open(directory, write=False) as store:
         if changed is None:
             places = _other_places(store, knowledge)
             rows = _inputs_from(knowledge, places)
-        matter = Matter(store, root, knowledge)
+        matter = InputReader(store, root, knowledge)
         now: dict[tuple[str, str], tuple[str, str]] = {}
         unknown: set[str] = set()
         for row in rows:
             try:
                 now[row.kind, row.subject] = matter.part(row.kind, row.subject)
-            except Behind:
+            except GraphBehind:
                 unknown.add(row.place)
     known = {place: "" if place in unknown else digest for place, digest in places.items()}
     others = [row for row in rows if now.get((row.kind, row.subject), ("", row.now)) != (row.place, row.now)]
     if not others and changed is not None:
-        return Looked(len(now), frozenset())
+        return StalenessCheck(len(now), frozenset())
     with knowledge.transaction() as run:
-        told = places_of(run, _note(run, others, now))
+        told = card_paths_of(run, _note(run, others, now))
         # What was looked at without knowing all of its place is looked at again by who knows.
         run.run_many("INSERT OR REPLACE INTO summary_places VALUES (?, ?)", known.items())
-    return Looked(len(now), frozenset(told))
+    return StalenessCheck(len(now), frozenset(told))
 
 
 def _note(run: Transaction, rows: Iterable[_Row], now: dict[tuple[str, str], tuple[str, str]]) -> list[tuple[str, str]]:
@@ -96,9 +96,9 @@ def _note(run: Transaction, rows: Iterable[_Row], now: dict[tuple[str, str], tup
                 "UPDATE summary_parts SET now = ?, place = ? WHERE summary = ? AND kind = ? AND subject = ?",
                 (digest, place or row.place, row.summary, row.kind, row.subject),
             )
-    told = settle(run, dict.fromkeys(row.summary for row in rows))
+    told = update_doubts(run, dict.fromkeys(row.summary for row in rows))
     if told:
-        note_state(run)
+        record_change(run)
     return told
 
 
@@ -150,7 +150,7 @@ def _copy(directory: Path, knowledge: Knowledge, wait: float | None, *, believes
         run.run("UPDATE summary_state SET copied = ?", (mark,))
 
 
-def _node(record: Record) -> Summary:
+def _node(record: SummaryRecord) -> Summary:
     status = "superseded" if not record.current else "gone" if record.doubt == "gone" else "current"
     return Summary(
         record.id,

@@ -51,7 +51,7 @@ class GraphDelta:
     edges_removed: Mapping[EdgeKind, Sequence[tuple[str, str]]] = field(default_factory=_no_pairs)
     edges_added: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
     edges_changed: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
-    marks: Mapping[str, str] = field(default_factory=_no_marks)
+    meta: Mapping[str, str] = field(default_factory=_no_marks)
     nodes_before: Mapping[str, Mapping[str, Node]] = field(default_factory=_no_nodes_before)
 
     def __len__(self) -> int:
@@ -64,4 +64,4 @@ class GraphDelta:
             self.edges_added.values(),
             self.edges_changed.values(),
         )
-        return sum(len(rows) for part in parts for rows in part) + len(self.marks)
+        return sum(len(rows) for part in parts for rows in part) + len(self.meta)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.files.atomic_write import replacing
 from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
@@ -179,14 +179,9 @@ def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
         at += len(content)
     head = json.dumps({"generation": generation, "symbols": parts.symbols, "sections": sections}).encode()
     head += b" " * (-(len(_MAGIC) + 8 + len(head)) % 8)
-    temporary = directory / f"{FILE_NAME}.{os.getpid()}.tmp"
-    try:
-        with temporary.open("wb") as file:
-            file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
-            file.writelines(named.values())
-        temporary.replace(directory / FILE_NAME)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(directory / FILE_NAME) as file:
+        file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
+        file.writelines(named.values())
 
 
 def _joined(texts: Sequence[str]) -> tuple[bytes, bytes]:

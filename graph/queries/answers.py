@@ -49,7 +49,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NameMatches:
     """The meanings of a text. Where there are none, `suggestions` are names that are close."""
 
     text: str
@@ -71,7 +71,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtfulUse:
+class UnresolvedUse:
     file: str
     line: int
     source: str
@@ -79,7 +79,7 @@ class DoubtfulUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UnresolvedUses:
     """How many sites bear a name without being settled, and the first of them.
 
     `outside` are the interfaces outside that a method's type satisfies: who calls it through them is not known.
@@ -87,7 +87,7 @@ class Doubt:
 
     name: str
     sites: int
-    examples: tuple[DoubtfulUse, ...] = ()
+    examples: tuple[UnresolvedUse, ...] = ()
     outside: tuple[str, ...] = ()
 
 
@@ -97,7 +97,7 @@ class Answer:
     subject: Meaning
     resolved: tuple[Link, ...]
     candidates: tuple[Link, ...]
-    unresolved: Doubt
+    unresolved: UnresolvedUses
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Impact:
     resolved: tuple[Reached, ...]
     candidates: tuple[Reached, ...]
     tests: tuple[Reached, ...]
-    unresolved: Doubt
+    unresolved: UnresolvedUses
     complete: bool
 
 
@@ -143,11 +143,11 @@ class Route:
     steps: tuple[Step, ...]
     certain: bool
     complete: bool
-    unresolved: Doubt
+    unresolved: UnresolvedUses
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
+class SymbolDetails:
     """Everything known about one declaration."""
 
     symbol: Ref
@@ -170,16 +170,16 @@ class Portrait:
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class SymbolAnswer:
     """A name's declarations, and how many unresolved sites bear that name."""
 
     subject: Meaning
-    declarations: tuple[Portrait, ...]
-    unresolved: Doubt
+    declarations: tuple[SymbolDetails, ...]
+    unresolved: UnresolvedUses
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class StoreCounts:
     """How much of what the store holds."""
 
     packages: int

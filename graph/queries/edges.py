@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
-from golore.graph.queries.answers import Doubt, DoubtfulUse, Link, Ref
+from golore.graph.queries.answers import Link, Ref, UnresolvedUse, UnresolvedUses
 
 _COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
 _WIDTH: Final = 8
@@ -43,7 +43,7 @@ def symbols(store: Store, ids: Collection[str]) -> list[Ref]:
 def symbols_where(store: Store, condition: str, **values: object) -> list[Ref]:
     """Symbols `s` for which a condition holds; looks at all of them."""
     statement = f"MATCH (s:Symbol) WHERE {condition} RETURN {symbol_columns('s')}"
-    return sorted((symbol_from(row) for row in store.rows(statement, values)), key=by_place)
+    return sorted((symbol_from(row) for row in store.rows(statement, values)), key=by_location)
 
 
 def external_from(row: list[Any]) -> Ref:
@@ -100,28 +100,28 @@ def members(store: Store, owner: str) -> list[Ref]:
     All of them: asked for one by its name, the engine would begin with a scan for the name.
     """
     statement = f"MATCH (a:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {symbol_columns('s')}"
-    return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_place)
+    return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_location)
 
 
-def doubt(store: Store, name: str) -> Doubt:
+def unresolved_uses(store: Store, name: str) -> UnresolvedUses:
     """The unresolved uses of a name."""
     statement = "MATCH (u:Unresolved) WHERE u.name = $name RETURN u.file, u.sites, u.source, u.reason"
     uses = [
-        DoubtfulUse(file, int(line), source, reason)
+        UnresolvedUse(file, int(line), source, reason)
         for file, sites, source, reason in store.rows(statement, {"name": name})
         for line in sites.split()
     ]
     uses.sort(key=lambda use: (use.file, use.line, use.source))
-    return Doubt(name, len(uses), tuple(uses[:_EXAMPLES]))
+    return UnresolvedUses(name, len(uses), tuple(uses[:_EXAMPLES]))
 
 
-def by_place(symbol: Ref) -> tuple[str, int, str]:
+def by_location(symbol: Ref) -> tuple[str, int, str]:
     return (symbol.file, symbol.line, symbol.id)
 
 
 def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
     """By place, those outside last."""
-    return tuple(sorted(links, key=lambda link: (link.symbol.external, by_place(link.symbol), link.how, link.via)))
+    return tuple(sorted(links, key=lambda link: (link.symbol.external, by_location(link.symbol), link.how, link.via)))
 
 
 def _table(end: Ref) -> str:

@@ -1,8 +1,7 @@
 """What the graph knows about one file, for its card: who uses it, what it satisfies, which tests reach it.
 
-Two ways lead to the same facts. `Whole` reads the graph once, column by column, for cards of all files; `Single` looks
-up what lies around one file. Only what comes from other files counts: the rest can be read in the file itself. How
-facts are told is `cards`' affair.
+`WholeGraph` reads the graph once, column by column, for the cards of all files; `SingleFile` queries what lies around
+one file. Both yield the same facts. Only what comes from other files counts: the rest can be read in the file itself.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _SYMBOL: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0
 _OUTSIDE: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
 
 
-class Named(NamedTuple):
+class CardSymbol(NamedTuple):
     """A declaration, as cards name it: `local` as in its own package (Memory.Save), `short` as in others, with the
     package's name (store.Memory.Save). One outside the repository has no file."""
 
@@ -39,7 +38,7 @@ class Named(NamedTuple):
 
 
 class Packages:
-    """Makes `Named` of rows; needs the packages' names, which need not be the last part of their paths."""
+    """Makes `CardSymbol` of rows; needs the packages' names, which need not be the last part of their paths."""
 
     def __init__(self, store: Store) -> None:
         self._known: dict[str, tuple[int, str]] = {
@@ -48,23 +47,23 @@ class Packages:
 
     def named(
         self, kind: str, name: str, qualified_name: str, file: str, line: int, exported: bool, package: str
-    ) -> Named:
+    ) -> CardSymbol:
         start, short = self._known[package]
         local = qualified_name[start:]
-        return Named(kind, name, qualified_name, file, line, exported, local, f"{short}.{local}")
+        return CardSymbol(kind, name, qualified_name, file, line, exported, local, f"{short}.{local}")
 
-    def outside(self, kind: str, name: str, id: str, package: str) -> Named:
+    def outside(self, kind: str, name: str, id: str, package: str) -> CardSymbol:
         local = id.removeprefix(package).lstrip(".")
         short = f"{package.rpartition('/')[2]}.{local}" if package and local else local or id
-        return Named(kind, name, id, "", 0, True, local, short)
+        return CardSymbol(kind, name, id, "", 0, True, local, short)
 
 
 class Use(NamedTuple):
     """A use of something that the file declares, from another file; `sites` are lines of that one, as "12 40"."""
 
     label: str
-    target: Named
-    source: Named
+    target: CardSymbol
+    source: CardSymbol
     sites: str
 
     @property
@@ -76,12 +75,12 @@ class Use(NamedTuple):
 class Reach(NamedTuple):
     """A method of the file that may stand behind calls of an interface's method: so many callers, as candidates."""
 
-    method: Named
-    through: Named
+    method: CardSymbol
+    through: CardSymbol
     callers: int
 
 
-class Doubtful(NamedTuple):
+class UnresolvedName(NamedTuple):
     """Uses in the file that could not be settled."""
 
     name: str
@@ -95,39 +94,39 @@ class FileFacts(NamedTuple):
     package: str
     test: bool
     generated: bool
-    symbols: tuple[Named, ...]
+    symbols: tuple[CardSymbol, ...]
     uses: tuple[Use, ...]
-    tests: tuple[tuple[Named, Named], ...]
+    tests: tuple[tuple[CardSymbol, CardSymbol], ...]
     """tests from other files, with what of this file they reach"""
-    exercised: tuple[tuple[Named, Named], ...]
+    exercised: tuple[tuple[CardSymbol, CardSymbol], ...]
     """tests in this file, with what of other files they reach"""
-    satisfies: tuple[tuple[Named, Named], ...]
+    satisfies: tuple[tuple[CardSymbol, CardSymbol], ...]
     """types of this file and interfaces"""
-    satisfied: tuple[tuple[Named, Named], ...]
+    satisfied: tuple[tuple[CardSymbol, CardSymbol], ...]
     """interfaces of this file and types"""
     reached: tuple[Reach, ...]
     calls: Mapping[str, int]
     """how often it calls into other files"""
-    unresolved: tuple[Doubtful, ...]
+    unresolved: tuple[UnresolvedName, ...]
     doubts: tuple[tuple[str, int], ...]
     """names of its methods, with how many uses elsewhere bear them and could be uses of anything"""
 
 
-class _Loose:
+class _FactsBuilder:
     """The facts of one file while they are collected."""
 
     __slots__ = ("calls", "exercised", "reached", "satisfied", "satisfies", "symbols", "tests", "unresolved", "uses")
 
     def __init__(self) -> None:
-        self.symbols: list[Named] = []
+        self.symbols: list[CardSymbol] = []
         self.uses: list[Use] = []
-        self.tests: list[tuple[Named, Named]] = []
-        self.exercised: list[tuple[Named, Named]] = []
-        self.satisfies: list[tuple[Named, Named]] = []
-        self.satisfied: list[tuple[Named, Named]] = []
+        self.tests: list[tuple[CardSymbol, CardSymbol]] = []
+        self.exercised: list[tuple[CardSymbol, CardSymbol]] = []
+        self.satisfies: list[tuple[CardSymbol, CardSymbol]] = []
+        self.satisfied: list[tuple[CardSymbol, CardSymbol]] = []
         self.reached: list[Reach] = []
         self.calls: Counter[str] = Counter()
-        self.unresolved: list[Doubtful] = []
+        self.unresolved: list[UnresolvedName] = []
 
     def settled(
         self, path: str, about: tuple[str, str, bool, bool], doubts: Mapping[str, Mapping[str, int]]
@@ -153,7 +152,7 @@ class _Loose:
             tuple((name, number) for name, number in elsewhere if number),
         )
 
-    def add_edge(self, label: str, source: Named, target: Named, sites: str | None, path: str) -> None:
+    def add_edge(self, label: str, source: CardSymbol, target: CardSymbol, sites: str | None, path: str) -> None:
         """One edge between this file and another."""
         if target.file == path:
             if label in USES:
@@ -169,7 +168,7 @@ class _Loose:
                 self.exercised.append((source, target))
 
 
-class Whole:
+class WholeGraph:
     """The whole graph in memory. `files` gives digest, package, test and generated by path."""
 
     def __init__(self, store: Store) -> None:
@@ -179,7 +178,7 @@ class Whole:
         }
         packages = Packages(store)
         self._symbols = _all_symbols(store, packages)
-        self._loose: defaultdict[str, _Loose] = defaultdict(_Loose)
+        self._loose: defaultdict[str, _FactsBuilder] = defaultdict(_FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
         """how often one file uses another"""
         for symbol in self._symbols.values():
@@ -193,7 +192,7 @@ class Whole:
         columns = store.columns("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites, size(u.candidates)")
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for file, name, reason, sites, candidates in _rows(columns):
-            self._loose[file].unresolved.append(Doubtful(name, reason, len(sites.split())))
+            self._loose[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
 
@@ -233,7 +232,7 @@ class Whole:
             self._loose[symbols[at].file].satisfies.append((symbols[at], packages.outside(*row)))
         inside = store.columns("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN offset(id(a)), offset(id(b))")
         methods: defaultdict[str, list[int]] = defaultdict(list)
-        by_name: defaultdict[str, list[Named]] = defaultdict(list)
+        by_name: defaultdict[str, list[CardSymbol]] = defaultdict(list)
         for at, symbol in symbols.items():
             if symbol.kind == "imethod" and callers[at]:
                 methods[symbol.qualified_name.rpartition(".")[0]].append(at)
@@ -250,13 +249,13 @@ class Whole:
                     self._loose[method.file].reached.append(Reach(method, symbols[at], callers[at]))
 
 
-class Single:
+class SingleFile:
     """One file at a time, by look-ups from its symbols: milliseconds, whatever the size of the repository."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._packages = Packages(store)
-        self._called: dict[str, list[tuple[Named, int]]] = {}
+        self._called: dict[str, list[tuple[CardSymbol, int]]] = {}
 
     def facts(self, path: str) -> FileFacts | None:
         """None where the graph has no such file."""
@@ -264,9 +263,9 @@ class Single:
         rows = list(self._store.rows(statement, {"id": path}))
         if not rows:
             return None
-        loose = _Loose()
-        methods: defaultdict[str, dict[str, Named]] = defaultdict(dict)
-        own: dict[str, Named] = {}
+        loose = _FactsBuilder()
+        methods: defaultdict[str, dict[str, CardSymbol]] = defaultdict(dict)
+        own: dict[str, CardSymbol] = {}
         for id, owner, *columns in self._declared(path):
             own[id] = symbol = self._packages.named(*columns)
             loose.symbols.append(symbol)
@@ -280,11 +279,11 @@ class Single:
                     loose.reached.append(Reach(named[asked.name], asked, callers))
         statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
         for name, reason, sites in self._store.rows(statement, {"file": path}):
-            loose.unresolved.append(Doubtful(name, reason, len(sites.split())))
+            loose.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated = rows[0]
         return loose.settled(path, (digest, package, test, generated), self._doubts(loose))
 
-    def _doubts(self, loose: _Loose) -> dict[str, Counter[str]]:
+    def _doubts(self, loose: _FactsBuilder) -> dict[str, Counter[str]]:
         names = sorted({symbol.name for symbol in loose.symbols if symbol.kind in ("method", "imethod")})
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         statement = (
@@ -306,7 +305,7 @@ class Single:
                 members = self._store.rows(statement, {"id": row[0]})
                 yield from (member for member in members if member[2] in ("field", "imethod"))
 
-    def _add_inbound(self, loose: _Loose, own: Mapping[str, Named], path: str) -> None:
+    def _add_inbound(self, loose: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
         """Uses of what the file declares. One question for all declarations, and one for each type's members: the
         engine looks through whole tables when it is asked for two steps of containment at once."""
         link = f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) RETURN b.id, label(e), e.sites, {_SYMBOL.format('a')}"
@@ -322,7 +321,7 @@ class Single:
                 if source.file != path:
                     loose.add_edge(label, source, target, sites, path)
 
-    def _add_outbound(self, loose: _Loose, own: Mapping[str, Named], path: str) -> None:
+    def _add_outbound(self, loose: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
         start = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)"
         inside = f"{start}-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN b.id, label(e), {_SYMBOL.format('a')}"
         for id, label, *other in self._store.rows(inside, {"id": path}):
@@ -338,9 +337,9 @@ class Single:
                 rows = self._store.rows(outside, {"id": id})
                 loose.satisfies += [(symbol, self._packages.outside(*other)) for other in rows]
 
-    def _asked_of(self, owner: str) -> list[tuple[Named, int]]:
+    def _asked_of(self, owner: str) -> list[tuple[CardSymbol, int]]:
         """The methods of the interfaces that a type satisfies, with the number of their callers, if any."""
-        found: list[tuple[Named, int]] = []
+        found: list[tuple[CardSymbol, int]] = []
         for (interface,) in self._store.rows(
             "MATCH (o:Symbol {id: $id})-[:IMPLEMENTS]->(i:Symbol) RETURN i.id", {"id": owner}
         ):
@@ -349,7 +348,7 @@ class Single:
             found += self._called[interface]
         return found
 
-    def _called_methods(self, interface: str) -> Iterator[tuple[Named, int]]:
+    def _called_methods(self, interface: str) -> Iterator[tuple[CardSymbol, int]]:
         columns = _SYMBOL.format("s")
         members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN s.id, {columns}"
         for id, *row in list(self._store.rows(members, {"id": interface})):
@@ -359,7 +358,7 @@ class Single:
                 yield self._packages.named(*row), callers
 
 
-def _all_symbols(store: Store, packages: Packages) -> dict[int, Named]:
+def _all_symbols(store: Store, packages: Packages) -> dict[int, CardSymbol]:
     columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL.format('s')}")
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
 

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.answers import Impact, Meaning, Reached, Route, Step
-from golore.graph.queries.edges import by_place, doubt, members, outbound
+from golore.graph.queries.edges import by_location, members, outbound, unresolved_uses
 from golore.graph.queries.interface_dispatch import Types
-from golore.graph.queries.questions import TYPES, use_doubt
+from golore.graph.queries.questions import TYPES, uses_in_doubt
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 DEPTH: Final = 3
@@ -52,14 +52,14 @@ def impact(
     found = (
         Reached(steps.ref(one.number), one.depth, one.certain, one.how, steps.ref(one.through).id) for one in touches
     )
-    ordered = sorted(found, key=lambda one: (one.depth, by_place(one.symbol)))
+    ordered = sorted(found, key=lambda one: (one.depth, by_location(one.symbol)))
     return Impact(
         subject,
         depth,
         tuple(one for one in ordered if one.certain and not one.symbol.test),
         tuple(one for one in ordered if not one.certain and not one.symbol.test),
         tuple(one for one in ordered if one.symbol.test),
-        use_doubt(store, types, steps, subject),
+        uses_in_doubt(store, types, steps, subject),
         complete,
     )
 
@@ -124,7 +124,7 @@ class _Side(NamedTuple):
 
 def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS, steps: Steps | None = None) -> Route:
     """A shortest chain of calls; only where there is no certain one, one through interfaces."""
-    unresolved = doubt(store, target.first.name)
+    unresolved = unresolved_uses(store, target.first.name)
     steps = steps or open_steps(store)
     first, last = ([steps.number(symbol) for symbol in end.symbols] for end in (source, target))
     complete = True

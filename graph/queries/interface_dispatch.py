@@ -36,7 +36,7 @@ class Types:
                 target = self._method_of(type, name)
             if target is not None and target != method and steps.kind(target) in ("method", "imethod"):
                 found.add(target)
-        return steps.in_place(found)
+        return steps.by_location(found)
 
     def _method_of(self, type: int, name: str) -> int | None:
         """A type's own member of that name, or the one promoted from the shallowest embedded type."""
@@ -67,7 +67,7 @@ class Types:
             return []
         name = self._steps.ref(method).name
         found = (self._interface_method(interface, name) for interface in satisfied)
-        return self._steps.in_place([one for one in found if one is not None])
+        return self._steps.by_location([one for one in found if one is not None])
 
     def outside_interfaces(self, method: int) -> list[str]:
         """The interfaces outside that a type with this method satisfies. Whether they ask for it is not stored."""

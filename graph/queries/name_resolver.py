@@ -15,8 +15,8 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.queries.answers import Found, Meaning, Ref
-from golore.graph.queries.edges import by_place, external, externals_where, symbols, symbols_where
+from golore.graph.queries.answers import Meaning, NameMatches, Ref
+from golore.graph.queries.edges import by_location, external, externals_where, symbols, symbols_where
 
 _SCANS: Final = 2
 """Look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is made, which takes some 400 ms."""
@@ -48,11 +48,11 @@ class Names:
             self._list = NameList(self._store.rows("MATCH (s:Symbol) RETURN s.name, s.id"))
         return self._list
 
-    def find(self, text: str, kinds: frozenset[str] = _ANY_KIND) -> Found:
+    def find(self, text: str, kinds: frozenset[str] = _ANY_KIND) -> NameMatches:
         """What a text means. Where it means several things, those of the given kinds are preferred."""
         exact = self._exact(text)
         if exact is not None:
-            return Found(text, (Meaning(exact.qualified_name, (exact,)),))
+            return NameMatches(text, (Meaning(exact.qualified_name, (exact,)),))
         spoken = plain_name(text)
         name = spoken.rpartition(".")[2]
         for fold in (False, True):
@@ -60,8 +60,8 @@ class Names:
             if not found:
                 found = _preferred(_ending(self._outside(name, fold), spoken, fold), kinds)
             if found:
-                return Found(text, _meanings(found))
-        return Found(text, (), tuple(self._suggestions(spoken, name)))
+                return NameMatches(text, _meanings(found))
+        return NameMatches(text, (), tuple(self._suggestions(spoken, name)))
 
     def _exact(self, text: str) -> Ref | None:
         for symbol in symbols(self._store, [text]):
@@ -103,7 +103,7 @@ class Names:
 
         def distance(symbol: Ref) -> tuple[float, tuple[str, int, str]]:
             closeness.set_seq1(symbol.qualified_name[-len(spoken) - 8 :])
-            return (-closeness.quick_ratio(), by_place(symbol))
+            return (-closeness.quick_ratio(), by_location(symbol))
 
         seen: set[str] = set()
         for symbol in sorted(near[:_COMPARED], key=distance):
@@ -157,7 +157,7 @@ def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
     grouped: dict[tuple[str, str], list[Ref]] = {}
     for symbol in found:
         grouped.setdefault((symbol.qualified_name, symbol.package), []).append(symbol)
-    return tuple(Meaning(name, tuple(sorted(twins, key=by_place))) for (name, _), twins in sorted(grouped.items()))
+    return tuple(Meaning(name, tuple(sorted(twins, key=by_location))) for (name, _), twins in sorted(grouped.items()))
 
 
 class NameList:

@@ -13,8 +13,17 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES, USES
 from golore.graph.model.entities import SYMBOL_KINDS
-from golore.graph.queries.answers import Answer, Census, Doubt, Link, Meaning, Portrait, Ref, Show
-from golore.graph.queries.edges import by_place, doubt, in_order, inbound, members, outbound
+from golore.graph.queries.answers import (
+    Answer,
+    Link,
+    Meaning,
+    Ref,
+    StoreCounts,
+    SymbolAnswer,
+    SymbolDetails,
+    UnresolvedUses,
+)
+from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, unresolved_uses
 from golore.graph.queries.interface_dispatch import Types
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
@@ -82,17 +91,17 @@ def tests(store: Store, subject: Meaning) -> Answer:
     return Answer("tests", subject, in_order(first.values()), (), _doubt(store, subject))
 
 
-def show(store: Store, subject: Meaning) -> Show:
+def show(store: Store, subject: Meaning) -> SymbolAnswer:
     """Everything about it."""
-    return Show(subject, tuple(_portrait(store, symbol) for symbol in subject.symbols), _doubt(store, subject))
+    return SymbolAnswer(subject, tuple(_portrait(store, symbol) for symbol in subject.symbols), _doubt(store, subject))
 
 
-def census(store: Store) -> Census:
+def count_store(store: Store) -> StoreCounts:
     """How much of what there is."""
     kinds = {row[0]: row[1] for row in store.rows("MATCH (s:Symbol) RETURN s.kind, count(*)")}
     (files, lines), *_ = store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")
     (sites,), *_ = store.rows("MATCH (u:Unresolved) RETURN sum(size(string_split(u.sites, ' ')))")
-    return Census(
+    return StoreCounts(
         packages=_count(store, "(n:Package)"),
         files=files,
         lines=int(lines or 0),
@@ -119,7 +128,7 @@ def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) 
             for link in inbound(store, method, ("CALLS",)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)
-    doubts = use_doubt(store, types, steps, subject)
+    doubts = uses_in_doubt(store, types, steps, subject)
     return Answer(question, subject, in_order(_joined(resolved)), in_order(candidates.values()), doubts)
 
 
@@ -128,22 +137,22 @@ def _joined(links: Iterable[Link]) -> list[Link]:
     return list({(link.symbol.id, link.how, link.sites, link.pointer): link for link in links}.values())
 
 
-def _doubt(store: Store, subject: Meaning) -> Doubt:
-    return doubt(store, subject.first.name)
+def _doubt(store: Store, subject: Meaning) -> UnresolvedUses:
+    return unresolved_uses(store, subject.first.name)
 
 
-def use_doubt(store: Store, types: Types, steps: Steps, subject: Meaning) -> Doubt:
+def uses_in_doubt(store: Store, types: Types, steps: Steps, subject: Meaning) -> UnresolvedUses:
     """What is not known of who uses something: sites that bear its name, and calls from outside."""
     outside = {name for symbol in subject.symbols for name in types.outside_interfaces(steps.number(symbol))}
     return replace(_doubt(store, subject), outside=tuple(sorted(outside)))
 
 
-def _portrait(store: Store, symbol: Ref) -> Portrait:
+def _portrait(store: Store, symbol: Ref) -> SymbolDetails:
     uses = inbound(store, symbol, USES)
     row = _own_row(store, symbol)
     calls = outbound(store, symbol, ("CALLS",))
     is_type = symbol.kind in TYPES
-    return Portrait(
+    return SymbolDetails(
         symbol,
         *row,
         members=() if symbol.external else tuple(members(store, symbol.id)),
@@ -153,7 +162,7 @@ def _portrait(store: Store, symbol: Ref) -> Portrait:
         implements=in_order(outbound(store, symbol, ("IMPLEMENTS",))) if is_type else (),
         implementers=len(inbound(store, symbol, ("IMPLEMENTS",))) if is_type else 0,
         embeds=in_order(outbound(store, symbol, ("EMBEDS",))),
-        tests=tuple(sorted((link.symbol for link in inbound(store, symbol, ("TESTS",))), key=by_place)),
+        tests=tuple(sorted((link.symbol for link in inbound(store, symbol, ("TESTS",))), key=by_location)),
     )
 
 

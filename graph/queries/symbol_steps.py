@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.database.change_log import touched_since
+from golore.graph.database.change_log import changed_nodes_since
 from golore.graph.database.store import Store
 from golore.graph.queries.adjacency_file import SEVERAL, Adjacency, open_adjacency
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import by_place, inbound, members, outbound, symbols
+from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as outside_of
 
 _MOST_TOUCHED: Final = 5_000
@@ -126,13 +126,13 @@ class Steps:
             if found is None or (found != SEVERAL and found not in self._changed):
                 return found
         named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
-        return self.in_place(named)[-1] if named else None
+        return self.by_location(named)[-1] if named else None
 
-    def in_place(self, numbers: Collection[int]) -> list[int]:
+    def by_location(self, numbers: Collection[int]) -> list[int]:
         """In the order of their places."""
         if self._mapped is not None and self._changed.isdisjoint(numbers) and max(numbers, default=0) < self._first:
             return sorted(numbers, key=self._mapped.places.__getitem__)
-        return sorted(numbers, key=lambda number: by_place(self.ref(number)))
+        return sorted(numbers, key=lambda number: by_location(self.ref(number)))
 
     def own_members(self, types: Iterable[int], name: str) -> dict[int, int]:
         """Of each of these types, its own member of that name; left out where it has none or that is not sure."""
@@ -196,7 +196,7 @@ def _current(store: Store) -> tuple[Adjacency | None, _Drift]:
     now = store.generation
     made_of, until, drift = _drifts.get(store.directory, ("", "", _Drift()))
     if (made_of, until) != (mapped.generation, now):
-        touched = touched_since(store.directory, mapped.generation, now)
+        touched = changed_nodes_since(store.directory, mapped.generation, now)
         if touched is None:
             return None, _Drift()
         gone, _ = _numbers(mapped, touched.gone)

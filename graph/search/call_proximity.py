@@ -11,7 +11,7 @@ from math import log1p
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.search.signals import Signal, View
+from golore.graph.search.signals import IndexView, Signal
 from golore.graph.search.weights import best_of, raised
 
 _AROUND: Final = 3
@@ -20,7 +20,7 @@ _CALLING: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)<-[:CALLS]-(a
 
 
 def with_neighbours(
-    totals: Mapping[int, float], signals: dict[str, Signal], view: View, store: Store | None
+    totals: Mapping[int, float], signals: dict[str, Signal], view: IndexView, store: Store | None
 ) -> dict[int, float]:
     """The totals with this signal added, which is put among the others. It raises what was found, and finds nothing."""
     if store is None or not totals:

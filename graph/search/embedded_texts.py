@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 
-from golore.graph.search.index_entries import Declared
+from golore.graph.search.index_entries import IndexedSymbol
 from golore.graph.search.terms import parts, words
 
 KEY: Final = 8
@@ -21,12 +21,12 @@ _NAMES: Final = 12
 _LONGEST: Final = 240
 
 
-def told_of(symbols: Iterable[Declared]) -> list[Declared]:
+def told_of(symbols: Iterable[IndexedSymbol]) -> list[IndexedSymbol]:
     """The declarations that have texts, in the order of these."""
     return [symbol for symbol in symbols if symbol.kind in _KINDS]
 
 
-def meaning_texts(path: str, symbols: Iterable[Declared]) -> Iterator[str]:
+def meaning_texts(path: str, symbols: Iterable[IndexedSymbol]) -> Iterator[str]:
     """The file's own text first."""
     place = _spoken(path.removesuffix(".go"))
     told = told_of(symbols)

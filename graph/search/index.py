@@ -18,17 +18,17 @@ from typing import Final
 
 import msgspec
 from golore.graph.errors import StoreError
-from golore.graph.files.cache_tables import Drawer, Opened, open_drawer, transaction
+from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, transaction
 from golore.graph.search import postings
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index_entries import (
     GENERATED,
     NOTHING,
     TEST,
-    Declared,
-    Entry,
     FileRow,
     FileText,
+    IndexedSymbol,
+    IndexEntry,
     ShortText,
     TextRow,
     entry_of,
@@ -68,11 +68,11 @@ _INDEXES: Final = (
     "CREATE INDEX search_names_backwards ON search_names(backwards)",
     "CREATE INDEX search_texts_by_name ON search_texts(name)",
 )
-_DRAWER: Final = Drawer("3", "search_notes", _TABLES, _INDEXES)
+_DRAWER: Final = CacheTables("3", "search_notes", _TABLES, _INDEXES)
 _TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
 
 
-class TextIndex(Opened):
+class SearchIndex(OpenTables):
     """Open it with `open_index` and use it as a context manager."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -100,11 +100,11 @@ class TextIndex(Opened):
                 "same; run `golore learn` again for the index."
             ) from failure
 
-    def note(self, name: str) -> bytes:
+    def meta(self, name: str) -> bytes:
         row = self._run.execute("SELECT value FROM search_notes WHERE name = ?", (name,)).fetchone()
         return row[0] if row else b""
 
-    def set_note(self, name: str, value: bytes) -> None:
+    def set_meta(self, name: str, value: bytes) -> None:
         self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
 
     def set_ratings(self, worth: Mapping[str, float]) -> None:
@@ -143,7 +143,7 @@ class TextIndex(Opened):
         row = self._run.execute(statement, (term, room)).fetchone()
         return postings.from_bytes(row[0]) if row else postings.empty()
 
-    def symbols(self, file: int) -> list[Declared]:
+    def symbols(self, file: int) -> list[IndexedSymbol]:
         row = self._run.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
         return _read_symbols(row[0]) if row else []
 
@@ -260,7 +260,7 @@ class TextIndex(Opened):
             changes[term][id] = 0
         self._run.execute("DELETE FROM search_texts WHERE id = ?", (id,))
 
-    def _insert(self, id: int, file: FileText, entry: Entry) -> None:
+    def _insert(self, id: int, file: FileText, entry: IndexEntry) -> None:
         flags = TEST * file.test | GENERATED * file.generated
         row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
         self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -271,10 +271,10 @@ class TextIndex(Opened):
             keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
             self._run.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
 
-    def _entry_of(self, id: int) -> Entry:
+    def _entry_of(self, id: int) -> IndexEntry:
         row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
         held = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
-        return Entry(held, names_of(_read_symbols(row[1])), (0, 0, 0))
+        return IndexEntry(held, names_of(_read_symbols(row[1])), (0, 0, 0))
 
     def _insert_terms(self, room: int, held: Mapping[str, Postings]) -> None:
         rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(held.items()))
@@ -300,8 +300,8 @@ class TextIndex(Opened):
                 self._run.execute("DELETE FROM search_names WHERE name = ?", (name,))
 
 
-def _read_symbols(data: bytes) -> list[Declared]:
-    return msgspec.msgpack.decode(zlib.decompress(data), type=list[Declared])
+def _read_symbols(data: bytes) -> list[IndexedSymbol]:
+    return msgspec.msgpack.decode(zlib.decompress(data), type=list[IndexedSymbol])
 
 
 def _after(beginning: str) -> str:
@@ -309,10 +309,10 @@ def _after(beginning: str) -> str:
     return beginning + chr(0x10FFFF)
 
 
-def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> TextIndex | None:
+def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> SearchIndex | None:
     """The index of a store. A reader gets None where there is none, or one of another version; a writer makes it."""
-    connection = open_drawer(store_directory, _DRAWER, write=write, wait=wait)
+    connection = open_tables(store_directory, _DRAWER, write=write, wait=wait)
     if connection is None:
         return None
     connection.execute("PRAGMA cache_size = -16384")
-    return TextIndex(connection, store_directory)
+    return SearchIndex(connection, store_directory)

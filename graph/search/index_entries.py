@@ -34,7 +34,7 @@ def terms(text: str) -> list[str]:
     return [term for word in _WORD.findall(text) for term in word_terms(word)]
 
 
-class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class IndexedSymbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A declaration of a file. `local` is its name within the package, as in `Memory.Save`; `id` is empty where it is
     the package's path and that."""
 
@@ -58,7 +58,7 @@ class FileText(NamedTuple):
     module: str
     test: bool
     generated: bool
-    symbols: tuple[Declared, ...]
+    symbols: tuple[IndexedSymbol, ...]
     counts: Mapping[str, int]
 
 
@@ -96,7 +96,7 @@ class TextRow(NamedTuple):
     length: int
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """What of a file is looked up: its terms with their counts, the names it declares, and how long its parts are."""
 
     terms: Mapping[str, int]
@@ -104,7 +104,7 @@ class Entry(NamedTuple):
     lengths: tuple[int, int, int]
 
 
-NOTHING: Final = Entry({}, frozenset(), (0, 0, 0))
+NOTHING: Final = IndexEntry({}, frozenset(), (0, 0, 0))
 PATH_WEIGHT: Final = 3
 """How often a term of the path counts beside those of the text."""
 TITLE_WEIGHT: Final = 3
@@ -112,7 +112,7 @@ _UNNAMED: Final = ("field",)
 """Kinds whose names are no names of the file: there are many, and they are in its text anyhow."""
 
 
-def entry_of(file: FileText) -> Entry:
+def entry_of(file: FileText) -> IndexEntry:
     in_path, in_names = _counted(terms(file.path.removesuffix(".go"))), dict[str, int]()
     for symbol in file.symbols:
         if symbol.kind not in _UNNAMED:
@@ -124,10 +124,10 @@ def entry_of(file: FileText) -> Entry:
     }
     paths = sum(in_path.values())
     lengths = (sum(file.counts.values()) + PATH_WEIGHT * paths, paths, sum(in_names.values()))
-    return Entry(held, names_of(file.symbols), lengths)
+    return IndexEntry(held, names_of(file.symbols), lengths)
 
 
-def names_of(symbols: Iterable[Declared]) -> frozenset[str]:
+def names_of(symbols: Iterable[IndexedSymbol]) -> frozenset[str]:
     """What each is looked up by: its name, and for what belongs to a type, that with the type's before it."""
     found: set[str] = set()
     for symbol in symbols:

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.database.subgraph import read_mark
-from golore.graph.search.index_entries import TEST, Declared, ShortText
+from golore.graph.database.subgraph import read_meta
+from golore.graph.search.index_entries import TEST, IndexedSymbol, ShortText
 from golore.graph.search.note_answers import LASTING
 
 _PASSING: Final = ("note", "task")
@@ -53,7 +53,7 @@ def file_rows(store: Store, paths: Collection[str] | None) -> dict[str, FileAbou
     }
 
 
-def declared_in(store: Store, path: str, package: str) -> tuple[Declared, ...]:
+def declared_in(store: Store, path: str, package: str) -> tuple[IndexedSymbol, ...]:
     """What one file declares, in the order of its lines."""
     statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
     found = list(store.rows(statement, {"id": path}))
@@ -64,9 +64,9 @@ def declared_in(store: Store, path: str, package: str) -> tuple[Declared, ...]:
     return _in_order(_declared(row, package) for row in found)
 
 
-def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[Declared, ...]]:
+def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[IndexedSymbol, ...]]:
     """What every file declares."""
-    found: defaultdict[str, list[Declared]] = defaultdict(list)
+    found: defaultdict[str, list[IndexedSymbol]] = defaultdict(list)
     for file, *row in zip(*store.columns(f"MATCH (s:Symbol) RETURN s.file, {_COLUMNS}"), strict=True):
         if file in files:
             found[file].append(_declared(row, files[file].package))
@@ -75,7 +75,7 @@ def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[D
 
 def texts_mark(store: Store) -> str:
     """Another one where notes, documents or summaries may have changed."""
-    return "\n".join(read_mark(store, f"projected {label}") for label in _PROJECTED)
+    return "\n".join(read_meta(store, f"projected {label}") for label in _PROJECTED)
 
 
 def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[ShortText]:
@@ -126,13 +126,13 @@ def _described(store: Store) -> dict[str, tuple[str, str, int]]:
     return found
 
 
-def _declared(row: Iterable[Any], package: str) -> Declared:
+def _declared(row: Iterable[Any], package: str) -> IndexedSymbol:
     id, kind, name, qualified, line, signature, doc = row
     local = qualified.removeprefix(f"{package}.")
-    return Declared(kind, name, local, line, about(signature, doc), "" if id == f"{package}.{local}" else id)
+    return IndexedSymbol(kind, name, local, line, about(signature, doc), "" if id == f"{package}.{local}" else id)
 
 
-def _in_order(found: Iterable[Declared]) -> tuple[Declared, ...]:
+def _in_order(found: Iterable[IndexedSymbol]) -> tuple[IndexedSymbol, ...]:
     return tuple(sorted(found, key=lambda one: (one.line, one.local, one.kind, one.id)))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from golore.graph.queries.name_resolver import plain_name
-from golore.graph.search.index import TextIndex
-from golore.graph.search.index_entries import GENERATED, TEST, Declared, FileRow
+from golore.graph.search.index import SearchIndex
+from golore.graph.search.index_entries import GENERATED, TEST, FileRow, IndexedSymbol
 from golore.graph.search.terms import folded
 
 EXACT, SAME, ENDING, SLIP, BEGINNING, HOLDING = 1.0, 0.95, 0.9, 0.82, 0.75, 0.6
@@ -27,7 +27,7 @@ _MOST_SLIPS: Final = 4_000
 
 class NameHit(NamedTuple):
     file: FileRow
-    symbol: Declared
+    symbol: IndexedSymbol
     score: float
 
     @property
@@ -46,7 +46,7 @@ def is_name(text: str) -> bool:
 
 
 def name_hits(
-    index: TextIndex, files: dict[int, FileRow], text: str, allowed: Callable[[FileRow], bool]
+    index: SearchIndex, files: dict[int, FileRow], text: str, allowed: Callable[[FileRow], bool]
 ) -> list[NameHit]:
     """Best first."""
     spoken = plain_name(text)
@@ -83,7 +83,7 @@ def name_hits(
     return sorted(found.values(), key=_order)
 
 
-def close_names(index: TextIndex, wanted: str) -> list[str]:
+def close_names(index: SearchIndex, wanted: str) -> list[str]:
     """Names that differ by one slip. Such a one shares the first or the second half of its letters."""
     half = (len(wanted) - 1) // 2
     lengths = (len(wanted) - 1, len(wanted) + 1)
@@ -105,7 +105,7 @@ def is_one_slip(said: str, meant: str) -> bool:
 
 
 def _declared(
-    index: TextIndex, files: dict[int, FileRow], name: str, qualifier: str, allowed: Callable[[FileRow], bool]
+    index: SearchIndex, files: dict[int, FileRow], name: str, qualifier: str, allowed: Callable[[FileRow], bool]
 ) -> Iterator[NameHit]:
     """Declarations of a name, in files whose package fits what stands before it."""
     rows = [files[id] for id in index.files_naming(name) if id in files]
@@ -121,7 +121,7 @@ def _fits(package: str, qualifier: str) -> bool:
     return not qualifier or f"/{package.lower()}".endswith(f"/{qualifier.lower()}")
 
 
-def _closeness(spoken: str, symbol: Declared, qualified_name: str) -> float:
+def _closeness(spoken: str, symbol: IndexedSymbol, qualified_name: str) -> float:
     if spoken in (symbol.name, qualified_name):
         return EXACT
     if qualified_name.endswith((f".{spoken}", f"/{spoken}")):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from golore.graph.search.index import TEXTS, TextIndex
+from golore.graph.search.index import TEXTS, SearchIndex
 from golore.graph.search.signals import Question, rarity
 
 LASTING: Final = 4
@@ -25,7 +25,7 @@ _ASKING: Final = frozenset(
 )
 
 
-def answers(index: TextIndex, asked: str, question: Question, lasting: Collection[int]) -> dict[int, float]:
+def answers(index: SearchIndex, asked: str, question: Question, lasting: Collection[int]) -> dict[int, float]:
     """By the numbers of notes, how much of the question they say: from 0 to 1, none where nothing was asked."""
     if not lasting or not is_question(asked):
         return {}

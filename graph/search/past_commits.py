@@ -31,7 +31,7 @@ class PastWork(msgspec.Struct, frozen=True, array_like=True):
     files: list[int]
 
 
-class Told(NamedTuple):
+class CommitTerms(NamedTuple):
     """What is stored of a history: the commits, and in which of them a term occurs."""
 
     work: PastWork
@@ -41,9 +41,9 @@ class Told(NamedTuple):
 NOTHING: Final = PastWork([], [], [], [0], [])
 
 
-def told_by(history: History | None) -> Told:
+def commit_terms(history: History | None) -> CommitTerms:
     if history is None or not history.commits:
-        return Told(NOTHING, {})
+        return CommitTerms(NOTHING, {})
     newest = max(commit.time for commit in history.commits)
     at: dict[str, int] = {}
     work = PastWork([], [], [], [0], [])
@@ -65,7 +65,7 @@ def told_by(history: History | None) -> Told:
         work.files.extend(at.setdefault(path, len(at)) for path in commit.paths)
         work.starts.append(len(work.files))
     work.paths.extend(at)
-    return Told(work, held)
+    return CommitTerms(work, held)
 
 
 def packed(work: PastWork) -> bytes:

@@ -18,12 +18,12 @@ from golore.graph.errors import UsageError
 from golore.graph.model.entities import SYMBOL_KINDS
 from golore.graph.search.call_proximity import with_neighbours
 from golore.graph.search.embedded_texts import told_of
-from golore.graph.search.index import FILES, TEXTS, TextIndex
-from golore.graph.search.index_entries import GENERATED, TEST, Declared, FileRow, TextRow
+from golore.graph.search.index import FILES, TEXTS, SearchIndex
+from golore.graph.search.index_entries import GENERATED, TEST, FileRow, IndexedSymbol, TextRow
 from golore.graph.search.index_sources import about
 from golore.graph.search.name_match import NAMED, NameHit, is_name, name_hits
 from golore.graph.search.note_answers import LASTING, answers
-from golore.graph.search.signals import Question, View, question_of, rarity, signals_of
+from golore.graph.search.signals import IndexView, Question, question_of, rarity, signals_of
 from golore.graph.search.snippets import best_line, fitting, terms_to_show
 from golore.graph.search.vectors import Near
 from golore.graph.search.weights import TOTAL, WEIGHTS, best_of, doubt, fused, raised
@@ -51,7 +51,7 @@ _READ: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SearchRequest:
     """What is searched for. `path` is a glob on paths or import paths, or a beginning of one; `tests` None: as well."""
 
     text: str
@@ -65,7 +65,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class InnerHit:
     kind: str
     name: str
     line: int
@@ -85,7 +85,7 @@ class Hit:
     line: int
     score: float
     snippet: str
-    symbols: tuple[Inside, ...] = ()
+    symbols: tuple[InnerHit, ...] = ()
     signals: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -99,45 +99,45 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SearchContext:
     """Where answers come from. `read` gives a file's text, `favour` what was rated, by file or name (see `rating`);
     without a store nobody is asked who calls what."""
 
-    index: TextIndex
-    view: View
+    index: SearchIndex
+    view: IndexView
     store: Store | None = None
     read: Callable[[str], str] | None = None
     favour: Mapping[str, float] = field(default_factory=dict[str, float])
     meaning: Callable[[str], Mapping[int, Near]] | None = None
 
 
-def search(sources: Sources, wish: Wish) -> Hits:
+def search(sources: SearchContext, request: SearchRequest) -> Hits:
     """What a text may be looking for, best first."""
-    if wish.kind and wish.kind not in KINDS:
-        raise UsageError(f"There is no kind {wish.kind!r}. Use one of {', '.join(KINDS)}.")
-    if not wish.text.strip():
+    if request.kind and request.kind not in KINDS:
+        raise UsageError(f"There is no kind {request.kind!r}. Use one of {', '.join(KINDS)}.")
+    if not request.text.strip():
         raise UsageError("There is nothing to search for. Give a name, a part of one, or words.")
-    named = _named(sources, wish)
-    worded, near = _by_words(sources, wish)
-    found = [*named, *_texts(sources, wish), *worded]
-    found = _each_once(found) if _is_for_symbols(wish) else _one_place_each(found)
+    named = _named(sources, request)
+    worded, near = _by_words(sources, request)
+    found = [*named, *_texts(sources, request), *worded]
+    found = _each_once(found) if _is_for_symbols(request) else _one_place_each(found)
     found = [_favoured(hit, sources.favour) for hit in found]
     found.sort(key=lambda hit: (-hit.score, len(hit.name), hit.name, hit.file, hit.line))
     slips = [hit.name for hit in named if hit.score < NAMED] if named and named[0].score < NAMED else []
-    hits = _shown(sources, wish, found[: wish.limit], near)
-    return Hits(hits, max(0, len(found) - wish.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
+    hits = _shown(sources, request, found[: request.limit], near)
+    return Hits(hits, max(0, len(found) - request.limit), tuple(dict.fromkeys(slips))[:_INSIDE])
 
 
-def _named(sources: Sources, wish: Wish) -> list[Hit]:
+def _named(sources: SearchContext, request: SearchRequest) -> list[Hit]:
     """What bears the text as its name, or nearly so."""
-    if not is_name(wish.text) or wish.kind in ("note", "doc", "summary"):
+    if not is_name(request.text) or request.kind in ("note", "doc", "summary"):
         return []
-    found = [*_named_places(sources, wish)]
-    if wish.kind not in ("file", "package"):
-        is_wanted = _is_wanted(wish)
-        hits = name_hits(sources.index, sources.view.files, wish.text, lambda row: _is_allowed(wish, row))
+    found = [*_named_places(sources, request)]
+    if request.kind not in ("file", "package"):
+        is_wanted = _is_wanted(request)
+        hits = name_hits(sources.index, sources.view.files, request.text, lambda row: _is_allowed(request, row))
         hits = _by_use([hit for hit in hits if is_wanted(hit.symbol.kind)], sources.store)
-        found += [_symbol_hit(hit.file, hit.symbol, hit.score, {"name": hit.score}, wish) for hit in hits]
+        found += [_symbol_hit(hit.file, hit.symbol, hit.score, {"name": hit.score}, request) for hit in hits]
     return found
 
 
@@ -153,31 +153,31 @@ def _by_use(hits: list[NameHit], store: Store | None) -> list[NameHit]:
     return [*sorted(raised, key=lambda hit: -hit.score), *hits[len(tied) :]]
 
 
-def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
+def _named_places(sources: SearchContext, request: SearchRequest) -> Iterable[Hit]:
     """Packages and files that are called so. They stand after declarations of the name: those say more."""
-    wanted = wish.text.strip().strip("/").lower()
-    if wish.kind in ("", "package"):
+    wanted = request.text.strip().strip("/").lower()
+    if request.kind in ("", "package"):
         for row in sources.view.texts.values():
             whole = row.name.lower()
             if row.kind != "package" or not (whole == wanted or whole.endswith(f"/{wanted}")):
                 continue
             text = sources.index.text(row.id)
             score = (0.97 if whole == wanted else 0.9) - 0.05 * bool(row.flags & TEST)
-            if text is not None and _is_allowed_text(wish, row):
+            if text is not None and _is_allowed_text(request, row):
                 yield Hit("package", row.name, row.file, 0, round(score, 3), about(text.title, text.text))
-    if wish.kind in ("", "file"):
+    if request.kind in ("", "file"):
         files = sources.view.files
-        called = files if wish.kind == "file" else sources.view.called.get(wanted.rpartition("/")[2], ())
+        called = files if request.kind == "file" else sources.view.called.get(wanted.rpartition("/")[2], ())
         for file in (files[id] for id in called if id in files):
             path = file.path.lower()
             stem = path.rpartition("/")[2].removesuffix(".go")
-            if wanted not in path or not _is_allowed(wish, file):
+            if wanted not in path or not _is_allowed(request, file):
                 continue
             if path == wanted or path.endswith(f"/{wanted}"):
                 score = 0.96
             elif stem == wanted:
                 score = 0.87
-            elif wish.kind == "file":
+            elif request.kind == "file":
                 score = (0.7 if stem.startswith(wanted) else 0.6) + 0.05 * len(wanted) / len(path)
             else:
                 continue
@@ -185,49 +185,58 @@ def _named_places(sources: Sources, wish: Wish) -> Iterable[Hit]:
             yield Hit("file", file.path, file.path, 1, score, _of_file(file))
 
 
-def _by_words(sources: Sources, wish: Wish) -> tuple[list[Hit], Mapping[int, Near]]:
+def _by_words(sources: SearchContext, request: SearchRequest) -> tuple[list[Hit], Mapping[int, Near]]:
     """Files, or declarations in them, by what they say and what was said of them; and, where that leaves doubt, by what
     they mean."""
-    if wish.kind in TEXT_KINDS:
+    if request.kind in TEXT_KINDS:
         return [], {}
-    view, question = sources.view, question_of(wish.text)
+    view, question = sources.view, question_of(request.text)
     signals = signals_of(sources.index, view, question)
     totals = fused(signals)
     if len(view.files) < len(view.numbers):  # some are not to be found, as they are not in the graph
         totals = {file: value for file, value in totals.items() if file in view.files}
     totals = with_neighbours(totals, signals, view, sources.store)
     uncertain = doubt(totals)
-    near = sources.meaning(wish.text) if sources.meaning is not None and uncertain else dict[int, Near]()
+    near = sources.meaning(request.text) if sources.meaning is not None and uncertain else dict[int, Near]()
     signals["meaning"] = {file: uncertain * one.value for file, one in near.items() if file in view.files}
     totals = raised(totals, "meaning", signals["meaning"])
-    most = _LOOKED_INTO if _is_for_symbols(wish) else wish.limit + _LOOKED_INTO
-    ranked = best_of(totals, most, lambda file: view.files[file].path, lambda file: _is_allowed(wish, view.files[file]))
+    most = _LOOKED_INTO if _is_for_symbols(request) else request.limit + _LOOKED_INTO
+    ranked = best_of(
+        totals, most, lambda file: view.files[file].path, lambda file: _is_allowed(request, view.files[file])
+    )
     found: list[Hit] = []
-    wanted = terms_to_show(_rarities(sources, question)) if _is_for_symbols(wish) else None
+    wanted = terms_to_show(_rarities(sources, question)) if _is_for_symbols(request) else None
     for file in ranked:
         row, score = view.files[file], round(_BY_WORDS * totals[file], 4)
-        parts = _parts(signals, file) if wish.explain else {}
+        parts = _parts(signals, file) if request.explain else {}
         if wanted is None:
             found.append(Hit("file", row.path, row.path, 1, score, "", (), parts))
             continue
         symbols = sources.index.symbols(file)
-        for symbol, share in [*fitting(symbols, wanted, _is_wanted(wish)), *_meant(symbols, near.get(file), wish)]:
+        for symbol, share in [
+            *fitting(symbols, wanted, _is_wanted(request)),
+            *_meant(symbols, near.get(file), request),
+        ]:
             signals_of_it = {**parts, "fits": round(share, 3)}
-            found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, wish))
+            found.append(_symbol_hit(row, symbol, score * (0.5 + 0.5 * share), signals_of_it, request))
     return found, near
 
 
-def _meant(symbols: Sequence[Declared], near: Near | None, wish: Wish) -> list[tuple[Declared, float]]:
+def _meant(
+    symbols: Sequence[IndexedSymbol], near: Near | None, request: SearchRequest
+) -> list[tuple[IndexedSymbol, float]]:
     """The declaration of a file that comes nearest to what was asked, if that is nearer than the file as a whole."""
     if near is None or near.text == 0:
         return []
     symbol = told_of(symbols)[near.text - 1]
-    return [(symbol, near.value)] if _is_wanted(wish)(symbol.kind) else []
+    return [(symbol, near.value)] if _is_wanted(request)(symbol.kind) else []
 
 
-def _shown(sources: Sources, wish: Wish, hits: list[Hit], near: Mapping[int, Near]) -> tuple[Hit, ...]:
+def _shown(
+    sources: SearchContext, request: SearchRequest, hits: list[Hit], near: Mapping[int, Near]
+) -> tuple[Hit, ...]:
     """The hits, with what in the files that were found by words or meaning says why."""
-    wanted = terms_to_show(_rarities(sources, question_of(wish.text)))
+    wanted = terms_to_show(_rarities(sources, question_of(request.text)))
     shown: list[Hit] = []
     for place, hit in enumerate(hits):
         if hit.kind != "file" or hit.snippet:
@@ -235,7 +244,7 @@ def _shown(sources: Sources, wish: Wish, hits: list[Hit], near: Mapping[int, Nea
             continue
         row = sources.view.files[sources.view.numbers[hit.file]]
         symbols = sources.index.symbols(row.id)
-        fits = [*fitting(symbols, wanted, _is_wanted(wish)), *_meant(symbols, near.get(row.id), wish)]
+        fits = [*fitting(symbols, wanted, _is_wanted(request)), *_meant(symbols, near.get(row.id), request)]
         fits.sort(key=lambda item: -item[1])
         inside = tuple(dict.fromkeys(_inside(row, symbol) for symbol, _ in fits))[:_INSIDE]
         share = fits[0][1] if fits else 0.0
@@ -250,11 +259,11 @@ def _shown(sources: Sources, wish: Wish, hits: list[Hit], near: Mapping[int, Nea
     return tuple(shown)
 
 
-def _texts(sources: Sources, wish: Wish) -> list[Hit]:
+def _texts(sources: SearchContext, request: SearchRequest) -> list[Hit]:
     """Packages, notes, documents and summaries that say most of what was asked."""
-    if wish.kind and wish.kind not in TEXT_KINDS:
+    if request.kind and request.kind not in TEXT_KINDS:
         return []
-    question = question_of(wish.text)
+    question = question_of(request.text)
     rows = sources.view.texts
     total, share = 0.0, dict[int, float]()
     for term in question.terms:
@@ -263,25 +272,25 @@ def _texts(sources: Sources, wish: Wish) -> list[Hit]:
         total += weight
         for id in documents:
             share[id] = share.get(id, 0.0) + weight
-    answering = answers(sources.index, wish.text, question, {id for id, row in rows.items() if row.flags & LASTING})
+    answering = answers(sources.index, request.text, question, {id for id, row in rows.items() if row.flags & LASTING})
     found: list[tuple[Hit, int]] = []
     for id, value in share.items():
         row = rows[id]
         part = value / total if total else 0.0
-        least = 0.0 if id in answering else 0.3 if wish.kind else _SAYS_MOST[row.kind]
-        if part < least or (wish.kind and row.kind != wish.kind) or not _is_allowed_text(wish, row):
+        least = 0.0 if id in answering else 0.3 if request.kind else _SAYS_MOST[row.kind]
+        if part < least or (request.kind and row.kind != request.kind) or not _is_allowed_text(request, row):
             continue
         score = _BY_WORDS * min(1.0, part * (0.9 + 1 / (10 + row.length)) + _RAISED[row.kind] - 0.1)
         if id in answering:  # somebody has thought about the very question, whatever the code's words are
             score = _BY_WORDS + 0.009 * answering[id]
-        signals = {"cover": round(part, 3)} if wish.explain else {}
+        signals = {"cover": round(part, 3)} if request.explain else {}
         found.append((Hit(row.kind, row.name, row.file, 0, round(score, 6), "", (), signals), id))
     found.sort(key=lambda item: (-item[0].score, item[0].kind, item[0].name))
-    kept = found if wish.kind else found[: max(_MOST_TEXTS, min(len(answering), _MOST_ANSWERS))]
+    kept = found if request.kind else found[: max(_MOST_TEXTS, min(len(answering), _MOST_ANSWERS))]
     return [_with_text(hit, sources.index, id) for hit, id in kept]
 
 
-def _with_text(hit: Hit, index: TextIndex, id: int) -> Hit:
+def _with_text(hit: Hit, index: SearchIndex, id: int) -> Hit:
     text = index.text(id)
     return hit if text is None else replace(hit, line=text.line, snippet=about(text.title, text.text))
 
@@ -298,7 +307,9 @@ def _one_place_each(found: Iterable[Hit]) -> list[Hit]:
         if first is None:
             places[hit.file] = hit
             continue
-        added = hit.symbols if hit.kind == "file" else (Inside(hit.kind, hit.name, hit.line, hit.snippet), *hit.symbols)
+        added = (
+            hit.symbols if hit.kind == "file" else (InnerHit(hit.kind, hit.name, hit.line, hit.snippet), *hit.symbols)
+        )
         known = {(one.name, one.line) for one in first.symbols} | {(first.name, first.line)}
         more = tuple(one for one in added if (one.name, one.line) not in known)
         signals = {**hit.signals, **first.signals} if first.signals else first.signals
@@ -322,7 +333,7 @@ def _favoured(hit: Hit, favour: Mapping[str, float]) -> Hit:
     return replace(hit, score=round(hit.score * (1 + worth), 4), signals=signals)
 
 
-def _rarities(sources: Sources, question: Question) -> dict[str, float]:
+def _rarities(sources: SearchContext, question: Question) -> dict[str, float]:
     """How much each term of a question says, those that occur nowhere left out."""
     total = len(sources.view.files)
     numbers = {term: len(sources.index.postings(FILES, term).documents) for term in question.terms}
@@ -338,30 +349,30 @@ def _parts(signals: Mapping[str, Mapping[int, float]], file: int) -> dict[str, f
     }
 
 
-def _is_for_symbols(wish: Wish) -> bool:
-    return wish.kind == "symbol" or wish.kind in SYMBOL_KINDS
+def _is_for_symbols(request: SearchRequest) -> bool:
+    return request.kind == "symbol" or request.kind in SYMBOL_KINDS
 
 
-def _is_wanted(wish: Wish) -> Callable[[str], bool]:
-    return lambda kind: wish.kind not in SYMBOL_KINDS or kind == wish.kind
+def _is_wanted(request: SearchRequest) -> Callable[[str], bool]:
+    return lambda kind: request.kind not in SYMBOL_KINDS or kind == request.kind
 
 
-def _is_allowed(wish: Wish, row: FileRow) -> bool:
-    if row.flags & GENERATED and not wish.generated:
+def _is_allowed(request: SearchRequest, row: FileRow) -> bool:
+    if row.flags & GENERATED and not request.generated:
         return False
-    if wish.tests is not None and bool(row.flags & TEST) != wish.tests:
+    if request.tests is not None and bool(row.flags & TEST) != request.tests:
         return False
-    if wish.module and row.module != wish.module:
+    if request.module and row.module != request.module:
         return False
-    return not wish.path or _matches(wish.path, row.path, row.package)
+    return not request.path or _matches(request.path, row.path, row.package)
 
 
-def _is_allowed_text(wish: Wish, row: TextRow) -> bool:
-    if wish.tests is not None and bool(row.flags & TEST) != wish.tests:
+def _is_allowed_text(request: SearchRequest, row: TextRow) -> bool:
+    if request.tests is not None and bool(row.flags & TEST) != request.tests:
         return False
-    if wish.module and not f"{row.name}/".startswith(f"{wish.module}/"):
+    if request.module and not f"{row.name}/".startswith(f"{request.module}/"):
         return False
-    return not wish.path or _matches(wish.path, row.file, row.name)
+    return not request.path or _matches(request.path, row.file, row.name)
 
 
 def _matches(glob: str, path: str, package: str) -> bool:
@@ -373,14 +384,16 @@ def _matches(glob: str, path: str, package: str) -> bool:
     )
 
 
-def _symbol_hit(row: FileRow, symbol: Declared, score: float, signals: Mapping[str, float], wish: Wish) -> Hit:
+def _symbol_hit(
+    row: FileRow, symbol: IndexedSymbol, score: float, signals: Mapping[str, float], request: SearchRequest
+) -> Hit:
     name = symbol.qualified_name(row.package)
     hit = Hit(symbol.kind, name, row.path, symbol.line, round(score, 4), symbol.about)
-    return replace(hit, signals=signals) if wish.explain else hit
+    return replace(hit, signals=signals) if request.explain else hit
 
 
-def _inside(row: FileRow, symbol: Declared) -> Inside:
-    return Inside(symbol.kind, symbol.qualified_name(row.package), symbol.line, symbol.about)
+def _inside(row: FileRow, symbol: IndexedSymbol) -> InnerHit:
+    return InnerHit(symbol.kind, symbol.qualified_name(row.package), symbol.line, symbol.about)
 
 
 def _of_file(row: FileRow) -> str:

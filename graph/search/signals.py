@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import log
 from typing import Final, NamedTuple
 
-from golore.graph.search.index import COMMITS, FILES, HISTORY, TextIndex
+from golore.graph.search.index import COMMITS, FILES, HISTORY, SearchIndex
 from golore.graph.search.index_entries import PATH_WEIGHT, FileRow, TextRow
 from golore.graph.search.past_commits import Chronicle, chronicle, unpacked, without_numbers
 from golore.graph.search.terms import STOP_WORDS, terms, word_terms, words
@@ -30,7 +30,7 @@ _CLOSER: Final = 3
 """Exponent: a commit half as close to the question as the closest counts an eighth."""
 
 
-class View(NamedTuple):
+class IndexView(NamedTuple):
     """The files of an index. Lists are by the files' numbers, which have gaps."""
 
     files: dict[int, FileRow]
@@ -53,17 +53,17 @@ class Question(NamedTuple):
     area: tuple[str, ...] = ()
 
 
-def view_of(index: TextIndex) -> View:
+def view_of(index: SearchIndex) -> IndexView:
     files = {row.id: row for row in index.files()}
     size = max(files, default=0) + 1
     numbers = {row.path: row.id for row in files.values()}
-    return View(
+    return IndexView(
         files,
         numbers,
         _norms(files.values(), [row.length for row in files.values()], _TEXT_B, size),
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
-        chronicle(unpacked(index.note(HISTORY)), numbers, size),
+        chronicle(unpacked(index.meta(HISTORY)), numbers, size),
         _called(files.values()),
         {row.id: row for row in index.text_rows()},
     )
@@ -109,7 +109,7 @@ def rarity(documents: int, total: int) -> float:
     return log(1 + (total - documents + 0.5) / (documents + 0.5))
 
 
-def signals_of(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+def signals_of(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
     """By the names that `fusing.WEIGHTS` has."""
     found = _word_signals(index, view, question)
     found.update(_past_signals(index, view, question))
@@ -120,7 +120,7 @@ def signals_of(index: TextIndex, view: View, question: Question) -> dict[str, Si
     return found
 
 
-def _word_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
     total, norms = len(view.files), view.norms
     words: Signal = {}
     cover: Signal = {}
@@ -166,7 +166,7 @@ def _add(signal: Signal, found: list[tuple[int, int]], total: int, norms: list[f
         signal[file] = signal.get(file, 0.0) + weight * times / (times + norms[file])
 
 
-def _area(view: View, area: tuple[str, ...]) -> Signal:
+def _area(view: IndexView, area: tuple[str, ...]) -> Signal:
     """How much of the area a file's path names; its directory says it better than its own name."""
     wanted = set(area)
     found: Signal = {}
@@ -183,7 +183,7 @@ def _area(view: View, area: tuple[str, ...]) -> Signal:
     return found
 
 
-def _past_signals(index: TextIndex, view: View, question: Question) -> dict[str, Signal]:
+def _past_signals(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
     """From commits that were described alike: `commits` by those that come closest, `subjects` by all of a file's."""
     past = view.past
     close: Signal = {}

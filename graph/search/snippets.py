@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from golore.graph.search.index_entries import Declared, terms
+from golore.graph.search.index_entries import IndexedSymbol, terms
 
 _IN_COMMENT: Final = 0.6
 """What a term in a comment counts, beside 1 in a name."""
@@ -20,7 +20,7 @@ _LONGEST_LINE: Final = 400
 _SNIPPET: Final = 160
 
 
-class Line(NamedTuple):
+class SnippetLine(NamedTuple):
     number: int
     text: str
     share: float
@@ -51,8 +51,8 @@ def _pattern(wanted: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def fitting(
-    symbols: Iterable[Declared], wanted: Terms, is_wanted: Callable[[str], bool]
-) -> list[tuple[Declared, float]]:
+    symbols: Iterable[IndexedSymbol], wanted: Terms, is_wanted: Callable[[str], bool]
+) -> list[tuple[IndexedSymbol, float]]:
     """Declarations that have words of the question in their names or comments, with the share they have of it. Where
     some have its rarest words, those that have none of these are not looked at."""
     asked = [symbol for symbol in symbols if is_wanted(symbol.kind)]
@@ -60,9 +60,9 @@ def fitting(
 
 
 def _fitting(
-    symbols: Iterable[Declared], wanted: Terms, pattern: re.Pattern[str] | None
-) -> list[tuple[Declared, float]]:
-    found: list[tuple[Declared, float]] = []
+    symbols: Iterable[IndexedSymbol], wanted: Terms, pattern: re.Pattern[str] | None
+) -> list[tuple[IndexedSymbol, float]]:
+    found: list[tuple[IndexedSymbol, float]] = []
     if pattern is None:
         return found
     may_fit, total = pattern.search, wanted.total
@@ -80,7 +80,7 @@ def _fitting(
     return [item for item in found if item[1] >= best / 2]
 
 
-def best_line(text: str, wanted: Terms) -> Line | None:
+def best_line(text: str, wanted: Terms) -> SnippetLine | None:
     """The line of a file that has most of the question, the first of several."""
     if wanted.rarest is None:
         return None
@@ -102,4 +102,4 @@ def best_line(text: str, wanted: Terms) -> Line | None:
     share, start, end = best
     if not share:
         return None
-    return Line(text.count("\n", 0, start) + 1, text[start:end].strip()[:_SNIPPET], share / wanted.total)
+    return SnippetLine(text.count("\n", 0, start) + 1, text[start:end].strip()[:_SNIPPET], share / wanted.total)

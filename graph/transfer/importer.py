@@ -25,7 +25,7 @@ from golore.graph.database.engine import engine_name
 from golore.graph.database.parquet_spool import Table, table_name
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedResolution
-from golore.graph.files.handover import succession_of
+from golore.graph.files.handover import prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge, Transaction
 from golore.graph.files.knowledge_rows import put_rows, tables_of
 from golore.graph.files.manifest import Manifest
@@ -44,7 +44,7 @@ _TABLES: Final[dict[str, Table]] = {table_name(table): table for table in (*NODE
 Row = dict[str, Any]
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """What was taken, in rows."""
 
     header: Header
@@ -77,13 +77,13 @@ def read_header(source: Path) -> Header:
     return header
 
 
-def import_store(source: Path, directory: Path, *, replace: bool) -> Imported:
+def import_store(source: Path, directory: Path, *, replace: bool) -> ImportResult:
     """Put what an export holds in the place of the graph. What is known here and not there is kept, or not.
 
     Killed at any moment, the store is what it was or what the export is.
     """
     header = read_header(source)
-    with succession_of(directory) as successor:
+    with prepare_successor(directory) as successor:
         load = BulkLoad(directory / f"bulk-{os.getpid()}.tmp")
         try:
             with _Knowing(successor.stage, header) as knowing:
@@ -96,9 +96,9 @@ def import_store(source: Path, directory: Path, *, replace: bool) -> Imported:
             with Knowledge.at(successor.stage / KNOWLEDGE_NAME):
                 pass  # nothing is known there, and nothing shall be here
         manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), successor.database.name)
-        successor.takes_over(manifest, merge=not replace)
+        successor.take_over(manifest, merge=not replace)
     facts = _take_facts(source, directory) if source.is_dir() else 0
-    return Imported(header, taken.nodes, taken.edges, taken.knowledge, facts)
+    return ImportResult(header, taken.nodes, taken.edges, taken.knowledge, facts)
 
 
 class _Knowing:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import held_still, rows_of, tables_of, version_of
+from golore.graph.files.knowledge_rows import frozen, rows_of, tables_of, version_of
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, SCHEMA_VERSION
@@ -72,7 +72,7 @@ def header_of(store: Store) -> Header:
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge:
             version = version_of(knowledge)
-    edition = store.marks().get("extractor", "")
+    edition = store.meta().get("extractor", "")
     return Header(FORMAT, metadata.version("golore"), SCHEMA_VERSION, edition, version)
 
 
@@ -80,7 +80,7 @@ def kept_marks(store: Store) -> dict[str, str]:
     """What the graph was made from, without what says nothing."""
     return {
         name: value
-        for name, value in store.marks().items()
+        for name, value in store.meta().items()
         if not name.startswith(_PROJECTED) and value not in ("", "{}")
     }
 
@@ -108,7 +108,7 @@ def _all_lines(store: Store) -> Iterator[str]:
     for name, value in kept_marks(store).items():
         yield f'{{"type":"node","label":"{MARK}","id":{_text(name)},"value":{_text(value)}}}\n'
     if Knowledge.exists(store.directory):
-        with Knowledge.open(store.directory) as knowledge, held_still(knowledge):
+        with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
             for number, (table, row) in enumerate(held_rows(knowledge)):
                 yield f'{{"type":"node","label":"{HELD}","id":"{number}","table":{_text(table)},"row":{row}}}\n'
 

@@ -22,8 +22,8 @@ from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import held_still
-from golore.graph.files.sibling_caches import Neighbours
+from golore.graph.files.knowledge_rows import frozen
+from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, edge_columns_of, node_columns_of
@@ -81,7 +81,7 @@ def _tables(store: Store) -> Iterator[_Table]:
     marks = kept_marks(store)
     yield _Table(MARKS, (("id", "STRING"), ("value", "STRING")), [[list(marks), list(marks.values())]] if marks else [])
     if Knowledge.exists(store.directory):
-        with Knowledge.open(store.directory) as knowledge, held_still(knowledge):
+        with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
             rows = batched(held_rows(knowledge), _BATCH)
             yield _Table(KNOWLEDGE, (("label", "STRING"), ("row", "STRING")), map(_turned, rows))
     yield from _cached(store.directory / CACHE_NAME)
@@ -90,7 +90,7 @@ def _tables(store: Store) -> Iterator[_Table]:
 def _cached(path: Path) -> Iterator[_Table]:
     if not path.is_file():
         return
-    with Cache.open(path) as cache, Neighbours((path,)) as facts:
+    with Cache.open(path) as cache, SiblingCaches((path,)) as facts:
         keys = sorted(cache.keys())
         found = (row for key in keys if (row := facts.facts(key)) is not None)
         types = (("key", "STRING"), *((name, "BYTES") for name in ("head", "outline", "shape", "body")))

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.engine import engine_name
 from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, UsageError
 from golore.graph.files import locks
-from golore.graph.files.handover import settle_held, succession_of
+from golore.graph.files.handover import finish_handover_locked, prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge
 from golore.graph.files.manifest import MANIFEST_NAME, Manifest, read_manifest, require_ours, write_manifest
 from golore.graph.transfer.parquet_export import file_digest
@@ -99,7 +99,7 @@ def restore_snapshot(directory: Path, name: str) -> Snapshot:
     """Make the store what it was, whatever is wrong with it now. Killed at any moment, it is the one or the other."""
     snapshot = snapshot_named(directory, name)
     require_whole(snapshot)
-    with succession_of(directory) as successor:
+    with prepare_successor(directory) as successor:
         manifest = read_manifest(snapshot.path)
         if manifest is None:
             raise StoreDamaged(f"{snapshot.path / MANIFEST_NAME} is missing, so the snapshot cannot be restored.")
@@ -111,7 +111,7 @@ def restore_snapshot(directory: Path, name: str) -> Snapshot:
             _copy(kept, successor.stage / KNOWLEDGE_NAME)
         else:
             Knowledge.at(successor.stage / KNOWLEDGE_NAME).close()
-        successor.takes_over(manifest._replace(graph=successor.database.name))
+        successor.take_over(manifest._replace(graph=successor.database.name))
     return snapshot
 
 
@@ -145,7 +145,7 @@ def _held(directory: Path) -> Generator[Manifest]:
         raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
     writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=_WAIT, purpose="kept")
     try:
-        settle_held(directory)
+        finish_handover_locked(directory)
         manifest = read_manifest(directory)
         if manifest is None:
             raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")

@@ -127,7 +127,7 @@ def compare(truth: Truth, edges: OurEdges) -> AuditResult:
     )
 
 
-def place(name: str, file: str, line: int) -> Place:
+def location(name: str, file: str, line: int) -> Place:
     """Where a declaration is. Vendored code is outside, as it is for the judge."""
     if not file or file.startswith("vendor/") or "/vendor/" in file:
         return (name, 0)
@@ -183,7 +183,7 @@ def _verdicts(truth: Truth, common: frozenset[str]) -> _Verdicts:
     for call in truth.calls:
         if call.file not in common:
             continue
-        where = place(call.callee, call.callee_file, call.callee_line)
+        where = location(call.callee, call.callee_file, call.callee_line)
         pairs.setdefault((call.file, call.caller_line, where), call)
         sites.setdefault((call.file, call.line, where), call)
         by_name[call.file, call.line, simple(call.callee)] = call.callee
@@ -223,7 +223,7 @@ def _compare_calls(
 
 def _callee_place(call: OurCall, verdicts: _Verdicts) -> Place:
     """Where the callee is. The judge may have read a published copy of a module whose source is in the repository."""
-    where = place(call.callee, call.callee_file, call.callee_line)
+    where = location(call.callee, call.callee_file, call.callee_line)
     elsewhere = (call.callee, 0)
     if (call.file, call.caller_line, where) in verdicts.pairs:
         return where
@@ -291,17 +291,17 @@ def _add_missed_call(call: JudgedCall, failures: _Failures) -> None:
 def _compare_implements(
     truth: Truth, ours: Iterable[OurImplements], common: frozenset[str], failures: _Failures
 ) -> tuple[Score, int]:
-    interfaces = {place(i.name, i.file, i.line): i for i in truth.interfaces if not i.file or i.file in common}
-    types = {place(t.name, t.file, t.line): t for t in truth.types if t.file in common}
+    interfaces = {location(i.name, i.file, i.line): i for i in truth.interfaces if not i.file or i.file in common}
+    types = {location(t.name, t.file, t.line): t for t in truth.types if t.file in common}
     so: dict[tuple[Place, Place], bool] = {}
     for fact in truth.implements:
-        pair = (place(fact.type_name, fact.type_file, fact.type_line), _interface_place(fact))
+        pair = (location(fact.type_name, fact.type_file, fact.type_line), _interface_place(fact))
         if pair[0] in types and pair[1] in interfaces:
             so[pair] = fact.pointer
     said: set[tuple[Place, Place]] = set()
     wrong = unjudged = pointer_differs = 0
     for edge in ours:
-        pair = (place(edge.type_name, edge.type_file, edge.type_line), _interface_place(edge))
+        pair = (location(edge.type_name, edge.type_file, edge.type_line), _interface_place(edge))
         if pair[0] not in types or pair[1] not in interfaces:
             continue
         if pair in so:
@@ -329,7 +329,7 @@ class _HasInterface(Protocol):
 
 
 def _interface_place(edge: _HasInterface) -> Place:
-    return place(edge.interface, edge.interface_file, edge.interface_line)
+    return location(edge.interface, edge.interface_file, edge.interface_line)
 
 
 def as_json(result: AuditResult) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class _Directory(NamedTuple):
 
     path: str
     rules: IgnoreRules
-    checkout: git_directory.Checkout | None
+    checkout: git_directory.GitCheckout | None
     is_ignored: bool = False
     """Ignored as a whole: entered because some of what is in it is tracked, and that alone is taken."""
     unwanted: tuple[str, ...] = ()
@@ -226,7 +226,7 @@ def _enter_checkout(walk: _Walk, directory: _Directory) -> _Directory | None:
     rules = IgnoreRules((), directory.rules.prefix)
     if exclude is not None and exclude.is_file():
         rules = rules.below(directory.path, exclude.read_bytes())
-    return directory._replace(rules=rules, checkout=git_directory.Checkout(path, directory.path), is_ignored=False)
+    return directory._replace(rules=rules, checkout=git_directory.GitCheckout(path, directory.path), is_ignored=False)
 
 
 def _take_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirEntry[str]]) -> _Directory:

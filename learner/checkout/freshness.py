@@ -23,6 +23,7 @@ from typing import Final, TypeVar
 import msgspec
 from golore.graph.database.store import Store
 from golore.graph.errors import RepositoryError, StoreError
+from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.learner.checkout.discovery import Discovery, aside, configs_above, digest, discover
@@ -49,7 +50,7 @@ class Changes:
         return tuple(sorted({*self.added, *self.edited, *self.deleted}))
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class SeenFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file as it was read. A time of 0 is one not to be believed."""
 
     size: int
@@ -57,12 +58,12 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
     digest: str
 
 
-class Snapshot(msgspec.Struct, frozen=True, array_like=True):
+class SeenFiles(msgspec.Struct, frozen=True, array_like=True):
     """What a learn saw. It counts only beside the very graph that was made from it."""
 
     version: int
     graph: str
-    files: dict[str, Seen]
+    files: dict[str, SeenFile]
     directories: dict[str, int]
     ignores: dict[str, int]
     added: tuple[str, ...] = ()
@@ -73,11 +74,11 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """The documents that were there; what has become of them is `documents`' affair."""
     also: tuple[str, ...] = ()
     """Directories that were learned although Go would leave them out (see `discover`)."""
-    outside: dict[str, Seen] = {}
+    outside: dict[str, SeenFile] = {}
     """Files that no walk finds, of vendored code and of such beside the repository, by their paths from the root."""
 
 
-def remember(
+def record_seen_files(
     directory: Path,
     found: Discovery,
     files: Mapping[str, CachedFile],
@@ -85,15 +86,15 @@ def remember(
     outside: Iterable[CachedFile] = (),
 ) -> None:
     """Leave the snapshot of a walk that began at a certain time, for the graph as it is now."""
-    beyond = {relpath(file.path, found.root): Seen(file.size, file.mtime_ns, file.digest) for file in outside}
-    seen: dict[str, Seen] = {}
+    beyond = {relpath(file.path, found.root): SeenFile(file.size, file.mtime_ns, file.digest) for file in outside}
+    seen: dict[str, SeenFile] = {}
     for file in found.files:
         read = files.get(file.path)
         if read is not None:
-            seen[file.path] = Seen(read.size, read.mtime_ns, read.digest)
+            seen[file.path] = SeenFile(read.size, read.mtime_ns, read.digest)
     for config in found.configs:
         mtime_ns = _time(f"{found.root}/{config.path}", since_ns)
-        seen[config.path] = Seen(len(config.data), mtime_ns, digest(config.data))
+        seen[config.path] = SeenFile(len(config.data), mtime_ns, digest(config.data))
     _write(directory, _snapshot(graph_identity(directory), found, seen, beyond, since_ns))
 
 
@@ -104,7 +105,7 @@ class Edits(msgspec.Struct, frozen=True, array_like=True):
     base: str
     """The graph that the snapshot is of."""
     graph: str
-    files: dict[str, Seen]
+    files: dict[str, SeenFile]
 
 
 class _Head(msgspec.Struct, frozen=True, array_like=True):
@@ -114,7 +115,7 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
     graph: str
 
 
-def remember_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> None:
+def record_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> None:
     """Add edited files to what is remembered of the graph as it was before (`graph_identity`), for the one it is now.
 
     Where nothing is remembered of that one, nothing is of this.
@@ -122,7 +123,7 @@ def remember_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> 
     head = _decoded(directory / SNAPSHOT_NAME, _Head)
     if head is None or head.version != _VERSION:
         return
-    seen = {file.path: Seen(file.size, file.mtime_ns, file.digest) for file in files}
+    seen = {file.path: SeenFile(file.size, file.mtime_ns, file.digest) for file in files}
     before = _decoded(directory / EDITS_NAME, Edits)
     if head.graph != graph:
         if before is None or (before.version, before.base, before.graph) != (_VERSION, head.graph, graph):
@@ -174,11 +175,11 @@ def changes_since(root: Path, store: Store) -> Changes | None:
 def changes_since_graph(root: Path, store: Store) -> Changes:
     """The same without a snapshot, from the digests in the graph: slower, and nothing is known of go.mod files."""
     cached = _cached_files(store.directory / "cache.db")
-    known: dict[str, Seen] = {}
+    known: dict[str, SeenFile] = {}
     for path, learned in store.rows("MATCH (f:File) RETURN f.path, f.digest"):
         last = cached.get(path)
         is_believed = last is not None and last.digest == learned
-        known[path] = Seen(last.size, last.mtime_ns, learned) if last and is_believed else Seen(0, 0, learned)
+        known[path] = SeenFile(last.size, last.mtime_ns, learned) if last and is_believed else SeenFile(0, 0, learned)
     try:
         files = discover(root, also=aside(known)).files
     except RepositoryError:
@@ -198,7 +199,7 @@ def _cached_files(path: Path) -> dict[str, CachedFile]:
         return {}
 
 
-def _is_walk_spared(root: Path, snapshot: Snapshot) -> bool:
+def _is_walk_spared(root: Path, snapshot: SeenFiles) -> bool:
     """Whether a walk would list the same names and ignore the same of them."""
     stat, base = os.stat, f"{root}/"
     above = {config.path for config in configs_above(root, snapshot.files)}
@@ -227,17 +228,17 @@ def _statuses(root: Path, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _compared(
-    root: Path, known: Mapping[str, Seen], current: Mapping[str, tuple[int, int]], since_ns: int
-) -> tuple[Changes, dict[str, Seen]]:
+    root: Path, known: Mapping[str, SeenFile], current: Mapping[str, tuple[int, int]], since_ns: int
+) -> tuple[Changes, dict[str, SeenFile]]:
     """The changes, and the files that had to be read and turned out to be the same."""
     edited: list[str] = []
-    confirmed: dict[str, Seen] = {}
+    confirmed: dict[str, SeenFile] = {}
     for path, (size, mtime_ns) in current.items():
         seen = known.get(path)
         if seen is None or (mtime_ns == seen.mtime_ns and size == seen.size):
             continue
         if _digest_of(f"{root}/{path}") == seen.digest:
-            confirmed[path] = Seen(size, _believed(mtime_ns, since_ns), seen.digest)
+            confirmed[path] = SeenFile(size, _believed(mtime_ns, since_ns), seen.digest)
         else:
             edited.append(path)
     added, deleted = current.keys() - known.keys(), known.keys() - current.keys()
@@ -263,10 +264,10 @@ def _time(path: str, since_ns: int) -> int:
 
 
 def _snapshot(
-    graph: str, found: Discovery, files: dict[str, Seen], outside: dict[str, Seen], since_ns: int
-) -> Snapshot:
+    graph: str, found: Discovery, files: dict[str, SeenFile], outside: dict[str, SeenFile], since_ns: int
+) -> SeenFiles:
     base = f"{found.root}/"
-    return Snapshot(
+    return SeenFiles(
         _VERSION,
         graph,
         files,
@@ -278,8 +279,8 @@ def _snapshot(
     )
 
 
-def _read(directory: Path) -> Snapshot | None:
-    snapshot = _decoded(directory / SNAPSHOT_NAME, Snapshot)
+def _read(directory: Path) -> SeenFiles | None:
+    snapshot = _decoded(directory / SNAPSHOT_NAME, SeenFiles)
     if snapshot is None or snapshot.version != _VERSION:
         return None
     graph = graph_identity(directory)
@@ -301,7 +302,7 @@ def _decoded(path: Path, type: type[_Struct]) -> _Struct | None:
         return None
 
 
-def _write(directory: Path, snapshot: Snapshot) -> None:
+def _write(directory: Path, snapshot: SeenFiles) -> None:
     """Replace it whole, if there is a graph that it belongs to; a store that cannot be written to goes without."""
     with suppress(OSError):
         if snapshot.graph and snapshot.graph == graph_identity(directory):
@@ -309,6 +310,4 @@ def _write(directory: Path, snapshot: Snapshot) -> None:
 
 
 def _replace(path: Path, content: msgspec.Struct) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(msgspec.msgpack.encode(content))
-    temporary.replace(path)
+    replace_file(path, msgspec.msgpack.encode(content))

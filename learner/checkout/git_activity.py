@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.errors import StoreError
-from golore.graph.history.recent_commits import Change, Recent, make_recent, told
+from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_directory import common_directory, git_directory
 from golore.learner.checkout.git_log import head_commit, read_history, run_git
@@ -23,7 +23,7 @@ _BLAME: Final = ("blame", "--incremental", "--root", "--")
 _STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--")
 
 
-class Checkout(NamedTuple):
+class GitHead(NamedTuple):
     """What git's files tell of a directory, without git. `branch` is empty where HEAD is on none; `roots` are the
     commits behind which a shallow clone has no history."""
 
@@ -54,29 +54,29 @@ class Blame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     commits: tuple[tuple[str, int, str, str], ...]
     hunks: tuple[Hunk, ...]
 
-    def changes(self, first: int = 1, last: int = 1 << 30) -> list[tuple[Change, int]]:
+    def changes(self, first: int = 1, last: int = 1 << 30) -> list[tuple[RecentCommit, int]]:
         """The commits of these lines, the newest first, and how many of the lines are of each."""
         lines: dict[int, int] = {}
         for hunk in self.hunks:
             shared = min(hunk.last, last) - max(hunk.first, first) + 1
             if shared > 0:
                 lines[hunk.commit] = lines.get(hunk.commit, 0) + shared
-        found = [(Change(*self.commits[commit]), number) for commit, number in lines.items()]
+        found = [(RecentCommit(*self.commits[commit]), number) for commit, number in lines.items()]
         return sorted(found, key=lambda item: (bool(item[0].id), -item[0].time, item[0].id))
 
 
 _blames: Final = msgspec.msgpack.Decoder(Blame)
 
 
-def checkout_at(root: Path) -> Checkout:
+def checkout_at(root: Path) -> GitHead:
     top = next((place for place in (root, *root.parents) if (place / ".git").exists()), None)
     own = git_directory(top) if top is not None else None
     if top is None or own is None:
-        return Checkout(False)
+        return GitHead(False)
     head = _text(own / "HEAD")
     branch = head.removeprefix("ref:").strip().removeprefix("refs/heads/") if head.startswith("ref:") else ""
     shallow = _text((common_directory(top) or own) / "shallow")
-    return Checkout(True, branch, head_commit(root), frozenset(shallow.split()))
+    return GitHead(True, branch, head_commit(root), frozenset(shallow.split()))
 
 
 def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
@@ -93,12 +93,12 @@ def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
     return tuple(found)
 
 
-def renew_recent(root: Path, store_directory: Path) -> frozenset[str]:
+def update_recent_commits(root: Path, store_directory: Path) -> frozenset[str]:
     """Read the history if HEAD is another than last time; the files whose last commit is told in other words."""
     root = root.resolve()
     checkout = checkout_at(root)
     try:
-        with make_recent(store_directory) as recent:
+        with create_recent_commits(store_directory) as recent:
             if recent.head == checkout.head and recent.roots == checkout.roots:
                 return frozenset()
             before = _told_of_all(recent)
@@ -111,22 +111,22 @@ def renew_recent(root: Path, store_directory: Path) -> frozenset[str]:
     return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
-def _fill(root: Path, recent: Recent, checkout: Checkout) -> None:
+def _fill(root: Path, recent: RecentCommits, checkout: GitHead) -> None:
     history = read_history(root, checkout.head) if checkout.head else None
-    commits: list[Change] = []
+    commits: list[RecentCommit] = []
     touched: list[tuple[str, int]] = []
     if history is not None:
         for number, (commit, origin) in enumerate(zip(history.commits, history.origins, strict=True)):
-            commits.append(Change(origin.commit, commit.time, origin.author, origin.subject, len(commit.paths)))
+            commits.append(RecentCommit(origin.commit, commit.time, origin.author, origin.subject, len(commit.paths)))
             touched += [(_printable(path), number) for path in commit.paths]
     recent.replace(checkout.head, checkout.roots, commits, touched)
 
 
-def _told_of_all(recent: Recent) -> dict[str, str]:
-    return {path: told(change) for path, change in recent.newest().items()}
+def _told_of_all(recent: RecentCommits) -> dict[str, str]:
+    return {path: commit_line(change) for path, change in recent.newest().items()}
 
 
-def blame_of(root: Path, recent: Recent, path: str) -> Blame | None:
+def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
     """Who wrote the lines of a file as it is now; None where git does not know the file."""
     try:
         content = digest((root / path).read_bytes())

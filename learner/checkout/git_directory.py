@@ -63,10 +63,10 @@ def other_checkouts(root: Path) -> tuple[Path, ...]:
     return tuple(other / below for other in tops if other != own and (other / ".git").exists())
 
 
-def checkout_of(root: Path) -> Checkout | None:
+def checkout_of(root: Path) -> GitCheckout | None:
     """The checkout that a directory is in, or None outside of git."""
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
-    return None if top is None else Checkout(top, prefix="/".join((*root.relative_to(top).parts, "")))
+    return None if top is None else GitCheckout(top, prefix="/".join((*root.relative_to(top).parts, "")))
 
 
 _SUBMODULE_PATH: Final = re.compile(r"^\s*path\s*=\s*(.*?)\s*$", re.MULTILINE)
@@ -77,7 +77,7 @@ def submodule_paths(directory: Path) -> frozenset[str]:
     return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_text(directory / ".gitmodules")))
 
 
-class Checkout:
+class GitCheckout:
     """One git checkout in the tree, asked only what its ignore files cannot tell: what is tracked in spite of them.
 
     git does not ignore a path that is tracked. The index is read on the first question, which many trees never ask.

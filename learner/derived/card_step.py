@@ -11,33 +11,34 @@ from contextlib import closing, nullcontext, suppress
 from os.path import exists
 from pathlib import Path
 
-from golore.graph.cards.card_builder import Changed, Dealt, Progress, Renewed, render_cards, renew_early
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_builder import BodyEditCard, BuiltCards, ChangedFiles, build_cards, refresh_card_early
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.history.co_change import History
-from golore.graph.queries.file_facts import Doubtful
+from golore.graph.progress import Progress
+from golore.graph.queries.file_facts import UnresolvedName
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.pipeline.incremental import Edit
+from golore.learner.pipeline.incremental import BodyEdit
 
 
-def renew_card(store_directory: Path, edit: Edit) -> None:
+def refresh_card(store_directory: Path, edit: BodyEdit) -> None:
     """Let the card of a file that was edited in bodies alone count for what it holds now, before the graph does."""
     unresolved = () if edit.path.endswith("_test.go") else edit.unresolved
-    doubtful = [Doubtful(row.name, row.reason, len(row.sites)) for row in unresolved]
-    with suppress(sqlite3.Error), closing(make_deck(store_directory)) as deck:
-        renew_early(deck, Renewed(edit.path, edit.before, edit.digest, edit.exercised, doubtful))
+    doubtful = [UnresolvedName(row.name, row.reason, len(row.sites)) for row in unresolved]
+    with suppress(sqlite3.Error), closing(create_card_store(store_directory)) as card_store:
+        refresh_card_early(card_store, BodyEditCard(edit.path, edit.before, edit.digest, edit.exercised, doubtful))
 
 
-def make_cards(
+def update_cards(
     root: Path,
     store_directory: Path,
     *,
     store: Store | None = None,
-    changed: Changed | None = None,
+    changed: ChangedFiles | None = None,
     whole: bool = False,
     progress: Progress | None = None,
-) -> Dealt:
+) -> BuiltCards:
     """Bring the cards up to date with the graph and with HEAD. `changed`: the files that have, where that is known."""
     root = root.resolve()
     head = head_commit(root)
@@ -52,8 +53,8 @@ def make_cards(
 
     try:
         opened = Store.open(store_directory, write=False) if store is None else nullcontext(store)
-        with opened as graph, closing(make_deck(store_directory)) as deck:
-            return render_cards(graph, deck, history, head, changed=changed, whole=whole, progress=progress)
+        with opened as graph, closing(create_card_store(store_directory)) as card_store:
+            return build_cards(graph, card_store, history, head, changed=changed, whole=whole, progress=progress)
     except sqlite3.Error as failure:
         raise StoreError(
             f"The cards could not be written to {store_directory}: {failure}. "

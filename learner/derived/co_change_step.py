@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.errors import StoreBusy, StoreError
 from golore.graph.history.co_change_edges import open_pairs, pairs_in, project_pairs, project_pairs_of
 from golore.learner.checkout.git_log import head_commit, read_history
@@ -19,11 +19,11 @@ from golore.learner.checkout.git_log import head_commit, read_history
 
 def newly_there(store_directory: Path, changed: Collection[str]) -> set[str]:
     """Those of the changed files that were not there when cards were last made; to be asked before they are again."""
-    with closing(make_deck(store_directory)) as deck:
-        return {path for path in changed if deck.card(path, silent=True) is None}
+    with closing(create_card_store(store_directory)) as card_store:
+        return {path for path in changed if card_store.card(path, silent=True) is None}
 
 
-def join_companions(
+def update_co_change(
     root: Path, store_directory: Path, *, changed: Collection[str] | None = None, arrived: Collection[str] = ()
 ) -> int:
     """Bring the edges up to date with HEAD; how many changed. `arrived`: those of `changed` that were not there."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.knowledge.code_fingerprint import Likeness, digest_of, likeness
+from golore.graph.knowledge.code_fingerprint import Fingerprint, digest_of, fingerprint
 from golore.learner.checkout.discovery import digest
 
 MOST_ALIKE: Final = 1_000
@@ -25,7 +25,7 @@ _MORE_SLACK: Final = 24
 stands beside it, more than elsewhere."""
 
 
-class Declared(NamedTuple):
+class CodeSymbol(NamedTuple):
     id: str
     name: str
     qualified_name: str
@@ -37,35 +37,35 @@ class Declared(NamedTuple):
     signature: str
 
 
-class Filed(NamedTuple):
+class CodeFile(NamedTuple):
     path: str
     digest: str
     shape: str
     package: str
 
 
-class Looking:
+class CodeFinder:
     """One look at a store and the files beside it. What was read is kept for as long as that takes."""
 
     def __init__(self, root: Path, store: Store) -> None:
         self._root = root
         self._store = store
         self._texts: dict[str, bytes | None] = {}
-        self._likenesses: dict[str, Likeness | None] = {}
-        self._files: dict[str, Filed | None] = {}
-        self._bearing: dict[str, list[Declared]] = {}
+        self._likenesses: dict[str, Fingerprint | None] = {}
+        self._files: dict[str, CodeFile | None] = {}
+        self._bearing: dict[str, list[CodeSymbol]] = {}
 
-    def symbols(self, ids: Iterable[str]) -> dict[str, Declared]:
+    def symbols(self, ids: Iterable[str]) -> dict[str, CodeSymbol]:
         statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_SYMBOL}"
         wanted = sorted(set(ids))
-        return {row[0]: Declared(*row) for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
+        return {row[0]: CodeSymbol(*row) for row in self._store.rows(statement, {"ids": wanted})} if wanted else {}
 
-    def files(self, paths: Iterable[str]) -> dict[str, Filed]:
+    def files(self, paths: Iterable[str]) -> dict[str, CodeFile]:
         statement = "UNWIND $ids AS i MATCH (f:File {id: i}) RETURN f.id, f.digest, f.shape, f.package"
         asked = set(paths)
         wanted = sorted(asked - self._files.keys())
         if wanted:
-            found = {row[0]: Filed(*row) for row in self._store.rows(statement, {"ids": wanted})}
+            found = {row[0]: CodeFile(*row) for row in self._store.rows(statement, {"ids": wanted})}
             self._files.update((path, found.get(path)) for path in wanted)
         return {path: file for path in asked if (file := self._files[path]) is not None}
 
@@ -80,7 +80,7 @@ class Looking:
         statement = "MATCH (p:Package) WHERE p.dir = $dir RETURN p.id ORDER BY p.test, p.id LIMIT 1"
         return next((row[0] for row in self._store.rows(statement, {"dir": directory})), "")
 
-    def bearing(self, *names: str) -> list[Declared]:
+    def bearing(self, *names: str) -> list[CodeSymbol]:
         """The declarations of plain names (`Save`). One scan for all names that were not asked for before, since a
         directory that moves takes many along."""
         wanted = sorted(set(names) - self._bearing.keys())
@@ -91,10 +91,10 @@ class Looking:
                 self._bearing[row[1]].append(_declared(row))
         return [one for name in names for one in self._bearing[name]]
 
-    def declared_in(self, paths: Iterable[str]) -> list[Declared]:
+    def declared_in(self, paths: Iterable[str]) -> list[CodeSymbol]:
         """The declarations of these files, with the members of their types."""
         wanted = sorted(set(paths))
-        found: list[Declared] = []
+        found: list[CodeSymbol] = []
         for path in wanted:
             statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_SYMBOL}"
             top = [_declared(row) for row in self._store.rows(statement, {"id": path})]
@@ -103,14 +103,14 @@ class Looking:
             found += {one.id: one for one in (*top, *members) if one.file == path}.values()
         return found
 
-    def likeness(self, symbol: Declared) -> Likeness | None:
+    def likeness(self, symbol: CodeSymbol) -> Fingerprint | None:
         """By what a declaration is known again; None where its file is not as it was learned."""
         if symbol.id not in self._likenesses:
             text = self._text(symbol.file)
             self._likenesses[symbol.id] = None if text is None else _likeness(text, symbol)
         return self._likenesses[symbol.id]
 
-    def alike(self, like: Likeness) -> list[Declared] | None:
+    def alike(self, like: Fingerprint) -> list[CodeSymbol] | None:
         """All declarations of the same text but for their names; None where too many would have to be compared."""
         kind, _, end = like.signature.partition(" ")
         statement = (
@@ -123,7 +123,7 @@ class Looking:
         rows = list(self._store.rows(statement, given))
         return None if len(rows) > MOST_ALIKE else self.equal(like, map(_declared, rows))
 
-    def equal(self, like: Likeness, declared: Iterable[Declared]) -> list[Declared]:
+    def equal(self, like: Fingerprint, declared: Iterable[CodeSymbol]) -> list[CodeSymbol]:
         """Those of the same text."""
         known = ((one, self.likeness(one)) for one in declared)
         return sorted(one for one, its in known if its is not None and its.digest == like.digest)
@@ -159,13 +159,13 @@ class Looking:
         return self._texts[path]
 
 
-def _declared(row: list[Any]) -> Declared:
-    return Declared(*row)
+def _declared(row: list[Any]) -> CodeSymbol:
+    return CodeSymbol(*row)
 
 
-def _likeness(text: bytes, symbol: Declared) -> Likeness:
+def _likeness(text: bytes, symbol: CodeSymbol) -> Fingerprint:
     owner = symbol.qualified_name.split(".")[-2] if symbol.owner else ""
-    return likeness(text[symbol.start : symbol.end], symbol.name, owner, symbol.kind, symbol.signature)
+    return fingerprint(text[symbol.start : symbol.end], symbol.name, owner, symbol.kind, symbol.signature)
 
 
 def _shape(rows: Iterable[list[Any]]) -> str:

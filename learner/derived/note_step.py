@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.cards.annotations import is_faded
-from golore.graph.cards.card_builder import with_files
-from golore.graph.cards.card_store import make_deck
+from golore.graph.cards.card_builder import with_package_files
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.code_fingerprint import Likeness
+from golore.graph.knowledge.code_fingerprint import Fingerprint
 from golore.graph.knowledge.note_nodes import are_projected, project_notes, without_edge
 from golore.graph.knowledge.notes import (
     Anchor,
-    Pinned,
+    PinnedNote,
     all_notes,
     has_any,
     lookalikes_of,
@@ -35,21 +35,21 @@ from golore.graph.knowledge.notes import (
     trails,
 )
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.learner.derived.note_code_finder import Declared, Looking
+from golore.learner.derived.note_code_finder import CodeFinder, CodeSymbol
 
 _NAMED: Final = 3
 _FADED: Final = "faded"
 LEFT: Final = "what is left"
 
 
-class Found(NamedTuple):
+class FoundAnchor(NamedTuple):
     """An anchor as it is now, and the ids of other code that has the same text (None: as they were)."""
 
     anchor: Anchor
     lookalikes: tuple[str, ...] | None = None
 
 
-def follow_notes(root: Path, store_directory: Path, *, changed: Collection[str] | None = None) -> frozenset[str]:
+def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] | None = None) -> frozenset[str]:
     """Bring the notes up to date with the graph. `changed`: the files that have changed, where that is known; then only
     their notes are looked at. Returns the cards that are to be told again."""
     if not Knowledge.exists(store_directory):
@@ -61,7 +61,7 @@ def follow_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
         if not notes and changed is not None:
             return frozenset()
         with Store.open(store_directory, write=False) as store:
-            looks = _looks(knowledge, Looking(root.resolve(), store), notes, changed)
+            looks = _looks(knowledge, CodeFinder(root.resolve(), store), notes, changed)
             told = _keep(knowledge, notes, looks, is_few=changed is not None)
             still = [note for note in notes if note.id not in told]
             lost = without_edge(store, still, few=changed is not None)
@@ -75,27 +75,27 @@ def follow_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
     retold = faded.union(*told.values())
     if not retold:
         return frozenset()
-    with make_deck(store_directory) as deck:
-        return frozenset(with_files(deck, retold))
+    with create_card_store(store_directory) as card_store:
+        return frozenset(with_package_files(card_store, retold))
 
 
-def pinned_at(looking: Looking, level: str, id: str) -> Found:
+def anchor_at(finder: CodeFinder, level: str, id: str) -> FoundAnchor:
     """The anchor of a note that is written about this node now."""
     if level == "symbol":
-        symbol = looking.symbols([id])[id]
+        symbol = finder.symbols([id])[id]
         name, file = symbol.qualified_name, symbol.file
-        return _at_symbol(looking, Anchor("symbol", id, name, file, "symbol", id, name, file), symbol, is_new=True)
+        return _at_symbol(finder, Anchor("symbol", id, name, file, "symbol", id, name, file), symbol, is_new=True)
     if level == "file":
-        return _at_file(looking, Anchor("file", id, id, id, "file", id, id, id), id, is_new=True)
+        return _at_file(finder, Anchor("file", id, id, id, "file", id, id, id), id, is_new=True)
     if level == "package":
-        place = f"{looking.packages([id])[id] or '.'}/"
-        return _at_package(looking, Anchor("package", id, id, place, "package", id, id, place), id, place)
-    return Found(Anchor("repository", REPOSITORY_ID, ".", "", "repository", REPOSITORY_ID, ".", ""))
+        place = f"{finder.packages([id])[id] or '.'}/"
+        return _at_package(finder, Anchor("package", id, id, place, "package", id, id, place), id, place)
+    return FoundAnchor(Anchor("repository", REPOSITORY_ID, ".", "", "repository", REPOSITORY_ID, ".", ""))
 
 
-def settled(looking: Looking, anchor: Anchor) -> Found:
+def current_anchor(finder: CodeFinder, anchor: Anchor) -> FoundAnchor:
     """The anchor of a note that is confirmed: for the code as it is, where the note stands now."""
-    return pinned_at(looking, anchor.level, anchor.target)
+    return anchor_at(finder, anchor.level, anchor.target)
 
 
 def _around(changed: Collection[str]) -> set[str]:
@@ -104,19 +104,19 @@ def _around(changed: Collection[str]) -> set[str]:
 
 
 def _looks(
-    knowledge: Knowledge, looking: Looking, notes: list[Pinned], changed: Collection[str] | None
-) -> dict[str, Found]:
+    knowledge: Knowledge, finder: CodeFinder, notes: list[PinnedNote], changed: Collection[str] | None
+) -> dict[str, FoundAnchor]:
     """What has become of these notes' code, for those that something has become of or that were looked at."""
     past = trails(knowledge)
     anchors = [note.anchor for note in notes]
     homes = {anchor.home for anchor in anchors} | {home for note in notes for home in past.get(note.id, ())}
-    symbols = looking.symbols(homes)
-    files = looking.files({*homes, *(anchor.file for anchor in anchors)})
-    packages = looking.packages(homes)
-    fresh: list[Declared] | None = None
+    symbols = finder.symbols(homes)
+    files = finder.files({*homes, *(anchor.file for anchor in anchors)})
+    packages = finder.packages(homes)
+    fresh: list[CodeSymbol] | None = None
     lost = (one for one in anchors if one.home_level == "symbol" and one.home not in symbols)
-    looking.bearing(*{_plain(anchor) for anchor in lost if changed is None or not anchor.fate})
-    found: dict[str, Found] = {}
+    finder.bearing(*{_plain(anchor) for anchor in lost if changed is None or not anchor.fate})
+    found: dict[str, FoundAnchor] = {}
     for note in notes:
         anchor = note.anchor
         ways = [anchor.home, *past.get(note.id, ())]
@@ -125,38 +125,38 @@ def _looks(
             if here is not None:
                 is_seen = here.id == anchor.home and not anchor.fate and anchor.written
                 if not is_seen or here.file != anchor.file or files[here.file].digest != anchor.seen:
-                    found[note.id] = _at_symbol(looking, anchor, here)
+                    found[note.id] = _at_symbol(finder, anchor, here)
                 continue
             if anchor.fate and changed is not None:
                 # It was looked for everywhere before; it can only have come back with what has changed.
-                fresh = looking.declared_in(changed) if fresh is None else fresh
-                found[note.id] = _elsewhere(looking, anchor, fresh, lookalikes_of(knowledge, note.id))
+                fresh = finder.declared_in(changed) if fresh is None else fresh
+                found[note.id] = _elsewhere(finder, anchor, fresh, lookalikes_of(knowledge, note.id))
             else:
-                found[note.id] = _lost_symbol(looking, anchor, lookalikes_of(knowledge, note.id))
+                found[note.id] = _lost_symbol(finder, anchor, lookalikes_of(knowledge, note.id))
         elif anchor.home_level == "file":
             path = next((id for id in ways if id in files), "")
             if path == anchor.home and not anchor.fate and files[path].digest == anchor.seen:
                 continue
             others = lookalikes_of(knowledge, note.id) if not path else set[str]()
-            found[note.id] = _at_file(looking, anchor, path) if path else _lost_file(looking, anchor, others)
+            found[note.id] = _at_file(finder, anchor, path) if path else _lost_file(finder, anchor, others)
         elif anchor.home_level == "package":
             id = next((id for id in ways if id in packages), "")
             place = f"{packages[id] or '.'}/" if id else ""
-            found[note.id] = _at_package(looking, anchor, id, place) if id else _lost_package(looking, anchor)
+            found[note.id] = _at_package(finder, anchor, id, place) if id else _lost_package(finder, anchor)
     return found
 
 
-def _faded(store_directory: Path, notes: Iterable[Pinned]) -> set[str]:
+def _faded(store_directory: Path, notes: Iterable[PinnedNote]) -> set[str]:
     """The cards with notes that have faded since this was last asked."""
     now = datetime.now(UTC)
-    with make_deck(store_directory) as deck:
-        before = datetime.fromisoformat((deck.note(_FADED) or b"1970-01-01T00:00:00+00:00").decode())
-        deck.set_note(_FADED, now.isoformat().encode())
-    return {note.anchor.place for note in notes if is_faded(note, now) and not is_faded(note, before)}
+    with create_card_store(store_directory) as card_store:
+        before = datetime.fromisoformat((card_store.meta(_FADED) or b"1970-01-01T00:00:00+00:00").decode())
+        card_store.set_meta(_FADED, now.isoformat().encode())
+    return {note.anchor.card_path for note in notes if is_faded(note, now) and not is_faded(note, before)}
 
 
 def _keep(
-    knowledge: Knowledge, notes: Iterable[Pinned], looks: dict[str, Found], *, is_few: bool
+    knowledge: Knowledge, notes: Iterable[PinnedNote], looks: dict[str, FoundAnchor], *, is_few: bool
 ) -> dict[str, set[str]]:
     """Write down what has changed; by note, the cards that tell of it."""
     moved: dict[str, Anchor] = {}
@@ -170,7 +170,7 @@ def _keep(
             seen[note.id] = anchor
         else:
             moved[note.id] = anchor
-            told[note.id] = {note.anchor.place, anchor.place}
+            told[note.id] = {note.anchor.card_path, anchor.card_path}
     if moved:
         alike = {id: others for id in moved if (others := looks[id].lookalikes) is not None}
         move_anchors(knowledge, moved, alike)
@@ -181,7 +181,7 @@ def _keep(
 
 def _told(anchor: Anchor) -> tuple[str, ...]:
     """What is told of an anchor, and what code is known again by."""
-    return (anchor.target, anchor.name, anchor.place, anchor.evidence, anchor.drifted, anchor.body)
+    return (anchor.target, anchor.name, anchor.card_path, anchor.evidence, anchor.drifted, anchor.body)
 
 
 def _home(anchor: Anchor, id: str, name: str, file: str, place: str) -> Anchor:
@@ -190,7 +190,7 @@ def _home(anchor: Anchor, id: str, name: str, file: str, place: str) -> Anchor:
         level=anchor.home_level,
         target=id,
         name=name,
-        place=place,
+        card_path=place,
         home=id,
         home_name=name,
         file=file,
@@ -199,99 +199,99 @@ def _home(anchor: Anchor, id: str, name: str, file: str, place: str) -> Anchor:
     )
 
 
-def _at_symbol(looking: Looking, anchor: Anchor, symbol: Declared, *, is_new: bool = False) -> Found:
+def _at_symbol(finder: CodeFinder, anchor: Anchor, symbol: CodeSymbol, *, is_new: bool = False) -> FoundAnchor:
     home = _home(anchor, symbol.id, symbol.qualified_name, symbol.file, symbol.file)
-    like = looking.likeness(symbol)
+    like = finder.likeness(symbol)
     if like is None:  # the file has changed once more: the next learn looks at it
-        return Found(home)
+        return FoundAnchor(home)
     written = anchor.written or like.digest
     now = home._replace(
         written=written,
         now=like.digest,
         size=like.size,
         names=like.names,
-        seen=_seen(looking, symbol),
+        seen=_seen(finder, symbol),
         signature=like.signature,
     )
     if not is_new and like.digest == anchor.now:
-        return Found(now)
-    others = looking.alike(like)
+        return FoundAnchor(now)
+    others = finder.alike(like)
     if others is None:
-        return Found(now._replace(body=""), ())
-    return Found(now._replace(body=like.digest), tuple(one.id for one in others if one.id != symbol.id))
+        return FoundAnchor(now._replace(body=""), ())
+    return FoundAnchor(now._replace(body=like.digest), tuple(one.id for one in others if one.id != symbol.id))
 
 
-def _seen(looking: Looking, symbol: Declared) -> str:
-    return looking.files([symbol.file])[symbol.file].digest
+def _seen(finder: CodeFinder, symbol: CodeSymbol) -> str:
+    return finder.files([symbol.file])[symbol.file].digest
 
 
-def _lost_symbol(looking: Looking, anchor: Anchor, lookalikes: set[str]) -> Found:
+def _lost_symbol(finder: CodeFinder, anchor: Anchor, lookalikes: set[str]) -> FoundAnchor:
     """A declaration that is not there under its id: twins have other ids, renamed and moved code other names. Where it
     kept its own name, what has the same text under other names was not it."""
-    bearing = looking.bearing(_plain(anchor))
+    bearing = finder.bearing(_plain(anchor))
     named = [one for one in bearing if one.qualified_name == anchor.home_name]
     named = [one for one in named if one.file == anchor.file] or named
     if len(named) == 1:
-        return _at_symbol(looking, anchor._replace(evidence="same name"), named[0])
+        return _at_symbol(finder, anchor._replace(evidence="same name"), named[0])
     if named:
-        return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
+        return _left(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
     if not anchor.body:
-        return _left(looking, anchor, [])
-    equal = [one for one in looking.equal(_likeness(anchor), bearing) if one.id not in lookalikes]
-    return _elsewhere(looking, anchor, equal or looking.alike(_likeness(anchor)) or [], lookalikes)
+        return _left(finder, anchor, [])
+    equal = [one for one in finder.equal(_likeness(anchor), bearing) if one.id not in lookalikes]
+    return _elsewhere(finder, anchor, equal or finder.alike(_likeness(anchor)) or [], lookalikes)
 
 
-def _elsewhere(looking: Looking, anchor: Anchor, declared: Iterable[Declared], lookalikes: set[str]) -> Found:
+def _elsewhere(finder: CodeFinder, anchor: Anchor, declared: Iterable[CodeSymbol], lookalikes: set[str]) -> FoundAnchor:
     """The same text among these declarations, unless it was there all along."""
-    equal = looking.equal(_likeness(anchor), declared) if anchor.body else []
+    equal = finder.equal(_likeness(anchor), declared) if anchor.body else []
     new = [one for one in equal if one.id not in lookalikes]
     if len(new) == 1:
-        return _at_symbol(looking, anchor._replace(evidence="same body"), new[0])
+        return _at_symbol(finder, anchor._replace(evidence="same body"), new[0])
     if not new and anchor.fate:
-        return _left(looking, anchor, [], anchor.fate)
-    return _left(looking, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
+        return _left(finder, anchor, [], anchor.fate)
+    return _left(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
 
 
 def _plain(anchor: Anchor) -> str:
     return anchor.home_name.rpartition(".")[2]
 
 
-def _likeness(anchor: Anchor) -> Likeness:
-    return Likeness(anchor.body, anchor.size, anchor.names, anchor.signature)
+def _likeness(anchor: Anchor) -> Fingerprint:
+    return Fingerprint(anchor.body, anchor.size, anchor.names, anchor.signature)
 
 
-def _at_file(looking: Looking, anchor: Anchor, path: str, *, is_new: bool = False) -> Found:
-    file = looking.files([path])[path]
+def _at_file(finder: CodeFinder, anchor: Anchor, path: str, *, is_new: bool = False) -> FoundAnchor:
+    file = finder.files([path])[path]
     home = _home(anchor, path, path, path, path)._replace(
         written=anchor.written or file.digest, now=file.digest, body=file.shape, seen=file.digest
     )
     if not is_new and file.digest == anchor.now:
-        return Found(home)
-    return Found(home, tuple(one for one in looking.files_like(file.digest, file.shape) if one != path))
+        return FoundAnchor(home)
+    return FoundAnchor(home, tuple(one for one in finder.files_like(file.digest, file.shape) if one != path))
 
 
-def _lost_file(looking: Looking, anchor: Anchor, lookalikes: set[str]) -> Found:
-    equal = [one for one in looking.files_like(anchor.now, anchor.body) if one not in lookalikes]
+def _lost_file(finder: CodeFinder, anchor: Anchor, lookalikes: set[str]) -> FoundAnchor:
+    equal = [one for one in finder.files_like(anchor.now, anchor.body) if one not in lookalikes]
     if len(equal) == 1:
-        return _at_file(looking, anchor._replace(evidence="same body"), equal[0])
-    return _left(looking, anchor, equal)
+        return _at_file(finder, anchor._replace(evidence="same body"), equal[0])
+    return _left(finder, anchor, equal)
 
 
-def _at_package(looking: Looking, anchor: Anchor, id: str, place: str) -> Found:
-    shape = looking.package_shape(id)
+def _at_package(finder: CodeFinder, anchor: Anchor, id: str, place: str) -> FoundAnchor:
+    shape = finder.package_shape(id)
     home = _home(anchor, id, id, place, place)
-    return Found(home._replace(written=anchor.written or shape, now=shape, body=shape, seen=shape))
+    return FoundAnchor(home._replace(written=anchor.written or shape, now=shape, body=shape, seen=shape))
 
 
-def _lost_package(looking: Looking, anchor: Anchor) -> Found:
-    equal = looking.packages_like(anchor.body)
+def _lost_package(finder: CodeFinder, anchor: Anchor) -> FoundAnchor:
+    equal = finder.packages_like(anchor.body)
     if len(equal) == 1:
-        place = f"{looking.packages(equal)[equal[0]] or '.'}/"
-        return _at_package(looking, anchor._replace(evidence="same body"), equal[0], place)
-    return _left(looking, anchor, equal)
+        place = f"{finder.packages(equal)[equal[0]] or '.'}/"
+        return _at_package(finder, anchor._replace(evidence="same body"), equal[0], place)
+    return _left(finder, anchor, equal)
 
 
-def _left(looking: Looking, anchor: Anchor, several: list[str], fate: str = "") -> Found:
+def _left(finder: CodeFinder, anchor: Anchor, several: list[str], fate: str = "") -> FoundAnchor:
     """The anchor at what is left around its code, with a word on why."""
     if not fate:
         what = anchor.home_name
@@ -299,17 +299,17 @@ def _left(looking: Looking, anchor: Anchor, several: list[str], fate: str = "") 
         if several:
             more = f" and {len(several) - _NAMED:,} more" if len(several) > _NAMED else ""
             fate = f"was about {what}, whose code may now be {' or '.join(several[:_NAMED])}{more}"
-    level, target, name, place = _around_home(looking, anchor)
-    left = anchor._replace(level=level, target=target, name=name, place=place, fate=fate, evidence=LEFT)
-    return Found(left)
+    level, target, name, place = _around_home(finder, anchor)
+    left = anchor._replace(level=level, target=target, name=name, card_path=place, fate=fate, evidence=LEFT)
+    return FoundAnchor(left)
 
 
-def _around_home(looking: Looking, anchor: Anchor) -> tuple[str, str, str, str]:
+def _around_home(finder: CodeFinder, anchor: Anchor) -> tuple[str, str, str, str]:
     """Level, id, name and card of what is left."""
-    if anchor.home_level == "symbol" and looking.files([anchor.file]):
+    if anchor.home_level == "symbol" and finder.files([anchor.file]):
         return ("file", anchor.file, anchor.file, anchor.file)
     directory = "" if anchor.home_level == "package" else anchor.file.rpartition("/")[0]
-    package = looking.package_in(directory) if anchor.home_level != "package" else ""
+    package = finder.package_in(directory) if anchor.home_level != "package" else ""
     if package:
         return ("package", package, package, f"{directory or '.'}/")
     return ("repository", REPOSITORY_ID, ".", "")

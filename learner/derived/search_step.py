@@ -14,14 +14,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_builder import Progress
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.gc_pause import no_collection
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import favours
-from golore.graph.search.index import COMMITS, GRAPH, HISTORY, TextIndex, open_index
-from golore.graph.search.index_entries import Declared, FileText, word_counts
+from golore.graph.progress import Progress
+from golore.graph.search.index import COMMITS, GRAPH, HISTORY, SearchIndex, open_index
+from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
 from golore.graph.search.index_sources import (
     KNOWLEDGE,
     FileAbout,
@@ -32,10 +32,10 @@ from golore.graph.search.index_sources import (
     package_texts,
     texts_mark,
 )
-from golore.graph.search.past_commits import packed, told_by
+from golore.graph.search.past_commits import commit_terms, packed
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.worker_pool import Crew
+from golore.learner.worker_pool import WorkerPool
 
 _MOST_SINGLE: Final = 100
 """Files from which making the whole index anew is quicker than changing it."""
@@ -48,23 +48,23 @@ _UNFINISHED: Final = "unfinished"
 """Set while the index is changed: one that was not changed to the end is compared with all files the next time."""
 
 
-class Indexed(NamedTuple):
+class IndexUpdate(NamedTuple):
     """How many files were put into the index, and whether all were."""
 
     files: int
     whole: bool
 
 
-def is_current(index: TextIndex, store: Store) -> bool:
-    return index.note(GRAPH).decode() == store.generation
+def is_current(index: SearchIndex, store: Store) -> bool:
+    return index.meta(GRAPH).decode() == store.generation
 
 
-def state_of(index: TextIndex) -> bytes:
+def state_of(index: SearchIndex) -> bytes:
     """Another one where the files or the history are others."""
-    return b"\n".join((index.note(GRAPH), index.note(_HEAD)))
+    return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
 
-def index_words(
+def update_search_index(
     root: Path,
     store_directory: Path,
     *,
@@ -72,7 +72,7 @@ def index_words(
     changed: Collection[str] | None = None,
     whole: bool = False,
     progress: Progress | None = None,
-) -> Indexed:
+) -> IndexUpdate:
     """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
     root = root.resolve()
     with Store.open(store_directory, write=False) if store is None else nullcontext(store) as graph:
@@ -83,21 +83,21 @@ def index_words(
 
 
 def bring_up_to_date(
-    index: TextIndex,
+    index: SearchIndex,
     store: Store,
     root: Path,
     *,
     changed: Collection[str] | None = None,
     whole: bool = False,
     progress: Progress | None = None,
-) -> Indexed:
+) -> IndexUpdate:
     """The same, for who has both open."""
-    noted = index.note(GRAPH) if not index.note(_UNFINISHED) else b""
+    noted = index.meta(GRAPH) if not index.meta(_UNFINISHED) else b""
     is_known = changed is not None and bool(noted) and len(changed) <= _MOST_SINGLE
     now = file_rows(store, changed if is_known else None)
     paths = set(changed or ()) if is_known else _differing(index.digests(), now)
     whole = whole or not noted or (not is_known and len(paths) > _MOST_SINGLE)
-    index.set_note(_UNFINISHED, b"1")
+    index.set_meta(_UNFINISHED, b"1")
     with no_collection(), index.writing():
         if whole:
             index.replace_all(_all_texts(store, root, now, progress))
@@ -106,9 +106,9 @@ def bring_up_to_date(
         _follow_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
         _follow_history(index, root)
         _follow_ratings(index, store.directory)
-        index.set_note(GRAPH, store.generation.encode())
-        index.set_note(_UNFINISHED, b"")
-    return Indexed(len(now) if whole else len(paths), whole)
+        index.set_meta(GRAPH, store.generation.encode())
+        index.set_meta(_UNFINISHED, b"")
+    return IndexUpdate(len(now) if whole else len(paths), whole)
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, FileAbout]) -> set[str]:
@@ -129,9 +129,9 @@ def _all_texts(store: Store, root: Path, now: dict[str, FileAbout], progress: Pr
     symbols = all_declared(store, now)
     paths = sorted(now)
     batches = [tuple(f"{root}/{path}" for path in paths[at : at + _BATCH]) for at in range(0, len(paths), _BATCH)]
-    with Crew(0 if len(paths) < _MANY else os.cpu_count() or 1) as crew:
+    with WorkerPool(0 if len(paths) < _MANY else os.cpu_count() or 1) as pool:
         read: dict[tuple[str, ...], list[tuple[str, dict[str, int]]]] = {}
-        working = crew.run(_count_all, batches)
+        working = pool.run(_count_all, batches)
         for number, batch in enumerate(batches):
             while batch not in read:
                 done, counted = next(working)
@@ -158,38 +158,38 @@ def _counted(path: str) -> tuple[str, dict[str, int]]:
 
 
 def _file_text(
-    path: str, about: FileAbout, symbols: tuple[Declared, ...], found: str, counts: Mapping[str, int]
+    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found: str, counts: Mapping[str, int]
 ) -> FileText:
     # One that has changed since it was learned is looked at again the next time.
     shown = about.digest if found == about.digest else f"{about.digest} {found}"
     return FileText(path, shown, about.package, about.module, about.test, about.generated, symbols, counts)
 
 
-def _packages(index: TextIndex, paths: Iterable[str], now: Mapping[str, FileAbout]) -> set[str]:
+def _packages(index: SearchIndex, paths: Iterable[str], now: Mapping[str, FileAbout]) -> set[str]:
     """Those that changed files are in, or were the last ones of."""
     places = {directory_of(path) for path in paths}
     return index.packages_in(places) | {about.package_id for about in now.values()}
 
 
-def _follow_texts(index: TextIndex, store: Store, packages: Collection[str] | None) -> None:
+def _follow_texts(index: SearchIndex, store: Store, packages: Collection[str] | None) -> None:
     index.sync_texts(("package",), package_texts(store, packages), packages)
     mark = texts_mark(store).encode()
-    if index.note(_TEXTS) != mark or not index.note(GRAPH):
+    if index.meta(_TEXTS) != mark or not index.meta(GRAPH):
         index.sync_texts(KNOWLEDGE, knowledge_texts(store))
-        index.set_note(_TEXTS, mark)
+        index.set_meta(_TEXTS, mark)
 
 
-def _follow_ratings(index: TextIndex, store_directory: Path) -> None:
+def _follow_ratings(index: SearchIndex, store_directory: Path) -> None:
     if Knowledge.exists(store_directory):
         with Knowledge.open(store_directory) as knowledge:
             index.set_ratings(favours(knowledge))
 
 
-def _follow_history(index: TextIndex, root: Path) -> None:
+def _follow_history(index: SearchIndex, root: Path) -> None:
     head = head_commit(root)
-    if index.note(_HEAD) == head.encode() and index.note(HISTORY):
+    if index.meta(_HEAD) == head.encode() and index.meta(HISTORY):
         return
-    work, found = told_by(read_history(root, head) if head else None)
+    work, found = commit_terms(read_history(root, head) if head else None)
     index.replace_room(COMMITS, found)
-    index.set_note(HISTORY, packed(work))
-    index.set_note(_HEAD, head.encode())
+    index.set_meta(HISTORY, packed(work))
+    index.set_meta(_HEAD, head.encode())

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.knowledge.documents import Example
-from golore.learner.documents.mentions import Target, has_humps
+from golore.learner.documents.mentions import MentionTarget, has_humps
 
 Row = tuple[str, ...]
 """A key, then a target."""
@@ -21,7 +21,7 @@ _SYMBOL: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {
 _EXAMPLE: Final = "Example"
 
 
-class Found(NamedTuple):
+class FoundTargets(NamedTuple):
     """`looks` tell files apart that declare or import other things, as far as they were asked for."""
 
     rows: set[Row]
@@ -29,14 +29,14 @@ class Found(NamedTuple):
     looks: dict[str, str]
 
 
-class _Package(NamedTuple):
+class _NamedPackage(NamedTuple):
     path: str
     name: str
     dir: str
     test: bool
 
 
-class _Symbol(NamedTuple):
+class _NamedSymbol(NamedTuple):
     id: str
     kind: str
     name: str
@@ -46,7 +46,7 @@ class _Symbol(NamedTuple):
     line: int
 
 
-def all_targets(store: Store, keys: Collection[str]) -> Found:
+def all_targets(store: Store, keys: Collection[str]) -> FoundTargets:
     """Everything that bears one of these keys, and every example."""
     packages = _packages(store)
     rows = set(_package_rows(packages, keys))
@@ -54,7 +54,9 @@ def all_targets(store: Store, keys: Collection[str]) -> Found:
     rows.update(_file_rows(zip(paths, owners, strict=True), packages, keys))
     names = {key.rpartition(" ")[2].rpartition(".")[2] for key in keys if key.startswith("Symbol ")}
     columns = store.columns(f"MATCH (s:Symbol) RETURN {_SYMBOL.format('s')}")
-    symbols = (_Symbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE))
+    symbols = (
+        _NamedSymbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE)
+    )
     kept = list(symbols)
     for symbol in kept:
         rows.update(_symbol_rows(symbol, packages, keys))
@@ -63,7 +65,7 @@ def all_targets(store: Store, keys: Collection[str]) -> Found:
     for symbol in shown:
         lines[symbol.file].append((symbol.name, symbol.line))
     looks = {path: look_of(shape, lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)}
-    return Found(rows, resolved_examples(store, _examples(shown, packages)), looks)
+    return FoundTargets(rows, resolved_examples(store, _examples(shown, packages)), looks)
 
 
 def look_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
@@ -71,25 +73,25 @@ def look_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
     return " ".join((shape, *(f"{name}:{line}" for name, line in sorted(examples))))
 
 
-def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> Found:
+def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> FoundTargets:
     """What these files declare, by the same keys, and the packages they are in; examples are not resolved."""
     rows: set[Row] = set()
     examples: list[Example] = []
-    packages: dict[str, _Package] = {}
+    packages: dict[str, _NamedPackage] = {}
     for file in sorted(files):
-        symbols = [_Symbol(*row) for row in _declared(store, file)]
+        symbols = [_NamedSymbol(*row) for row in _declared(store, file)]
         of_file = list(store.rows("MATCH (f:File {id: $id}) RETURN f.id, f.package", {"id": file}))
         for id in {symbol.package for symbol in symbols} | {row[1] for row in of_file}:
             if id not in packages:
                 statement = "MATCH (p:Package {id: $id}) RETURN p.path, p.name, p.dir, p.test"
-                packages.update((id, _Package(*row)) for row in store.rows(statement, {"id": id}))
+                packages.update((id, _NamedPackage(*row)) for row in store.rows(statement, {"id": id}))
         rows.update(_file_rows(of_file, packages, keys))
         for symbol in symbols:
             rows.update(_symbol_rows(symbol, packages, keys))
         shown = [symbol for symbol in symbols if is_example(symbol.kind, symbol.name, symbol.file)]
         examples += _examples(shown, packages)
     rows.update(_package_rows(packages, keys))
-    return Found(rows, examples, {})
+    return FoundTargets(rows, examples, {})
 
 
 def existing_packages(store: Store, ids: Iterable[str]) -> set[str]:
@@ -112,7 +114,7 @@ def resolved_examples(store: Store, examples: Iterable[Example]) -> list[Example
     if wanted:
         statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.id, s.file"
         files = {row[0]: row[1] for row in store.rows(statement, {"ids": wanted})}
-    return [example._replace(place=_place(example, files)) for example in examples]
+    return [example._replace(card_path=_place(example, files)) for example in examples]
 
 
 def _place(example: Example, files: dict[str, str]) -> str:
@@ -123,7 +125,7 @@ def _place(example: Example, files: dict[str, str]) -> str:
     return (f"{example.dir}/" if example.dir else "./") if is_whole else ""
 
 
-def _examples(symbols: Iterable[_Symbol], packages: dict[str, _Package]) -> Iterator[Example]:
+def _examples(symbols: Iterable[_NamedSymbol], packages: dict[str, _NamedPackage]) -> Iterator[Example]:
     for symbol in symbols:
         package = packages[symbol.package]
         path = package.path.removesuffix("_test") if package.test else package.path
@@ -145,36 +147,38 @@ def is_example(kind: str, name: str, file: str) -> bool:
     return is_named and kind == "func" and file.endswith("_test.go")
 
 
-def _packages(store: Store) -> dict[str, _Package]:
+def _packages(store: Store) -> dict[str, _NamedPackage]:
     rows = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name, p.dir, p.test")
-    return {row[0]: _Package(*row[1:]) for row in rows}
+    return {row[0]: _NamedPackage(*row[1:]) for row in rows}
 
 
-def _package_rows(packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+def _package_rows(packages: dict[str, _NamedPackage], keys: Collection[str]) -> Iterator[Row]:
     for id, package in packages.items():
         if package.test:
             continue
-        target = Target("Package", id, package.path, "package", "", package.dir, package.path, package.name)
+        target = MentionTarget("Package", id, package.path, "package", "", package.dir, package.path, package.name)
         for name in {posixpath.basename(package.path), posixpath.basename(package.dir)}:
             if f"Package {name}" in keys:
                 yield (f"Package {name}", *target)
 
 
-def _file_rows(files: Iterable[Sequence[Any]], packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+def _file_rows(
+    files: Iterable[Sequence[Any]], packages: dict[str, _NamedPackage], keys: Collection[str]
+) -> Iterator[Row]:
     for path, package in files:
         key = f"File {posixpath.basename(path)}"
         if key in keys:
             of = packages[package]
-            yield (key, *Target("File", path, path, "file", path, of.dir, of.path, of.name))
+            yield (key, *MentionTarget("File", path, path, "file", path, of.dir, of.path, of.name))
 
 
-def _symbol_rows(symbol: _Symbol, packages: dict[str, _Package], keys: Collection[str]) -> Iterator[Row]:
+def _symbol_rows(symbol: _NamedSymbol, packages: dict[str, _NamedPackage], keys: Collection[str]) -> Iterator[Row]:
     package = packages[symbol.package]
     within = symbol.qualified_name[len(package.path) + 1 :]
     is_member = "." in within
     alone = f"Symbol {symbol.name}"
     below = f"Symbol {within}" if is_member else f"Symbol {package.name}.{symbol.name}"
-    target = Target(
+    target = MentionTarget(
         "Symbol", symbol.id, symbol.qualified_name, symbol.kind, symbol.file, package.dir, package.path, package.name
     )
     if below in keys:
@@ -194,8 +198,8 @@ def _declared(store: Store, file: str) -> Iterator[list[Any]]:
                 yield row
 
 
-def by_key(rows: Iterable[Row]) -> dict[str, tuple[Target, ...]]:
-    found: defaultdict[str, list[Target]] = defaultdict(list)
+def by_key(rows: Iterable[Row]) -> dict[str, tuple[MentionTarget, ...]]:
+    found: defaultdict[str, list[MentionTarget]] = defaultdict(list)
     for key, *target in rows:
-        found[key].append(Target(*target))
+        found[key].append(MentionTarget(*target))
     return {key: tuple(sorted(targets)) for key, targets in found.items()}

@@ -15,11 +15,11 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.learner.documents.sections import Piece
+from golore.learner.documents.sections import SectionText
 from golore.learner.project import stdlib_index
 
 
-class Mention(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DocumentMention(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`kind`: where a `link` leads, a `place` in a repository on the web, a `path`, one that is to be `exact`, an
     `import` path, a `qualified` name, a `name`, or one that a Go `block` takes from an import."""
 
@@ -28,7 +28,7 @@ class Mention(msgspec.Struct, frozen=True, array_like=True, gc=False):
     line: int
 
 
-class Target(NamedTuple):
+class MentionTarget(NamedTuple):
     """A node that a mention may mean. `name` is a symbol's qualified name, a file's path or a package's import path."""
 
     label: str
@@ -41,14 +41,14 @@ class Target(NamedTuple):
     package_name: str
 
 
-class Meaning(NamedTuple):
+class MentionMeaning(NamedTuple):
     evidence: str
-    targets: tuple[Target, ...]
+    targets: tuple[MentionTarget, ...]
 
 
 EVIDENCE: Final = ("path", "import path", "qualified name", "code block", "code span")
 """How a link is known, the surest first."""
-Code = Callable[[str], Sequence[Target]]
+Code = Callable[[str], Sequence[MentionTarget]]
 """The nodes of the graph by a mention's key."""
 
 _WORD: Final = r"[A-Za-z_]\w*"
@@ -81,16 +81,16 @@ _COMMON_FILES: Final = frozenset(("main.go", "doc.go", "types.go", "tools.go"))
 """Names that a text uses for any such file."""
 
 
-def mentions(path: str, pieces: Iterable[Piece]) -> tuple[Mention, ...]:
+def mentions(path: str, pieces: Iterable[SectionText]) -> tuple[DocumentMention, ...]:
     """What the pieces of a document's section name, in their order; whether that exists is not looked at."""
-    found: dict[Mention, None] = {}
+    found: dict[DocumentMention, None] = {}
     for piece in pieces:
         for mention in _READERS[piece.kind](path, piece):
             found.setdefault(mention)
     return tuple(found)
 
 
-def keys(mention: Mention) -> tuple[str, ...]:
+def keys(mention: DocumentMention) -> tuple[str, ...]:
     """By what the nodes are found that a mention may mean."""
     last = mention.text.rstrip("/").rpartition("/")[2]
     if mention.kind in ("link", "place", "path", "exact"):
@@ -102,15 +102,15 @@ def keys(mention: Mention) -> tuple[str, ...]:
     return (f"Symbol {names[-1]}" if is_alone else f"Symbol {names[-2]}.{names[-1]}",)
 
 
-def _in_code(_: str, piece: Piece) -> Iterator[Mention]:
+def _in_code(_: str, piece: SectionText) -> Iterator[DocumentMention]:
     text, line = piece.text, piece.line
     if len(text) > 300:
         return
     if found := _FUNC.match(text):
-        yield Mention("name", f"{found[1]}.{found[2]}" if found[1] else found[2], line)
+        yield DocumentMention("name", f"{found[1]}.{found[2]}" if found[1] else found[2], line)
         return
     if found := _TYPE.match(text):
-        yield Mention("name", found[1], line)
+        yield DocumentMention("name", found[1], line)
         return
     plain = _PLACE.sub("", text)
     if "/" in plain or plain.endswith(".go"):
@@ -118,16 +118,16 @@ def _in_code(_: str, piece: Piece) -> Iterator[Mention]:
     elif found := _CHAIN.match(text):
         chain = f"{found[1]}.{found[2]}" if found[1] else found[2]
         if _may_name(chain, is_call=bool(found[3])):
-            yield Mention("name", chain, line)
+            yield DocumentMention("name", chain, line)
 
 
-def _as_path(text: str, line: int) -> Iterator[Mention]:
+def _as_path(text: str, line: int) -> Iterator[DocumentMention]:
     if _IMPORT.match(text):
-        yield Mention("import", text.rstrip("/"), line)
+        yield DocumentMention("import", text.rstrip("/"), line)
     if (found := _QUALIFIED.match(text)) and found[2][:1].isupper():
-        yield Mention("qualified", f"{found[1]}.{found[2]}", line)
+        yield DocumentMention("qualified", f"{found[1]}.{found[2]}", line)
     elif _PATH.match(text):
-        yield Mention("path", text, line)
+        yield DocumentMention("path", text, line)
 
 
 def _may_name(chain: str, *, is_call: bool) -> bool:
@@ -138,43 +138,43 @@ def _may_name(chain: str, *, is_call: bool) -> bool:
     return len(chain) > 2 and not chain.isupper() and (chain[0].isupper() or is_call)
 
 
-def _in_link(path: str, piece: Piece) -> Iterator[Mention]:
+def _in_link(path: str, piece: SectionText) -> Iterator[DocumentMention]:
     text, line = piece.text, piece.line
     if "://" in text:
         if found := _WEB.match(text):
-            yield Mention("place", f"{found[1]} {found[2].rstrip('/')}", line)
+            yield DocumentMention("place", f"{found[1]} {found[2].rstrip('/')}", line)
         elif found := _REFERENCE.match(text):
             if found[2]:
-                yield Mention("qualified", f"{found[1]}.{found[2]}", line)
+                yield DocumentMention("qualified", f"{found[1]}.{found[2]}", line)
             else:
-                yield Mention("import", found[1], line)
+                yield DocumentMention("import", found[1], line)
         return
     target = text.partition("#")[0].partition("?")[0]
     if target and ":" not in target and not target.endswith((".md", ".html")):
         base = "" if target.startswith("/") else posixpath.dirname(path)
         resolved = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
         if not resolved.startswith(".."):
-            yield Mention("link", resolved, line)
+            yield DocumentMention("link", resolved, line)
 
 
-def _in_prose(_: str, piece: Piece) -> Iterator[Mention]:
+def _in_prose(_: str, piece: SectionText) -> Iterator[DocumentMention]:
     for found in _IN_PROSE.finditer(piece.text):
         text = found[1].rstrip(".")
         if text.endswith(".go"):
-            yield Mention("path", text, piece.line)
+            yield DocumentMention("path", text, piece.line)
         elif _IMPORT.match(text):
-            yield Mention("import", text, piece.line)
+            yield DocumentMention("import", text, piece.line)
 
 
-def _in_block(_: str, piece: Piece) -> Iterator[Mention]:
+def _in_block(_: str, piece: SectionText) -> Iterator[DocumentMention]:
     for at, line in enumerate(piece.text.split("\n")):
         if ".go" in line and "/" in line:
             for found in _IN_PROSE.finditer(line):
                 if found[1].endswith(".go"):
-                    yield Mention("exact", found[1], piece.line + at)
+                    yield DocumentMention("exact", found[1], piece.line + at)
 
 
-def _in_go(_: str, piece: Piece) -> Iterator[Mention]:
+def _in_go(_: str, piece: SectionText) -> Iterator[DocumentMention]:
     """What Go code takes from packages that it imports itself; a name that it declares may hide one of those."""
     names: dict[str, str] = {}
     for found in _IMPORTS.finditer(piece.text):
@@ -182,7 +182,7 @@ def _in_go(_: str, piece: Piece) -> Iterator[Mention]:
             names[alias or _assumed_name(to)] = to
             if _IMPORT.match(to):
                 at = piece.text.count("\n", 0, piece.text.index(f'"{to}"'))
-                yield Mention("import", to, piece.line + at)
+                yield DocumentMention("import", to, piece.line + at)
     if not names:
         return
     for at, line in enumerate(piece.text.split("\n")):
@@ -193,7 +193,7 @@ def _in_go(_: str, piece: Piece) -> Iterator[Mention]:
                 and "." in to.partition("/")[0]
                 and not re.search(rf"\b{found[1]}\s*(?:,[^=\n]*)?:?=[^=]", piece.text)
             ):
-                yield Mention("block", f"{to}.{found[2]}", piece.line + at)
+                yield DocumentMention("block", f"{to}.{found[2]}", piece.line + at)
 
 
 def _assumed_name(path: str) -> str:
@@ -203,7 +203,7 @@ def _assumed_name(path: str) -> str:
     return re.sub(r"\.v\d+$", "", parts[-1])
 
 
-_READERS: Final[dict[str, Callable[[str, Piece], Iterator[Mention]]]] = {
+_READERS: Final[dict[str, Callable[[str, SectionText], Iterator[DocumentMention]]]] = {
     "code": _in_code,
     "link": _in_link,
     "prose": _in_prose,
@@ -212,7 +212,7 @@ _READERS: Final[dict[str, Callable[[str, Piece], Iterator[Mention]]]] = {
 }
 
 
-def meaning(mention: Mention, path: str, code: Code, outside: Collection[str]) -> Meaning | None:
+def meaning(mention: DocumentMention, path: str, code: Code, outside: Collection[str]) -> MentionMeaning | None:
     """What a mention in a document means; None where it is nothing that is there, or not the only thing. `outside` are
     the names of packages that are imported from elsewhere."""
     near = [target for key in keys(mention) for target in code(key)]
@@ -236,22 +236,22 @@ def meaning(mention: Mention, path: str, code: Code, outside: Collection[str]) -
     return _name_meaning(text, _home(path), [one for one in near if _is_nameable(one)], outside)
 
 
-def _one(evidence: str, found: Sequence[Target]) -> Meaning | None:
+def _one(evidence: str, found: Sequence[MentionTarget]) -> MentionMeaning | None:
     """The declarations of one name, twins among them; None where there is not exactly one name."""
     if len({(one.label, one.name, one.dir) for one in found}) != 1:
         return None
-    return Meaning(evidence, tuple(sorted(found)))
+    return MentionMeaning(evidence, tuple(sorted(found)))
 
 
-def _is_at(target: Target, place: str) -> bool:
+def _is_at(target: MentionTarget, place: str) -> bool:
     return place == (target.dir if target.label == "Package" else target.name)
 
 
-def _is_of(target: Target, repository: str) -> bool:
+def _is_of(target: MentionTarget, repository: str) -> bool:
     return f"{target.package}/".lower().startswith(f"{repository}/".lower())
 
 
-def _path_meaning(text: str, path: str, near: Sequence[Target], *, is_exact: bool) -> Meaning | None:
+def _path_meaning(text: str, path: str, near: Sequence[MentionTarget], *, is_exact: bool) -> MentionMeaning | None:
     from_root = posixpath.normpath(text)
     from_here = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
     found = [one for one in near if _is_at(one, from_root) or _is_at(one, from_here)]
@@ -272,11 +272,13 @@ def _home(path: str) -> str:
     return place
 
 
-def _is_nameable(target: Target) -> bool:
+def _is_nameable(target: MentionTarget) -> bool:
     return not target.file.endswith("_test.go") or posixpath.basename(target.name).rpartition(".")[2].startswith(_TESTS)
 
 
-def _name_meaning(text: str, home: str, near: Sequence[Target], outside: Collection[str]) -> Meaning | None:
+def _name_meaning(
+    text: str, home: str, near: Sequence[MentionTarget], outside: Collection[str]
+) -> MentionMeaning | None:
     parts = text.split(".")
     if len(parts) > 1:
         return _chain_meaning(parts, home, near, outside)
@@ -292,12 +294,14 @@ def _name_meaning(text: str, home: str, near: Sequence[Target], outside: Collect
     return None if is_setting else _declared_alone(near)
 
 
-def _declared_alone(found: Sequence[Target]) -> Meaning | None:
+def _declared_alone(found: Sequence[MentionTarget]) -> MentionMeaning | None:
     """A declaration of a package, which no member of a type shares its name with."""
     return _one("code span", found) if all(one.kind not in _MEMBERS for one in found) else None
 
 
-def _chain_meaning(parts: Sequence[str], home: str, near: Sequence[Target], outside: Collection[str]) -> Meaning | None:
+def _chain_meaning(
+    parts: Sequence[str], home: str, near: Sequence[MentionTarget], outside: Collection[str]
+) -> MentionMeaning | None:
     text = ".".join(parts)
     inside = [one for one in near if _within(one) == text]
     at_home = [one for one in inside if one.dir == home]
@@ -313,7 +317,7 @@ def _chain_meaning(parts: Sequence[str], home: str, near: Sequence[Target], outs
     return None if is_doubtful else _one("qualified name", inside)
 
 
-def _within(target: Target) -> str:
+def _within(target: MentionTarget) -> str:
     """A symbol's name as its own package writes it."""
     return target.name[len(target.package) + 1 :]
 
@@ -352,7 +356,9 @@ def outside_names(paths: Iterable[str]) -> frozenset[str]:
     return frozenset(map(_assumed_name, paths))
 
 
-def linked(meanings: Mapping[Mention, Meaning | None]) -> dict[tuple[str, str], tuple[str, tuple[int, ...]]]:
+def linked(
+    meanings: Mapping[DocumentMention, MentionMeaning | None],
+) -> dict[tuple[str, str], tuple[str, tuple[int, ...]]]:
     """Of a section's mentions: each node by label and id, with the surest evidence and the lines."""
     lines: dict[tuple[str, str], set[int]] = {}
     evidence: dict[tuple[str, str], str] = {}

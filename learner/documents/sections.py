@@ -40,7 +40,7 @@ _TARGET: Final = re.compile(
 )
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class SectionText(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Something that may name code. `kind`: `code` in a line, where a `link` leads, `prose`, a block of `go` or any
     other `block`."""
 
@@ -49,7 +49,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
     line: int
 
 
-class Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DocumentSection(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`anchor` is unique in the document, empty for what stands before the first heading."""
 
     anchor: str
@@ -58,11 +58,11 @@ class Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
     line: int
     end_line: int
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SectionText, ...]
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]
     record: bool
     status: str
 
@@ -95,7 +95,9 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[Block]:
             begin = at + 1
 
 
-def _sections(blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_told_short: bool) -> Iterator[Section]:
+def _sections(
+    blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_told_short: bool
+) -> Iterator[DocumentSection]:
     deepest = _LOG_LEVEL if is_told_short else 6
     starts = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= deepest]
     known: dict[str, int] = {}
@@ -111,7 +113,7 @@ def _sections(blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_to
         text = "\n\n".join(block.text for block in inner)
         level = blocks[begin].level if begin >= 0 else 0
         anchor = _anchor(title, known) if begin >= 0 else ""
-        yield Section(anchor, title, level, line, max(line, _trimmed(lines, last)), _shortened(text), pieces)
+        yield DocumentSection(anchor, title, level, line, max(line, _trimmed(lines, last)), _shortened(text), pieces)
 
 
 def _trimmed(lines: Sequence[str], last: int) -> int:
@@ -145,36 +147,38 @@ def _anchor(title: str, known: dict[str, int]) -> str:
     return _anchor(f"{slug}-{count}", known)
 
 
-def _pieces(blocks: Iterable[Block]) -> Iterator[Piece]:
+def _pieces(blocks: Iterable[Block]) -> Iterator[SectionText]:
     for block in blocks:
         if block.kind == "code":
             language = block.info.lower().lstrip("{. ")
-            yield Piece("go" if language.startswith(("go", "golang")) else "block", block.text, block.line)
+            yield SectionText("go" if language.startswith(("go", "golang")) else "block", block.text, block.line)
         else:
             yield from _inline(block)
 
 
-def _inline(block: Block) -> Iterator[Piece]:
+def _inline(block: Block) -> Iterator[SectionText]:
     text, first = block.text, block.line
     spans = [found for found in _CODE.finditer(text) if found] if "`" in text else []
     for found in spans:
-        yield Piece("code", _SPACES.sub(" ", found[2]).strip(), first + text.count("\n", 0, found.start()))
+        yield SectionText("code", _SPACES.sub(" ", found[2]).strip(), first + text.count("\n", 0, found.start()))
     rest = _CODE.sub(_blanked, text) if spans else text
     for found in _TARGET.finditer(rest):
         target = next(filter(None, found.groups()))
-        yield Piece("link", target.rstrip(".,;:!?") if found[4] else target, first + rest.count("\n", 0, found.start()))
+        yield SectionText(
+            "link", target.rstrip(".,;:!?") if found[4] else target, first + rest.count("\n", 0, found.start())
+        )
     rest = _TARGET.sub(_blanked, rest)
     if "/" in rest:
         for at, line in enumerate(rest.split("\n")):
             if "/" in line:
-                yield Piece("prose", line, first + at)
+                yield SectionText("prose", line, first + at)
 
 
 def _blanked(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
 
-def _is_record(path: str, sections: Sequence[Section]) -> bool:
+def _is_record(path: str, sections: Sequence[DocumentSection]) -> bool:
     if is_about_records(path):
         return False
     if is_among_records(path):
@@ -183,7 +187,7 @@ def _is_record(path: str, sections: Sequence[Section]) -> bool:
     return "status" in titles and "decision" in titles and not titles.isdisjoint(("context", "consequences"))
 
 
-def _status(front: dict[str, str], sections: Sequence[Section]) -> str:
+def _status(front: dict[str, str], sections: Sequence[DocumentSection]) -> str:
     """The first line that states one: in front, below a heading `Status`, or after the word."""
     stated = front.get("status", "")
     if not stated:

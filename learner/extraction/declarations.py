@@ -17,8 +17,8 @@ from golore.learner.extraction.newer_syntax import Receiver
 from golore.learner.extraction.node_kinds import meaningful
 from golore.learner.extraction.one_line import one_line
 from golore.learner.extraction.parser import Node
-from golore.learner.extraction.token_encoder import BodyReader
-from golore.learner.extraction.tree_encoder import Emitter
+from golore.learner.extraction.token_encoder import TokenEncoder
+from golore.learner.extraction.tree_encoder import TreeEncoder
 
 LONGEST_VALUE: Final = 80
 _TYPE_KINDS: Final = {g.STRUCT_TYPE: "struct", g.INTERFACE_TYPE: "interface"}
@@ -30,19 +30,19 @@ class Declarations:
 
     def __init__(self, source: bytes, receivers: dict[int, Receiver]) -> None:
         self.source: Final = source
-        self.emitter: Final = Emitter(source)
+        self.emitter: Final = TreeEncoder(source)
         self.package = ""
         self.doc = ""
         self.header_end = 0
-        self.imports: list[f.Imported] = []
+        self.imports: list[f.ImportSpec] = []
         self.import_lines: list[int] = []
-        self.symbols: list[f.Declared] = []
+        self.symbols: list[f.DeclaredSymbol] = []
         self.decls: list[f.Decl] = []
         self.decl_lines: list[int] = []
-        self.complaints: list[f.Complaint] = []
+        self.complaints: list[f.LineProblem] = []
         self.shape_code: list[int] = []
         self.shape_names = 0
-        self.entries: list[f.Entry] = []
+        self.entries: list[f.BodyEntry] = []
         self._receivers: Final = receivers
         self._bodies: list[tuple[int, Node, bytes]] = []
         self.emitter.in_shape = True
@@ -84,7 +84,7 @@ class Declarations:
 
     def read_bodies(self) -> None:
         """Write the code of all bodies, from their tokens."""
-        reader = BodyReader(self.emitter)
+        reader = TokenEncoder(self.emitter)
         for decl, node, receiver in self._bodies:
             at = len(self.emitter.code)
             start = node.start_byte
@@ -116,7 +116,7 @@ class Declarations:
 
     def _end_body(self, decl: int, at: int, receiver: bytes) -> None:
         self.emitter.code.append(c.END)
-        self.entries.append(f.Entry(decl, at, self.emitter.intern(receiver)))
+        self.entries.append(f.BodyEntry(decl, at, self.emitter.intern(receiver)))
 
     # -- documentation
 
@@ -157,7 +157,7 @@ class Declarations:
                 if k == g.PACKAGE_IDENTIFIER or k == g.BLANK or k == g.DOT:
                     alias = self._text(part)
                 elif k == g.STRING or k == g.RAW_STRING:
-                    self.imports.append(f.Imported(alias, self._text(part)[1:-1]))
+                    self.imports.append(f.ImportSpec(alias, self._text(part)[1:-1]))
                     self.import_lines.append(self.emitter.line_of(part.start_byte))
 
     def _function(self, node: Node, method: bool, doc: str) -> None:
@@ -365,7 +365,7 @@ class Declarations:
         span_end = span.end_byte
         line = self.emitter.line_of(start)
         self.symbols.append(
-            f.Declared(
+            f.DeclaredSymbol(
                 shown,
                 text,
                 owner,

@@ -19,7 +19,7 @@ from golore.learner.extraction.doc_comments import is_generated
 from golore.learner.extraction.newer_syntax import Receiver, rewrites, with_new_renamed
 from golore.learner.extraction.parser import Node, Tree, parse, top_level
 from golore.learner.extraction.skeleton import cuts_of
-from golore.learner.extraction.token_encoder import Unread
+from golore.learner.extraction.token_encoder import CannotEncode
 from golore.learner.extraction.tree_encoder import line_starts
 from golore.learner.go_rules.build_constraints import file_constraint
 
@@ -49,10 +49,10 @@ def _read(source: bytes, bodies: bool) -> Declarations:
         source = b"   " + source[3:]
     try:
         read = read_plain(source, bodies)
-    except Unread:
+    except CannotEncode:
         read = read_whole(source, bodies)
     if not read.package:
-        read.complaints.append(f.Complaint(1, "no package clause"))
+        read.complaints.append(f.LineProblem(1, "no package clause"))
     return read
 
 
@@ -64,18 +64,18 @@ def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Decl
     cuts = cuts_of(source)
     tree = parse(with_new_renamed(source), cuts)
     if tree.root_node.has_error:
-        raise Unread
+        raise CannotEncode
     read = Declarations(source, {})
     read.declare(top_level(tree))
     if not read.covers(cuts):
-        raise Unread
+        raise CannotEncode
     read.finish_shape()
     for name in names:
         read.emitter.intern(name)
     if bodies:
         read.read_bodies()
     if read.emitter.too_deep:
-        raise Unread
+        raise CannotEncode
     return read
 
 
@@ -95,7 +95,7 @@ def read_whole(source: bytes, bodies: bool) -> Declarations:
     if bodies:
         read.write_bodies()
     if read.emitter.too_deep:
-        read.complaints.append(f.Complaint(1, "nested too deeply: the innermost parts were not read"))
+        read.complaints.append(f.LineProblem(1, "nested too deeply: the innermost parts were not read"))
     return read
 
 
@@ -144,19 +144,19 @@ def _damage(root: Node, starts: list[int]) -> _Damage:
     return _Damage(size, lines)
 
 
-def _complaints(source: bytes, root: Node, read: Declarations) -> list[f.Complaint]:
+def _complaints(source: bytes, root: Node, read: Declarations) -> list[f.LineProblem]:
     """Where the tree is broken, the outermost places first. The grammar misses some line ends: those are fine."""
-    found: list[f.Complaint] = []
+    found: list[f.LineProblem] = []
     pending = [root]
     while pending and len(found) < MOST_COMPLAINTS:
         node = pending.pop()
         start = node.start_byte
         if node.kind_id == g.ERROR:
             near = source[start : start + 40].split(b"\n")[0].decode("utf-8", "replace").strip()
-            found.append(f.Complaint(read.emitter.line_of(start), f"does not parse near {near!r}"))
+            found.append(f.LineProblem(read.emitter.line_of(start), f"does not parse near {near!r}"))
         elif node.is_missing:
             if node.is_named:
-                found.append(f.Complaint(read.emitter.line_of(start), f"missing {node.type}"))
+                found.append(f.LineProblem(read.emitter.line_of(start), f"missing {node.type}"))
         else:
             pending += [child for child in reversed(node.children) if child.has_error or child.is_missing]
     return found

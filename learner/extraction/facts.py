@@ -19,7 +19,7 @@ EXTRACTOR: Final = "6"
 """Raised whenever the same bytes would give other facts; caches made by another number are not read."""
 
 
-class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DeclaredSymbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One symbol as the outline shows it. Offsets are bytes, lines count from 1."""
 
     kind: str
@@ -37,14 +37,14 @@ class Declared(msgspec.Struct, frozen=True, array_like=True, gc=False):
     deprecated: bool = False
 
 
-class Imported(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ImportSpec(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An import as written: `alias` is empty, a name, `.` or `_`."""
 
     alias: str
     path: str
 
 
-class Complaint(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class LineProblem(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Something wrong in the file, kept as data."""
 
     line: int
@@ -55,14 +55,14 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, gc=False):
     package: str
     doc: str
     constraint: str
-    imports: tuple[Imported, ...]
+    imports: tuple[ImportSpec, ...]
     import_lines: tuple[int, ...]
-    symbols: tuple[Declared, ...]
+    symbols: tuple[DeclaredSymbol, ...]
     lines: int
     generated: bool
     cgo: bool
     shape: str
-    complaints: tuple[Complaint, ...]
+    complaints: tuple[LineProblem, ...]
 
 
 FUNC: Final = 0
@@ -96,13 +96,13 @@ class Shape(msgspec.Struct, frozen=True, array_like=True, gc=False):
     package: str
     constraint: str
     cgo: bool
-    imports: tuple[Imported, ...]
+    imports: tuple[ImportSpec, ...]
     decls: tuple[Decl, ...]
     names: tuple[str, ...]
     code: bytes
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class BodyEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where the code of one declaration's body begins, and the name of its receiver."""
 
     decl: int
@@ -117,7 +117,7 @@ class Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     code: bytes
     shape_lines: bytes
     decl_lines: bytes
-    entries: tuple[Entry, ...]
+    entries: tuple[BodyEntry, ...]
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,8 @@
 """Writes the code (see `code`) of bodies and values from their tokens, without a syntax tree.
 
 A tree of a body costs several times what its code does, so those of plain, whole Go are read here, by Go's grammar, in
-one run over the tokens. What is not so plain is not guessed at: `Unread` is raised, and the file is read from its tree
-instead (see `emit`), which also knows what to do with broken code. Both write the same code; a test compares them.
+one run over the tokens. Anything else raises `CannotEncode`, and the file is read from its syntax tree instead (see
+`tree_encoder`), which also handles broken code. Both write the same opcodes; a test compares them.
 
 Code has its operators in front, while they are found behind their first operand, so they are put in front of what was
 written last. Positions of counts that are filled in later always lie before that.
@@ -18,7 +18,7 @@ from golore.learner.extraction import lexer as t
 from golore.learner.extraction import opcodes as c
 from golore.learner.extraction.lexer import tokens_of
 from golore.learner.extraction.short_forms import integer
-from golore.learner.extraction.tree_encoder import LINK, NESTED, ROOM, STATEMENT, Emitter
+from golore.learner.extraction.tree_encoder import LINK, NESTED, ROOM, STATEMENT, TreeEncoder
 
 _PRECEDENCE: Final = (1, 2, 3, 4, 4, 4, 5, 5, 5, 5)
 """Of the binary operators, from `FIRST_BINARY` on."""
@@ -30,15 +30,15 @@ _LITERAL_TYPE: Final = 2
 """What stands before a `{` decides whether it begins a literal: a name may, `[]T` and the like always do."""
 
 
-class Unread(Exception):
+class CannotEncode(Exception):
     """The body is not what this module reads."""
 
 
 @final
-class BodyReader:
+class TokenEncoder:
     """Reads the bodies of one file into its emitter's code."""
 
-    def __init__(self, emitter: Emitter) -> None:
+    def __init__(self, emitter: TreeEncoder) -> None:
         self._emitter: Final = emitter
         self._code: list[int] = emitter.code
         self._kinds: list[int] = []
@@ -85,14 +85,14 @@ class BodyReader:
     def _leave(self, kind: int) -> None:
         """Step over a token that must stand here."""
         if self._kind != kind:
-            raise Unread
+            raise CannotEncode
         if kind != t.END:
             self._next()
 
     def _name(self) -> None:
         """Write the number of the name that must stand here."""
         if self._kind != t.NAME:
-            raise Unread
+            raise CannotEncode
         self._code.append(self._emitter.intern(self._texts[self._at]))
         self._next()
 
@@ -109,13 +109,13 @@ class BodyReader:
                 if not depth:
                     return at
             elif kind == t.END:
-                raise Unread
+                raise CannotEncode
             at += 1
 
     def _deeper(self, by: int) -> None:
         self._depth += by
         if self._depth > ROOM:
-            raise Unread
+            raise CannotEncode
 
     # -- expressions
 
@@ -227,7 +227,7 @@ class BodyReader:
             self._expression()
             self._in_head = before
             if self._kind != t.RPAREN:
-                raise Unread
+                raise CannotEncode
         elif kind == t.FUNC:
             self._function()
             return _OTHER
@@ -246,7 +246,7 @@ class BodyReader:
         while kinds[last + 1] == t.DOT and kinds[last + 2] == t.NAME:
             last += 2
         if (last - first) * LINK > ROOM:
-            raise Unread
+            raise CannotEncode
         is_call = kinds[last + 1] == t.LPAREN
         slot = len(code) + 1
         if is_call:
@@ -282,7 +282,7 @@ class BodyReader:
             if self._kind == t.COMMA:
                 self._next()
             elif self._kind != t.RPAREN:
-                raise Unread
+                raise CannotEncode
         self._next()
         self._code[slot] = count
         self._in_head = before
@@ -303,9 +303,9 @@ class BodyReader:
             if self._kind == t.COMMA and not colons:
                 self._next()
             elif self._kind != t.COLON and self._kind != t.RBRACK:
-                raise Unread
+                raise CannotEncode
         if colons > 2 or (not count and not colons) or (colons and count > colons + 1):
-            raise Unread
+            raise CannotEncode
         self._next()
         self._code.insert(start, count)
         self._code.insert(start, c.SLICE if colons else c.INDEX)
@@ -334,7 +334,7 @@ class BodyReader:
             if self._kind == t.COMMA:
                 self._next()
             elif self._kind != t.RBRACE:
-                raise Unread
+                raise CannotEncode
         self._next()
         code[slot] = count
         self._in_head = before
@@ -421,7 +421,7 @@ class BodyReader:
             self._type()
             self._leave(t.RPAREN)
         else:
-            raise Unread
+            raise CannotEncode
         self._depth -= NESTED
 
     def _type_name(self) -> None:
@@ -449,7 +449,7 @@ class BodyReader:
                 if self._kind == t.COMMA:
                     self._next()
                 elif self._kind != t.RBRACK:
-                    raise Unread
+                    raise CannotEncode
             self._next()
             code.insert(start, count)
             code.insert(start, c.INDEX)
@@ -498,7 +498,7 @@ class BodyReader:
             if self._kind == t.SEMICOLON:
                 self._next()
             elif self._kind != t.RBRACE:
-                raise Unread
+                raise CannotEncode
         self._next()
 
     def _field(self) -> int:
@@ -520,7 +520,7 @@ class BodyReader:
             self._next()
             at += 1
         if kinds[at] != t.NAME:
-            raise Unread
+            raise CannotEncode
         if kinds[at + 1] == t.DOT:
             at += 2
         code.append(self._emitter.intern(self._texts[at]))
@@ -546,7 +546,7 @@ class BodyReader:
             if self._kind != t.COMMA:
                 return names
             self._next()
-        raise Unread
+        raise CannotEncode
 
     def _interface(self) -> None:
         code = self._code
@@ -566,7 +566,7 @@ class BodyReader:
             if self._kind == t.SEMICOLON:
                 self._next()
             elif self._kind != t.RBRACE:
-                raise Unread
+                raise CannotEncode
         self._next()
 
     def _signature(self) -> None:
@@ -593,7 +593,7 @@ class BodyReader:
     def _parameters(self, slot: int, variadic: int) -> None:
         """Write parameters or results, each name with its type; their number goes into the slot."""
         if self._kind != t.LPAREN:
-            raise Unread
+            raise CannotEncode
         code = self._code
         entries, is_named, end = self._entries()
         waiting: list[int] = []
@@ -602,7 +602,7 @@ class BodyReader:
             self._go_to(at)
             if is_named:
                 if self._kind != t.NAME:
-                    raise Unread
+                    raise CannotEncode
                 waiting.append(self._emitter.intern(self._texts[at]))
                 self._next()
                 if self._kind == t.COMMA:
@@ -611,7 +611,7 @@ class BodyReader:
                 waiting.append(0)
             if self._kind == t.ELLIPSIS:
                 if variadic < 0 or at != entries[-1]:
-                    raise Unread
+                    raise CannotEncode
                 code[variadic] = 1
                 self._next()
             type_at = self._at
@@ -620,11 +620,11 @@ class BodyReader:
                 code.append(name)
                 self._type()
             if self._kind != t.COMMA and self._kind != t.RPAREN:
-                raise Unread
+                raise CannotEncode
             count += len(waiting)
             waiting = []
         if waiting:
-            raise Unread
+            raise CannotEncode
         code[slot] = count
         self._go_to(end + 1)
 
@@ -647,7 +647,7 @@ class BodyReader:
                 if t.LPAREN <= kind <= t.LBRACE:
                     at = self._closing(at)
                 elif kind == t.END:
-                    raise Unread
+                    raise CannotEncode
                 at += 1
             if kinds[at] == t.COMMA:
                 at += 1
@@ -668,7 +668,7 @@ class BodyReader:
             if kind == t.SEMICOLON:
                 self._next()
             elif kind != t.RBRACE and kind != t.END:
-                raise Unread
+                raise CannotEncode
 
     def _block(self) -> None:
         self._leave(t.LBRACE)
@@ -768,7 +768,7 @@ class BodyReader:
             code.insert(start + 1, count)
             code[start + 2] = self._listed()
         elif count > 1:
-            raise Unread
+            raise CannotEncode
         elif self._kind == t.STEP:
             self._next()
         elif self._kind == t.ARROW:
@@ -794,7 +794,7 @@ class BodyReader:
             opened += 1
             self._next()
             if not self._head():
-                raise Unread
+                raise CannotEncode
             self._block()
             if self._kind != t.ELSE:
                 break
@@ -816,14 +816,14 @@ class BodyReader:
         if self._kind != t.SEMICOLON and self._kind != t.LBRACE:
             has_value = self._simple_statement()
             if not has_value and self._kind != t.SEMICOLON:
-                raise Unread
+                raise CannotEncode
         if self._kind == t.SEMICOLON:
             self._next()
             has_value = False
             if self._kind != t.LBRACE:
                 has_value = self._simple_statement()
                 if not has_value:
-                    raise Unread
+                    raise CannotEncode
         self._in_head = before
         return has_value
 
@@ -852,7 +852,7 @@ class BodyReader:
             is_condition = self._simple_statement()
         if self._kind != t.SEMICOLON:
             if not is_condition:
-                raise Unread
+                raise CannotEncode
         else:
             self._next()
             if self._kind != t.SEMICOLON:
@@ -883,7 +883,7 @@ class BodyReader:
             elif operator == t.ASSIGN:
                 code[slot] = self._listed()
             if self._at != at - 1:
-                raise Unread
+                raise CannotEncode
         self._go_to(after)
 
     def _switch(self) -> None:
@@ -946,7 +946,7 @@ class BodyReader:
         code.append(c.SWITCH_TYPE)
         self._primary()
         if self._at != guard or self._kinds[guard + 3] != t.RPAREN:
-            raise Unread
+            raise CannotEncode
         self._in_head = before
         self._go_to(guard + 4)
         self._leave(t.LBRACE)
@@ -991,7 +991,7 @@ class BodyReader:
             if self._kind == t.SEMICOLON:
                 self._next()
             elif self._kind != t.RPAREN:
-                raise Unread
+                raise CannotEncode
         self._next()
 
     def _spec(self, keyword: int, is_first: bool) -> None:
@@ -1020,6 +1020,6 @@ class BodyReader:
             code[start + 3] = self._listed()
         elif keyword == t.VAR:
             if not code[start + 2]:
-                raise Unread
+                raise CannotEncode
         elif code[start + 2] or is_first:
-            raise Unread
+            raise CannotEncode

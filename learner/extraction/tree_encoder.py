@@ -1,6 +1,6 @@
 """Writes the compact code (see `code`) of one file's expressions, types and statements.
 
-One `Emitter` serves one file: it holds the growing list of integers and the table of names. It walks the syntax tree
+A `TreeEncoder` serves one file: it holds the growing list of integers and the table of names. It walks the syntax tree
 once, in source order, and never raises on broken input: what did not parse becomes `BAD`. It decides nothing about
 meaning; a name is a name until `infer` looks it up.
 
@@ -44,7 +44,7 @@ _SOMETIMES_SIMPLE: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYP
 
 
 @final
-class Emitter:
+class TreeEncoder:
     """The code, names and lines of one file, as far as they are written."""
 
     def __init__(self, source: bytes) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from golore.graph.database.subgraph import Slice
+from golore.graph.database.subgraph import Subgraph
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, File, Node, Symbol, Unresolved
 from golore.graph.model.entities import Package as PackageNode
@@ -19,7 +19,7 @@ from golore.learner.pipeline.test_edges import exercised, is_test_name
 from golore.learner.project.catalog import CatalogFile, CatalogPackage
 from golore.learner.resolution.members import visible
 from golore.learner.resolution.resolve_file import FileUses
-from golore.learner.resolution.types import Declaration, FileScope, Package, is_exported
+from golore.learner.resolution.types import Declaration, FileScope, PackageScope, is_exported
 from golore.learner.resolution.use_recorder import member_id
 
 IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
@@ -74,10 +74,10 @@ SourceOf = Callable[[str], str]
 
 
 def package_rows(
-    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
-) -> Slice:
+    entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
+) -> Subgraph:
     """All rows of one package."""
-    rows = Slice()
+    rows = Subgraph()
     doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
     rows.nodes["Package"].append(package_node(entry, doc))
     rows.edges[IN_REPOSITORY].append(Edge(REPOSITORY_ID, entry.id))
@@ -99,11 +99,11 @@ def package_rows(
 
 
 def file_rows(
-    entry: CatalogPackage, package: Package, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
-) -> Slice:
+    entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
+) -> Subgraph:
     """The rows that follow from the text of these files alone: no package, no TESTS, not who contains the file or a
     declaration of it."""
-    rows = Slice()
+    rows = Subgraph()
     externals: dict[str, External] = {}
     for file in files:
         _add_file(rows, entry, package, file, import_of, source_of, externals)
@@ -116,7 +116,7 @@ def package_node(entry: CatalogPackage, doc: str) -> PackageNode:
     return PackageNode(entry.id, entry.path, entry.name, entry.dir, entry.module, doc, entry.test)
 
 
-def testing_of(package: Package, files: list[ResolvedFile]) -> Testing:
+def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
     """What the tests of a package are and what these files of it say of them."""
     calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
     if not calls:
@@ -139,9 +139,9 @@ def testing_of(package: Package, files: list[ResolvedFile]) -> Testing:
 
 
 def _add_file(
-    rows: Slice,
+    rows: Subgraph,
     entry: CatalogPackage,
-    package: Package,
+    package: PackageScope,
     file: ResolvedFile,
     import_of: ImportOf,
     source_of: SourceOf,
@@ -153,7 +153,7 @@ def _add_file(
     _use_rows(rows, file, source_of, externals)
 
 
-def _file_row(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
+def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None:
     outline = file.outline
     problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.complaints]
     path = file.entry.path
@@ -175,7 +175,7 @@ def _file_row(rows: Slice, entry: CatalogPackage, file: ResolvedFile) -> None:
     )
 
 
-def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Declaration]]:
+def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol, Declaration]]:
     """Each symbol with its id, its owner's name and the declaration it is, or is a member of."""
     decls = iter(file.scope.decls)
     decl: Declaration | None = None
@@ -194,7 +194,7 @@ def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared, Decl
             yield decl.id, decl.owner, symbol, decl
 
 
-def _symbol_rows(rows: Slice, entry: CatalogPackage, package: Package, file: ResolvedFile) -> None:
+def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, file: ResolvedFile) -> None:
     symbols: list[Node] = rows.nodes["Symbol"]
     in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
     for id, owner, shown, decl in _identified(file):
@@ -228,7 +228,7 @@ def _symbol_rows(rows: Slice, entry: CatalogPackage, package: Package, file: Res
             in_type.append(Edge(owner_id, id))
 
 
-def _owner_id(package: Package, method: Declaration) -> str:
+def _owner_id(package: PackageScope, method: Declaration) -> str:
     """The type a method belongs to: its own file's or build's, if there are twins."""
     if not method.owner:
         return ""
@@ -237,7 +237,7 @@ def _owner_id(package: Package, method: Declaration) -> str:
 
 
 def _import_rows(
-    rows: Slice,
+    rows: Subgraph,
     file: ResolvedFile,
     import_of: ImportOf,
     externals: dict[str, External],
@@ -257,7 +257,7 @@ def _import_rows(
             externals[target.id] = External(target.id, "package", name, target.id, target.source)
 
 
-def _use_rows(rows: Slice, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
+def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
     outside = file.uses.externals
     for id, (kind, name, path) in outside.items():
         known = externals.get(id)

@@ -10,26 +10,27 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from golore.graph.cards.edit_effects import Ripple, ripple_of
+from golore.graph.cards.edit_effects import EditEffects, effects_of
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import (
-    Slice,
+    Subgraph,
     difference,
     read_digests,
     read_edges,
     read_edges_at,
     read_externals,
     read_files,
-    read_mark,
+    read_meta,
     read_nodes,
-    read_slice,
+    read_packages,
     still_used,
 )
 from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository, Unresolved
+from golore.graph.progress import NoProgress, Progress
 from golore.learner.pipeline.implements_edges import (
     IMPLEMENTS,
     Edges,
@@ -49,17 +50,17 @@ from golore.learner.pipeline.resolve_workers import (
     Assignment,
     PackageResult,
     Plan,
-    Workshop,
+    ResolutionWorker,
     assignments,
     close_spools,
-    enter_workshop,
-    leave_workshop,
     resolve_packages,
+    start_worker,
+    stop_worker,
 )
 from golore.learner.pipeline.stored_keys import STATE
-from golore.learner.pipeline.test_edges_update import exercised_elsewhere, retested
+from golore.learner.pipeline.test_edges_update import exercised_elsewhere, update_test_edges
 from golore.learner.project.catalog import CatalogPackage
-from golore.learner.worker_pool import Crew
+from golore.learner.worker_pool import WorkerPool
 
 SMALL_FILES = 2 * BATCH_FILES
 """Up to so many files are resolved by this process: another one would first have to be started and told everything."""
@@ -69,14 +70,14 @@ FEW_TABLES = 2_000
 """Up to so many types and interfaces, their edges are looked up one by one instead of reading all there are."""
 
 
-class Change(NamedTuple):
+class GraphChange(NamedTuple):
     """What the graph is to become: the keys now and as the store has them, and the notes to keep with it."""
 
     plan: Plan
     repository: Repository
     keys: Keys
     before: Keys
-    notes: Mapping[str, str]
+    meta: Mapping[str, str]
 
 
 Early = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
@@ -88,7 +89,7 @@ class Ready(NamedTuple):
     """What a learner that stays has at hand: a workshop for the plan, the edited files, and what the store must say of
     itself if all that is still to hold."""
 
-    workshop: Workshop
+    worker: ResolutionWorker
     edited: frozenset[str]
     state: str
     early: Early | None = None
@@ -101,24 +102,8 @@ class Written(NamedTuple):
     files: int = 0
     rows: int = 0
     edges: int = 0
-    ripple: Ripple | None = None
+    ripple: EditEffects | None = None
     """What it means for the cards of other files; None where all may say something else."""
-
-
-class Progress(Protocol):
-    """Told of the work as it is done; `stage` begins a new step of so many units."""
-
-    def stage(self, name: str, total: int) -> None: ...
-
-    def tick(self, units: int) -> None: ...
-
-
-class Silent:
-    def stage(self, name: str, total: int) -> None:
-        pass
-
-    def tick(self, units: int) -> None:
-        pass
 
 
 class _Work(NamedTuple):
@@ -132,38 +117,38 @@ class _Work(NamedTuple):
 class _Resolved(NamedTuple):
     """What the store has and what it is to have, without nodes outside and IMPLEMENTS; `tables` of whole packages."""
 
-    old: Slice
-    new: Slice
+    old: Subgraph
+    new: Subgraph
     tables: dict[str, Tables]
     packages: int
     files: int
 
 
-def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
+def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
     """Resolve everything and put it in the place of what was there."""
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
-    with store.bulk_load(change.notes) as bulk:
+    with store.bulk_load(change.meta) as bulk:
         with _handed_out(plan, store.directory) as handed:
             everything = assignments(handed, plan.catalog, frozenset(keys.packages), spool=bulk.directory)
-            for result in _results(crew, everything, progress):
+            for result in _results(pool, everything, progress):
                 tables[result.id] = Tables(result.types, result.interfaces)
                 _merge(externals, result.rows.nodes["External"])
                 rows += result.written
                 edges += result.edges
                 files += result.files
-            implements = implements_edges(tables, outside_tables(cache, crew, handed, keys.outside))
+            implements = implements_edges(tables, outside_tables(cache, pool, handed, keys.outside))
             _merge(externals, implements.externals)
             for kind, found in implements.edges.items():
                 bulk.edges(kind, found)
                 rows += len(found)
                 edges += len(found)
-        for written in crew.everywhere(close_spools, bulk.directory):
+        for written in pool.everywhere(close_spools, bulk.directory):
             bulk.count(written)
-        crew.dismiss()  # the memory they hold is better spent on the load
+        pool.close()  # the memory they hold is better spent on the load
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
@@ -171,44 +156,44 @@ def load_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress:
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 
-def update_graph(store: Store, cache: Cache, crew: Crew, change: Change, progress: Progress) -> Written:
+def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
     """Resolve the packages and files that changed and write what differs."""
     work = _work(change, lambda id, paths: _edited_files(store, change.plan, id, paths))
-    written = _update(store, cache, crew, change, work, progress, None)
+    written = _update(store, cache, pool, change, work, progress, None)
     assert written is not None
     return written
 
 
-def update_graph_at_once(
-    store: Store, cache: Cache, crew: Crew, change: Change, ready: Ready, progress: Progress
+def update_graph_from(
+    store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, ready: Ready, progress: Progress
 ) -> Written | None:
     """The same with what is ready, and the store is opened only when all is resolved; None if it is not as told."""
     work = _work(change, lambda _, paths: ready.edited.intersection(paths))
-    return _update(store, cache, crew, change, work, progress, ready)
+    return _update(store, cache, pool, change, work, progress, ready)
 
 
 def _update(
     store: Store,
     cache: Cache,
-    crew: Crew,
-    change: Change,
+    pool: WorkerPool,
+    change: GraphChange,
     work: _Work,
     progress: Progress,
     ready: Ready | None,
 ) -> Written | None:
     plan, keys = change.plan, change.keys
     is_small = len(work.files) + _file_count(plan, work.whole) <= SMALL_FILES
-    here, workshop = crew, None
+    here, worker = pool, None
     if is_small:
-        here, workshop = Crew(0), ready.workshop if ready is not None else Workshop(plan, cache)
+        here, worker = WorkerPool(0), ready.worker if ready is not None else ResolutionWorker(plan, cache)
     progress.stage("Resolving", len(work.whole) + len(work.files))
-    with _handed_out(plan, store.directory, workshop) as handed:
+    with _handed_out(plan, store.directory, worker) as handed:
         results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
         if ready is not None:
             if ready.early is not None:
                 _tell_early(ready.early, [result for result in results if result.testing is None])
             store.open_for_change()
-            if read_mark(store, STATE) != ready.state:
+            if read_meta(store, STATE) != ready.state:
                 return None
             if ready.early is not None:
                 _tell_early(ready.early, [result for result in results if result.testing is not None], store)
@@ -225,12 +210,12 @@ def _update(
     old.nodes["Repository"] = read_nodes(store, "Repository", [REPOSITORY_ID])
     new.nodes["Repository"] = [change.repository]
     _settle_externals(store, old, new, externals)
-    delta = difference(old, new, change.notes)
-    ripple = ripple_of(store, old, new, delta) if len(delta) <= RIPPLING_ROWS else None
+    delta = difference(old, new, change.meta)
+    ripple = effects_of(store, old, new, delta) if len(delta) <= RIPPLING_ROWS else None
     store.apply(delta)
     if found.tables or work.gone:
         keep_tables(cache, keys.packages, found.tables)
-    return Written(found.packages, found.files, len(delta) - len(delta.marks), _edge_count(delta), ripple)
+    return Written(found.packages, found.files, len(delta) - len(delta.meta), _edge_count(delta), ripple)
 
 
 def _tell_early(early: Early, results: Iterable[PackageResult], store: Store | None = None) -> None:
@@ -245,7 +230,7 @@ def _tell_early(early: Early, results: Iterable[PackageResult], store: Store | N
                 early(file[0], [row for row in unresolved if row.file == file[0]], exercised.get(file[0], ()))
 
 
-def _work(change: Change, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:
+def _work(change: GraphChange, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:
     """What the keys say is to be done. Of a package whose shape stayed, the files that are not as they were stored."""
     before = change.before.packages
     whole: set[str] = set()
@@ -284,11 +269,11 @@ def _file_count(plan: Plan, ids: Collection[str]) -> int:
 
 
 def _compared(
-    store: Store, crew: Crew, handed: Path, plan: Plan, work: _Work, results: Iterable[PackageResult]
+    store: Store, pool: WorkerPool, handed: Path, plan: Plan, work: _Work, results: Iterable[PackageResult]
 ) -> _Resolved:
     """What was resolved, beside what the store has in its place."""
-    old = read_slice(store, work.whole | work.gone) if work.whole or work.gone else Slice()
-    new = Slice()
+    old = read_packages(store, work.whole | work.gone) if work.whole or work.gone else Subgraph()
+    new = Subgraph()
     tables: dict[str, Tables] = {}
     packages = files = 0
     surprising: set[str] = set()
@@ -301,21 +286,21 @@ def _compared(
             surprising.add(result.id)
             continue
         elif result.testing is not None:
-            before, after = retested(store, result.testing)
+            before, after = update_test_edges(store, result.testing)
             old.add(before)
             new.add(after)
         new.add(result.rows)
     if surprising:
         again = _Work(frozenset(surprising), frozenset(), frozenset())
-        more = _results(crew, assignments(handed, plan.catalog, again.whole), Silent())
-        rest = _compared(store, crew, handed, plan, again, more)
+        more = _results(pool, assignments(handed, plan.catalog, again.whole), NoProgress())
+        rest = _compared(store, pool, handed, plan, again, more)
         old.add(rest.old)
         new.add(rest.new)
         return _Resolved(old, new, tables | rest.tables, packages, files + rest.files)
     return _Resolved(old, new, tables, packages, files)
 
 
-def _add_files(store: Store, old: Slice, result: PackageResult) -> bool:
+def _add_files(store: Store, old: Subgraph, result: PackageResult) -> bool:
     """Add what the store has of the files just resolved. False if they declare other things than they did, which the
     same shape should not allow: then the whole package is to be looked at."""
     stored = read_files(store, (node[0] for node in result.rows.nodes["File"]))
@@ -327,22 +312,22 @@ def _add_files(store: Store, old: Slice, result: PackageResult) -> bool:
 
 
 @contextmanager
-def _handed_out(plan: Plan, directory: Path, workshop: Workshop | None = None) -> Generator[Path]:
+def _handed_out(plan: Plan, directory: Path, worker: ResolutionWorker | None = None) -> Generator[Path]:
     """The plan in a file that every worker can read, or by that name for this process alone."""
     path = directory / "plan.tmp"
-    if workshop is not None:
-        enter_workshop(path, workshop)
+    if worker is not None:
+        start_worker(path, worker)
     else:
         path.write_bytes(pickle.dumps(plan, protocol=5))
     try:
         yield path
     finally:
-        leave_workshop(path)
+        stop_worker(path)
         path.unlink(missing_ok=True)
 
 
-def _results(crew: Crew, tasks: Iterable[Assignment], progress: Progress) -> Iterator[PackageResult]:
-    for assignment, results in crew.run(resolve_packages, tasks):
+def _results(pool: WorkerPool, tasks: Iterable[Assignment], progress: Progress) -> Iterator[PackageResult]:
+    for assignment, results in pool.run(resolve_packages, tasks):
         if results is None:
             raise RuntimeError(f"a worker died while it resolved {', '.join(assignment.directories)}")
         yield from results
@@ -359,7 +344,13 @@ def _merge(externals: dict[str, External], rows: Iterable[Node]) -> None:
 
 
 def _implements(
-    store: Store, cache: Cache, crew: Crew, handed: Path, change: Change, fresh: Mapping[str, Tables], old: Slice
+    store: Store,
+    cache: Cache,
+    pool: WorkerPool,
+    handed: Path,
+    change: GraphChange,
+    fresh: Mapping[str, Tables],
+    old: Subgraph,
 ) -> Edges:
     """The IMPLEMENTS edges that take the place of those it adds to `old`: only at what changed, if that can be told."""
     keys, before = change.keys, change.before
@@ -374,7 +365,7 @@ def _implements(
             differing = None
     outside = OutsideTables([])
     if differing is None or differing.types:
-        outside = outside_tables(cache, crew, handed, keys.outside)
+        outside = outside_tables(cache, pool, handed, keys.outside)
     if differing is None:
         for kind in IMPLEMENTS.values():
             old.edges[kind] += read_edges(store, kind)
@@ -384,11 +375,11 @@ def _implements(
         for kind, edge in read_edges_at(store, "IMPLEMENTS", "target", sorted(differing.interfaces)):
             if edge.source not in differing.types:
                 old.edges[kind].append(edge)
-    tables = all_tables(cache, crew, handed, change.plan.catalog, keys.packages, fresh)
+    tables = all_tables(cache, pool, handed, change.plan.catalog, keys.packages, fresh)
     return implements_edges(tables, outside, differing)
 
 
-def _settle_externals(store: Store, old: Slice, new: Slice, externals: dict[str, External]) -> None:
+def _settle_externals(store: Store, old: Subgraph, new: Subgraph, externals: dict[str, External]) -> None:
     """Put the nodes outside into both slices: those that come, those that change, those that nothing uses any more."""
     used_before = Counter(_targets_outside(old))
     used_now = set(_targets_outside(new))
@@ -398,7 +389,7 @@ def _settle_externals(store: Store, old: Slice, new: Slice, externals: dict[str,
     new.nodes["External"] = [externals.get(id) or known[id] for id in sorted(used_now)]
 
 
-def _targets_outside(part: Slice) -> Iterator[str]:
+def _targets_outside(part: Subgraph) -> Iterator[str]:
     return (edge.target for kind, edges in part.edges.items() if kind.target == "External" for edge in edges)
 
 

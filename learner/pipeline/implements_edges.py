@@ -19,7 +19,7 @@ from golore.learner.pipeline.resolve_workers import assignments, outside_interfa
 from golore.learner.project.catalog import Catalog
 from golore.learner.resolution.implements import Implements, implementations
 from golore.learner.resolution.method_sets import MethodTable
-from golore.learner.worker_pool import Crew
+from golore.learner.worker_pool import WorkerPool
 
 IMPLEMENTS: Final = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
 _OUTSIDE: Final = "\0outside"
@@ -61,24 +61,29 @@ def kept_tables(cache: Cache, keys: Mapping[str, PackageKeys]) -> dict[str, Tabl
 
 
 def all_tables(
-    cache: Cache, crew: Crew, plan: Path, catalog: Catalog, keys: Mapping[str, PackageKeys], fresh: Mapping[str, Tables]
+    cache: Cache,
+    pool: WorkerPool,
+    plan: Path,
+    catalog: Catalog,
+    keys: Mapping[str, PackageKeys],
+    fresh: Mapping[str, Tables],
 ) -> dict[str, Tables]:
     """The tables of every package: those just made, those the cache has, and the rest made now."""
     tables = {**fresh, **kept_tables(cache, {id: key for id, key in keys.items() if id not in fresh})}
     lost = frozenset(keys.keys() - tables.keys())
-    for _, found in crew.run(tables_of, assignments(plan, catalog, lost)):
+    for _, found in pool.run(tables_of, assignments(plan, catalog, lost)):
         for id, types, interfaces in found or ():
             tables[id] = Tables(types, interfaces)
     return tables
 
 
-def outside_tables(cache: Cache, crew: Crew, plan: Path, key: str) -> OutsideTables:
+def outside_tables(cache: Cache, pool: WorkerPool, plan: Path, key: str) -> OutsideTables:
     """From the cache if nothing outside has changed since; otherwise all of it has to be looked through."""
     for kept in cache.get_resolutions([_OUTSIDE]):
         if kept.key == key:
             return msgspec.msgpack.decode(kept.rows, type=OutsideTables)
     tables = OutsideTables([])
-    for _, found in crew.run(outside_interfaces, [plan]):
+    for _, found in pool.run(outside_interfaces, [plan]):
         tables = OutsideTables(found or [])
     cache.set_resolutions([CachedResolution(_OUTSIDE, key, msgspec.msgpack.encode(tables))])
     return tables

@@ -18,21 +18,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from golore.graph.cards.card_builder import Changed
+from golore.graph.cards.card_builder import ChangedFiles
 from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
 from golore.graph.gc_pause import no_collection
 from golore.graph.model.entities import Unresolved
+from golore.graph.progress import NoProgress, Progress
 from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_left_out
-from golore.learner.checkout.freshness import remember_edits
-from golore.learner.pipeline.graph_writer import Change, Early, Progress, Ready, Silent, Written, update_graph_at_once
+from golore.learner.checkout.freshness import record_edits
+from golore.learner.pipeline.graph_writer import Early, GraphChange, Ready, Written, update_graph_from
 from golore.learner.pipeline.learn import (
     Report,
     Survey,
     is_mostly_new,
-    keep_survey,
     keys_in_use,
     keys_of,
     learn_and_survey,
@@ -40,14 +40,15 @@ from golore.learner.pipeline.learn import (
     report_of,
     repository_of,
     resumed_survey,
+    save_survey,
 )
 from golore.learner.pipeline.package_keys import Keys, PackageKeys, edges_key, state_key
-from golore.learner.pipeline.resolve_workers import Plan, Workshop
-from golore.learner.pipeline.stored_keys import Marks, changed_texts, remade_marks
+from golore.learner.pipeline.resolve_workers import Plan, ResolutionWorker
+from golore.learner.pipeline.stored_keys import StoredKeys, changed_texts, updated_stored_keys
 from golore.learner.project.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.project.project import Project
-from golore.learner.project.read_facts import Reading, Wanted, read_files
-from golore.learner.worker_pool import Crew
+from golore.learner.project.read_facts import FileToRead, ReadResult, read_files
+from golore.learner.worker_pool import WorkerPool
 
 MOST_EDITED = 200
 """Of more files at once an ordinary learn has them read by several processes."""
@@ -62,7 +63,7 @@ class Update(NamedTuple):
     `is_warm` tells whether it took no ordinary learn."""
 
     report: Report
-    changed: Changed | None
+    changed: ChangedFiles | None
     is_warm: bool
 
     @property
@@ -71,7 +72,7 @@ class Update(NamedTuple):
         return None if self.changed is None else tuple(self.changed.paths)
 
 
-class Edit(NamedTuple):
+class BodyEdit(NamedTuple):
     """A file that was edited in bodies alone, known before the graph is: its digests, and what was found in it."""
 
     path: str
@@ -81,7 +82,7 @@ class Edit(NamedTuple):
     exercised: Sequence[tuple[str, str]]
 
 
-class WarmLearner:
+class IncrementalLearner:
     """Learns one repository again and again. Not for use by several threads at once."""
 
     def __init__(self, root: Path, store_directory: Path | None = None, workers: int | None = None) -> None:
@@ -89,7 +90,7 @@ class WarmLearner:
         self._directory = store_directory
         self._workers = workers
         self._survey: Survey | None = None
-        self._workshop: Workshop | None = None
+        self._worker: ResolutionWorker | None = None
         self._linked: frozenset[str] = frozenset()
         self._updates = 0
         self._is_kept = True
@@ -110,7 +111,9 @@ class WarmLearner:
         if before is None:
             return Update(report, None, False)
         return Update(
-            report, Changed(_differing(before.files, survey.files), before.marks.state, survey.marks.state), False
+            report,
+            ChangedFiles(_differing(before.files, survey.files), before.stored_keys.state, survey.stored_keys.state),
+            False,
         )
 
     def resume(self, progress: Progress | None = None) -> Update:
@@ -125,20 +128,20 @@ class WarmLearner:
             there = survey.discovery.files
             edited = [file.path for file in there if _looks_edited(survey.files[file.path], file)]
             update = self.update(edited, progress)
-            self.keep()
+            self.save()
         return update
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Keep what is known beside the graph, if updates have changed it, so that the next learner can resume."""
         if self._survey is not None and not self._is_kept:
-            keep_survey(self._directory or self._root / STORE_NAME, self._survey)
+            save_survey(self._directory or self._root / STORE_NAME, self._survey)
             self._is_kept = True
 
     def update(
         self,
         paths: Collection[str],
         progress: Progress | None = None,
-        early: Callable[[Edit], None] | None = None,
+        early: Callable[[BodyEdit], None] | None = None,
     ) -> Update:
         """Learn again after these files, by their paths below the root, were edited; whether they were is looked at.
 
@@ -160,14 +163,14 @@ class WarmLearner:
         return self.learn(progress)
 
     def _forget(self) -> None:
-        self._survey = self._workshop = None
+        self._survey = self._worker = None
         self._updates = 0
 
-    def _wanted(self, survey: Survey, paths: Collection[str]) -> list[Wanted] | None:
+    def _wanted(self, survey: Survey, paths: Collection[str]) -> list[FileToRead] | None:
         """The edited files as they are on disk; None if these are not all plain files that are known."""
         if len(paths) > MOST_EDITED:
             return None
-        wanted: list[Wanted] = []
+        wanted: list[FileToRead] = []
         for path in sorted(set(paths)):
             place = f"{survey.discovery.root}/{path}"
             if path not in survey.files:
@@ -183,21 +186,21 @@ class WarmLearner:
             is_plain = stat.S_ISREG(status.st_mode) and status.st_mode & 0o444 == 0o444
             if path in self._linked or not is_plain or status.st_size > DEFAULT_LIMITS.max_file_bytes:
                 return None
-            wanted.append(Wanted(path, place, status.st_size, status.st_mtime_ns))
+            wanted.append(FileToRead(path, place, status.st_size, status.st_mtime_ns))
         return wanted
 
     def _updated(
-        self, survey: Survey, wanted: list[Wanted], early: Callable[[Edit], None] | None
+        self, survey: Survey, wanted: list[FileToRead], early: Callable[[BodyEdit], None] | None
     ) -> tuple[Update, Survey] | None:
         """Read the files and write what differs; None if that takes an ordinary learn."""
         started = time.monotonic()
         root = survey.discovery.root
         directory = self._directory or root / STORE_NAME
-        with Store.open(directory, write=True) as store, open_cache(directory, root) as cache, Crew(0) as crew:
+        with Store.open(directory, write=True) as store, open_cache(directory, root) as cache, WorkerPool(0) as pool:
             if store.is_empty or graph_identity(directory) != survey.graph:
                 return None  # somebody else has written, and may have forgotten facts that are needed here
             before = {file.name: survey.files[file.name] for file in wanted}
-            reading = read_files(cache, crew, wanted, before, lambda _: None)
+            reading = read_files(cache, pool, wanted, before, lambda _: None)
             after = None if reading.problems else _resurveyed(survey, cache, reading)
             if after is None:
                 return None
@@ -205,47 +208,51 @@ class WarmLearner:
             written: Written | None = Written()
             if edited:
                 told = None if early is None else _Early(early, before, reading.files)
-                written = self._write(store, cache, survey.marks, after, edited, told)
+                written = self._write(store, cache, survey.stored_keys, after, edited, told)
                 if written is None:
                     return None
-                remember_edits(directory, survey.graph, reading.files.values())
+                record_edits(directory, survey.graph, reading.files.values())
                 after = after._replace(graph=graph_identity(directory))
             if self._updates % PRUNE_EVERY == PRUNE_EVERY - 1:
                 cache.prune(keys_in_use(after.files, after.outside))
             messages = tuple(message for message in (store.message, cache.message) if message)
         work = (reading.read, reading.parsed, 0)
         report = report_of(after, work, written, time.monotonic() - started, messages)
-        return Update(report, Changed(edited, survey.marks.state, after.marks.state, written.ripple), True), after
+        return Update(
+            report, ChangedFiles(edited, survey.stored_keys.state, after.stored_keys.state, written.ripple), True
+        ), after
 
     def _write(
         self,
         store: Store,
         cache: Cache,
-        before: Marks,
+        before: StoredKeys,
         survey: Survey,
         edited: tuple[str, ...],
         early: Early | None,
     ) -> Written | None:
-        keys = survey.marks.keys
+        keys = survey.stored_keys.keys
         plan = Plan(
             survey.project, survey.catalog, survey.outside.packages, survey.files, store.directory / CACHE_NAME, True
         )
-        workshop = self._workshop
-        if workshop is None or workshop.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
-            workshop = Workshop(plan, cache)  # what was worked out from another shape is no longer true
-        workshop.take(plan, cache)
-        self._workshop = workshop
-        change = Change(plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.marks))
-        ready = Ready(workshop, frozenset(edited), before.state, early)
-        with Crew(self._workers if self._workers is not None else os.cpu_count() or 1) as crew:
-            return update_graph_at_once(store, cache, crew, change, ready, Silent())
+        worker = self._worker
+        if worker is None or worker.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
+            worker = ResolutionWorker(plan, cache)  # what was worked out from another shape is no longer true
+        worker.take(plan, cache)
+        self._worker = worker
+        change = GraphChange(
+            plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.stored_keys)
+        )
+        ready = Ready(worker, frozenset(edited), before.state, early)
+        with WorkerPool(self._workers if self._workers is not None else os.cpu_count() or 1) as pool:
+            return update_graph_from(store, cache, pool, change, ready, NoProgress())
 
 
 class _Early:
     """Adds the digests to what is told of a file."""
 
     def __init__(
-        self, tell: Callable[[Edit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
+        self, tell: Callable[[BodyEdit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
     ) -> None:
         self._tell = tell
         self._before = before
@@ -253,7 +260,7 @@ class _Early:
 
     def __call__(self, path: str, unresolved: Sequence[Unresolved], exercised: Sequence[tuple[str, str]]) -> None:
         if path in self._before and path in self._after:
-            self._tell(Edit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
+            self._tell(BodyEdit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:
@@ -264,14 +271,14 @@ def _could_be_learned(path: str) -> bool:
     return path.endswith(".go") and not any(part[:1] in "._" for part in path.split("/"))
 
 
-def _resurveyed(survey: Survey, cache: Cache, reading: Reading) -> Survey | None:
+def _resurveyed(survey: Survey, cache: Cache, reading: ReadResult) -> Survey | None:
     """What is known after these files were edited; None if more has changed than what is in them."""
     files = survey.files | reading.files
     groups = _regrouped(survey, cache, files, reading.heads)
     if groups is None:
         return None
     catalog = survey.catalog | groups
-    last = survey.marks.keys
+    last = survey.stored_keys.keys
     if all(_shapes(survey.catalog[directory]) == _shapes(group) for directory, group in groups.items()):
         packages = dict(last.packages)
         for package in chain.from_iterable(groups.values()):
@@ -284,7 +291,9 @@ def _resurveyed(survey: Survey, cache: Cache, reading: Reading) -> Survey | None
         return None
     changed = [id for id, key in keys.packages.items() if last.packages[id] != key]
     state = state_key(keys, repr(repository_of(survey.project)))
-    return survey._replace(files=files, catalog=catalog, marks=remade_marks(survey.marks, state, keys, changed))
+    return survey._replace(
+        files=files, catalog=catalog, stored_keys=updated_stored_keys(survey.stored_keys, state, keys, changed)
+    )
 
 
 def _regrouped(

@@ -18,22 +18,23 @@ from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
 from golore.graph.gc_pause import no_collection
 from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
+from golore.graph.progress import NoProgress, Progress
 from golore.learner.checkout.discovery import Discovery, discover, is_left_out
-from golore.learner.checkout.freshness import remember
+from golore.learner.checkout.freshness import record_seen_files
 from golore.learner.checkout.git_directory import other_checkouts
 from golore.learner.go_rules.go_env import read_environment
-from golore.learner.pipeline.graph_writer import Change, Progress, Silent, Written, load_graph, update_graph
+from golore.learner.pipeline.graph_writer import GraphChange, Written, load_graph, update_graph
 from golore.learner.pipeline.package_keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.pipeline.resolve_workers import Plan
-from golore.learner.pipeline.saved_survey import Kept, ground_of, keep, read_kept
-from golore.learner.pipeline.stored_keys import Marks, changed_texts, make_marks, read_marks
-from golore.learner.pipeline.version import edition, succession
+from golore.learner.pipeline.saved_survey import SavedSurvey, layout_key, read_saved_survey, save
+from golore.learner.pipeline.stored_keys import StoredKeys, changed_texts, make_stored_keys, read_stored_keys
+from golore.learner.pipeline.version import learner_version, replacement_message
 from golore.learner.project.catalog import Catalog, CatalogPackage, repository_catalog
-from golore.learner.project.external_packages import Outside, find_outside, is_as_it_was, plain_path
+from golore.learner.project.external_packages import ExternalPackages, find_external_packages, is_as_it_was, plain_path
 from golore.learner.project.project import Project, build_project
-from golore.learner.project.read_facts import Reading, Wanted, read_files
+from golore.learner.project.read_facts import FileToRead, ReadResult, read_files
 from golore.learner.project.stdlib_index import index, paths
-from golore.learner.worker_pool import Crew
+from golore.learner.worker_pool import WorkerPool
 
 SMALL_BYTES = 3 << 20
 """Up to this much source, starting worker processes costs more than it saves."""
@@ -64,8 +65,8 @@ class Survey(NamedTuple):
     project: Project
     files: dict[str, CachedFile]
     catalog: dict[str, tuple[CatalogPackage, ...]]
-    outside: Outside
-    marks: Marks
+    outside: ExternalPackages
+    stored_keys: StoredKeys
     problems: tuple[Problem, ...]
     graph: str
     """The graph that was left, as `freshness` tells graphs apart."""
@@ -97,7 +98,7 @@ def learn_and_survey(
 ) -> tuple[Report, Survey]:
     """The same, for who goes on from there (see `warm`)."""
     started, since_ns = time.monotonic(), time.time_ns()
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     discovery = discover(root)
     project = build_project(discovery, read_environment(std=paths()))
     directory = store_directory or discovery.root / STORE_NAME
@@ -105,62 +106,62 @@ def learn_and_survey(
         no_collection(),
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
-        Crew(_crew_size(discovery, workers)) as crew,
+        WorkerPool(_crew_size(discovery, workers)) as pool,
     ):
         known = cache.files()
-        kept = read_kept(directory)
-        reading = _read(discovery, cache, crew, known, progress, edges)
+        kept = read_saved_survey(directory)
+        reading = _read(discovery, cache, pool, known, progress, edges)
         while more := _imported_aside(project, reading).difference(discovery.also):
             discovery = discover(root, also=more.union(discovery.also))
             project = build_project(discovery, project.environment)
-            again = _read(discovery, cache, crew, reading.files, Silent(), edges)
+            again = _read(discovery, cache, pool, reading.files, NoProgress(), edges)
             reading = again._replace(read=reading.read + again.read, parsed=reading.parsed + again.parsed)
         catalog = repository_catalog(project, reading.heads)
-        outside = find_outside(
-            project, catalog if edges else {}, cache, crew, known, None if kept is None else kept.outside
+        outside = find_external_packages(
+            project, catalog if edges else {}, cache, pool, known, None if kept is None else kept.outside
         )
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
-        before = read_marks(store.marks())
-        renewal = succession(store, before.texts, full=full)
-        marks = make_marks(state_key(keys, repr(repository)), keys)
+        before = read_stored_keys(store.meta())
+        renewal = replacement_message(store, before.texts, full=full)
+        marks = make_stored_keys(state_key(keys, repr(repository)), keys)
         written = Written()
         if full or marks.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
             if full or renewal or store.is_empty or is_mostly_new(before.keys, keys):
-                change = Change(plan, repository, keys, before.keys, marks.texts)
-                written = load_graph(store, cache, crew, change, progress)
+                change = GraphChange(plan, repository, keys, before.keys, marks.texts)
+                written = load_graph(store, cache, pool, change, progress)
             else:
-                change = Change(plan, repository, keys, before.keys, changed_texts(before, marks))
-                written = update_graph(store, cache, crew, change, progress)
+                change = GraphChange(plan, repository, keys, before.keys, changed_texts(before, marks))
+                written = update_graph(store, cache, pool, change, progress)
             cache.prune(keys_in_use(reading.files, outside))
-        remember(directory, discovery, reading.files, since_ns, _changeable(project, outside))
+        record_seen_files(directory, discovery, reading.files, since_ns, _changeable(project, outside))
         graph = graph_identity(directory)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
     if edges and not reading.problems:
-        keep_survey(directory, survey)
+        save_survey(directory, survey)
     messages = tuple(message for message in (store.message, cache.message, renewal) if message)
     work = (reading.read, reading.parsed, outside.parsed)
     return report_of(survey, work, written, time.monotonic() - started, messages), survey
 
 
-def keep_survey(directory: Path, survey: Survey) -> None:
+def save_survey(directory: Path, survey: Survey) -> None:
     """For a learn that goes on from there, perhaps in another process."""
-    told = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.marks, survey.problems)
-    keep(directory, Kept(edition(), survey.graph, ground_of(survey.discovery, survey.project), *told))
+    told = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.stored_keys, survey.problems)
+    save(directory, SavedSurvey(learner_version(), survey.graph, layout_key(survey.discovery, survey.project), *told))
 
 
 def resumed_survey(root: Path, directory: Path) -> Survey | None:
     """The survey of the last learn, where it still holds but for the contents of files; None where it does not."""
-    kept = read_kept(directory)
+    kept = read_saved_survey(directory)
     if kept is None or not kept.graph or kept.graph != graph_identity(directory):
         return None
     discovery = discover(root, also=kept.also)
     if [file.path for file in discovery.files] != sorted(kept.files):
         return None
     project = build_project(discovery, read_environment(std=paths()))
-    if ground_of(discovery, project) != kept.ground:
+    if layout_key(discovery, project) != kept.ground:
         return None
     with open_cache(directory, discovery.root) as cache:
         if not is_as_it_was(project, kept.outside, cache):
@@ -192,7 +193,7 @@ def open_cache(directory: Path, root: Path) -> Cache:
     return Cache.open(directory / CACHE_NAME, neighbours=_neighbours(root))
 
 
-def keys_of(project: Project, catalog: Catalog, outside: Outside, *, edges: bool) -> Keys:
+def keys_of(project: Project, catalog: Catalog, outside: ExternalPackages, *, edges: bool) -> Keys:
     targets = _Targets(project, catalog, outside.packages)
     return make_keys(catalog, outside.packages.values(), targets, RESOLVER if edges else "none")
 
@@ -255,13 +256,13 @@ def _crew_size(discovery: Discovery, workers: int | None) -> int:
     return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
 
 
-def _changeable(project: Project, outside: Outside) -> list[CachedFile]:
+def _changeable(project: Project, outside: ExternalPackages) -> list[CachedFile]:
     """The files outside that somebody may edit: not those of the module cache and of Go itself."""
     fixed = [f"{place}/" for place in (project.environment.gomodcache, project.environment.goroot) if place is not None]
     return [file for file in outside.files.values() if not file.path.startswith(tuple(fixed))]
 
 
-def _imported_aside(project: Project, reading: Reading) -> set[str]:
+def _imported_aside(project: Project, reading: ReadResult) -> set[str]:
     """The directories of the repository that are imported although Go leaves them out when it lists packages."""
     base, is_any = f"{project.root}/", project.ignores
     found: set[str] = set()
@@ -275,12 +276,17 @@ def _imported_aside(project: Project, reading: Reading) -> set[str]:
 
 
 def _read(
-    discovery: Discovery, cache: Cache, crew: Crew, known: Mapping[str, CachedFile], progress: Progress, edges: bool
-) -> Reading:
+    discovery: Discovery,
+    cache: Cache,
+    pool: WorkerPool,
+    known: Mapping[str, CachedFile],
+    progress: Progress,
+    edges: bool,
+) -> ReadResult:
     progress.stage("Reading", len(discovery.files))
     root = str(discovery.root)
-    wanted = (Wanted(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
-    return read_files(cache, crew, wanted, known, progress.tick, extent="all" if edges else "outline")
+    wanted = (FileToRead(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
+    return read_files(cache, pool, wanted, known, progress.tick, extent="all" if edges else "outline")
 
 
 def repository_of(project: Project) -> Repository:
@@ -295,7 +301,7 @@ def is_mostly_new(before: Keys, keys: Keys) -> bool:
     return changed > 20 and changed > len(keys.packages) // 3
 
 
-def keys_in_use(files: Mapping[str, CachedFile], outside: Outside) -> set[str]:
+def keys_in_use(files: Mapping[str, CachedFile], outside: ExternalPackages) -> set[str]:
     """The facts in the cache that a graph of these files is made from."""
     beyond = (file.key for package in outside.packages.values() for file in package.files)
     return {file.key for file in files.values()}.union(beyond)

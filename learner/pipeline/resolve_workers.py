@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.database.parquet_spool import Spools, Table
-from golore.graph.database.subgraph import Slice
+from golore.graph.database.subgraph import Subgraph
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.model.entities import External
 from golore.learner.extraction import facts as f
@@ -34,9 +34,9 @@ from golore.learner.project.project import Project
 from golore.learner.project.read_facts import body_from
 from golore.learner.project.stdlib_index import package_files
 from golore.learner.resolution.method_sets import MethodTable, interface_table, package_tables
-from golore.learner.resolution.package_loader import Sources
+from golore.learner.resolution.package_loader import PackageLoader
 from golore.learner.resolution.resolve_file import FileUses, resolve_file
-from golore.learner.resolution.types import Interface, Package, is_exported
+from golore.learner.resolution.types import Interface, PackageScope, is_exported
 from golore.learner.resolution.universe import ERROR
 from golore.learner.resolution.use_recorder import outside_kind
 from golore.learner.resolution.world import World
@@ -78,7 +78,7 @@ class PackageResult(NamedTuple):
     """
 
     id: str
-    rows: Slice
+    rows: Subgraph
     written: int
     edges: int
     files: int
@@ -112,13 +112,13 @@ def assignments(
         yield Assignment(plan, tuple(directories), ids, files, spool)
 
 
-class Workshop:
+class ResolutionWorker:
     """A world over one plan. It may outlive the cache that it was made with: then it is given another."""
 
     def __init__(self, plan: Plan, cache: Cache) -> None:
         self.plan = plan
         self.cache = cache
-        self.sources = Sources(plan.project, plan.catalog, plan.outside, self._shape)
+        self.sources = PackageLoader(plan.project, plan.catalog, plan.outside, self._shape)
         self.world = World(self.sources)
         self._sources_of: dict[str, str] = {
             package.path: package.module or "outside" for package in plan.outside.values()
@@ -152,7 +152,7 @@ class Workshop:
             return self._sources_of[path]
         return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
 
-    def _settle_unknown(self, rows: Slice) -> None:
+    def _settle_unknown(self, rows: Subgraph) -> None:
         """Say what things are of which this package's module sees no source, if another module does: a node must not
         depend on which of its users was resolved last."""
         nodes = rows.nodes["External"]
@@ -178,7 +178,7 @@ class Workshop:
         plain = plain_path(location.import_path) if location is not None else path
         return ImportTarget(plain, True, self.source_of(plain))
 
-    def resolve(self, entry: CatalogPackage, package: Package) -> PackageResult:
+    def resolve(self, entry: CatalogPackage, package: PackageScope) -> PackageResult:
         """A whole package."""
         files = self._resolved(entry, package, None)
         rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
@@ -188,7 +188,7 @@ class Workshop:
         written = sum(map(len, rows.nodes.values())) + edges
         return PackageResult(entry.id, rows, written, edges, len(files), types, interfaces)
 
-    def resolve_files(self, entry: CatalogPackage, package: Package, paths: frozenset[str]) -> PackageResult:
+    def resolve_files(self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str]) -> PackageResult:
         """Some files of a package whose shape is as it was."""
         files = self._resolved(entry, package, paths)
         rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
@@ -199,7 +199,9 @@ class Workshop:
         kept = testing if testing.calls else None
         return PackageResult(entry.id, rows, 0, 0, len(files), [], [], kept, False)
 
-    def _resolved(self, entry: CatalogPackage, package: Package, paths: frozenset[str] | None) -> list[ResolvedFile]:
+    def _resolved(
+        self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str] | None
+    ) -> list[ResolvedFile]:
         entries = {file.path: file for file in entry.files if paths is None or file.path in paths}
         keys = [file.key for file in entries.values()]
         bodies = dict(self.cache.get_bodies(keys)) if self.plan.edges else {}
@@ -231,25 +233,25 @@ class _OutlineHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 _heads_of_outlines = msgspec.msgpack.Decoder(_OutlineHead)
 
-_workshops: dict[Path, Workshop] = {}
+_workshops: dict[Path, ResolutionWorker] = {}
 _opened: dict[Path, Cache] = {}
 
 
-def _workshop(plan: Path) -> Workshop:
+def _workshop(plan: Path) -> ResolutionWorker:
     found = _workshops.get(plan)
     if found is None:
         known: Plan = pickle.loads(plan.read_bytes())
         _opened[plan] = Cache.open(known.cache)
-        found = _workshops[plan] = Workshop(known, _opened[plan])
+        found = _workshops[plan] = ResolutionWorker(known, _opened[plan])
     return found
 
 
-def enter_workshop(plan: Path, workshop: Workshop) -> None:
+def start_worker(plan: Path, worker: ResolutionWorker) -> None:
     """Let this process work on a plan that it has at hand, without reading it from its place."""
-    _workshops[plan] = workshop
+    _workshops[plan] = worker
 
 
-def leave_workshop(plan: Path) -> None:
+def stop_worker(plan: Path) -> None:
     """Close what this process opened for a plan: the next plan may lie in the same place."""
     _workshops.pop(plan, None)
     cache = _opened.pop(plan, None)
@@ -259,18 +261,18 @@ def leave_workshop(plan: Path) -> None:
 
 def resolve_packages(assignment: Assignment) -> list[PackageResult]:
     """What a worker does with an assignment."""
-    workshop = _workshop(assignment.plan)
+    worker = _workshop(assignment.plan)
     results: list[PackageResult] = []
     for directory in assignment.directories:
-        entries = workshop.plan.catalog[directory]
-        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+        entries = worker.plan.catalog[directory]
+        for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
-                result = workshop.resolve(entry, package)
+                result = worker.resolve(entry, package)
                 if assignment.spool is not None:
                     result = _spooled(result, assignment.spool)
                 results.append(result)
             elif paths := assignment.files.intersection(file.path for file in entry.files):
-                results.append(workshop.resolve_files(entry, package, paths))
+                results.append(worker.resolve_files(entry, package, paths))
     return results
 
 
@@ -282,7 +284,7 @@ def _spooled(result: PackageResult, directory: Path) -> PackageResult:
     spools = _spools.get(directory)
     if spools is None:
         spools = _spools[directory] = Spools(directory, str(os.getpid()))
-    kept = Slice()
+    kept = Subgraph()
     kept.nodes["External"] = result.rows.nodes.pop("External", [])
     for label, nodes in result.rows.nodes.items():
         spools.nodes(label, nodes)
@@ -299,41 +301,41 @@ def close_spools(directory: Path) -> dict[Table, int]:
 
 def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
     """Only the method tables of packages, for those whose rows are still right."""
-    workshop = _workshop(assignment.plan)
+    worker = _workshop(assignment.plan)
     found: list[tuple[str, list[MethodTable], list[MethodTable]]] = []
     for directory in assignment.directories:
-        entries = workshop.plan.catalog[directory]
-        for entry, package in zip(entries, workshop.sources.packages_in(directory), strict=True):
+        entries = worker.plan.catalog[directory]
+        for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
-                found.append((entry.id, *package_tables(workshop.world, package)))
+                found.append((entry.id, *package_tables(worker.world, package)))
     return found
 
 
 def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
     """The interfaces that types of the repository may implement without saying so: `error`, and the exported ones of
     every outside package that the repository's code can see and could import."""
-    workshop = _workshop(plan)
+    worker = _workshop(plan)
     found: list[tuple[MethodTable, External]] = []
     if isinstance(ERROR.under, Interface):
-        table = interface_table(workshop.world, ERROR.decl, ERROR.under)
+        table = interface_table(worker.world, ERROR.decl, ERROR.under)
         if table is not None:
             found.append((table, External("error", "interface", "error", "", "builtin")))
-    for package in _outside_packages(workshop):
+    for package in _outside_packages(worker):
         if "internal" in package.path.split("/"):
             continue
-        source = workshop.source_of(package.path)
+        source = worker.source_of(package.path)
         declared = {decl.id: decl for file in package.files for decl in file.decls}
-        for table in package_tables(workshop.world, package)[1]:
+        for table in package_tables(worker.world, package)[1]:
             decl = declared[table.id]
             if is_exported(decl.name):
                 found.append((table, External(table.id, outside_kind(decl), decl.name, package.path, source)))
     return found
 
 
-def _outside_packages(workshop: Workshop) -> Iterator[Package]:
-    plan = workshop.plan
+def _outside_packages(worker: ResolutionWorker) -> Iterator[PackageScope]:
+    plan = worker.plan
     for directory in sorted(plan.outside):
-        package = workshop.sources.outside(directory)
+        package = worker.sources.outside(directory)
         if package is not None:
             yield package
     pending = sorted(
@@ -348,7 +350,7 @@ def _outside_packages(workshop: Workshop) -> Iterator[Package]:
     seen: set[str] = set()
     while pending:
         path = pending.pop()
-        package = None if path in seen else workshop.sources.standard(path)
+        package = None if path in seen else worker.sources.standard(path)
         seen.add(path)
         if package is not None:
             yield package

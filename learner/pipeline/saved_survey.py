@@ -6,39 +6,39 @@ spared is working out again what follows from them.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import CachedFile
 from golore.graph.model.entities import Problem
 from golore.learner.checkout.discovery import Discovery
-from golore.learner.pipeline.stored_keys import Marks
-from golore.learner.pipeline.version import edition
+from golore.learner.pipeline.stored_keys import StoredKeys
+from golore.learner.pipeline.version import learner_version
 from golore.learner.project.catalog import CatalogPackage
-from golore.learner.project.external_packages import Outside
+from golore.learner.project.external_packages import ExternalPackages
 from golore.learner.project.project import Project
 
 KEPT_NAME: Final = "survey.msgpack"
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class SavedSurvey(msgspec.Struct, frozen=True, array_like=True, gc=False):
     edition: str
     graph: str
     ground: str
-    """What decides where imports lead, apart from what is in directories outside (`ground_of`)."""
+    """What decides where imports lead, apart from what is in directories outside (`layout_key`)."""
     also: tuple[str, ...]
     files: dict[str, CachedFile]
     catalog: dict[str, tuple[CatalogPackage, ...]]
-    outside: Outside
-    marks: Marks
+    outside: ExternalPackages
+    marks: StoredKeys
     problems: tuple[Problem, ...]
 
 
-def ground_of(discovery: Discovery, project: Project) -> str:
+def layout_key(discovery: Discovery, project: Project) -> str:
     told = (
         project.modules,
         project.workspaces,
@@ -57,18 +57,15 @@ def ground_of(discovery: Discovery, project: Project) -> str:
     return blake2b(repr(told).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def keep(directory: Path, kept: Kept) -> None:
+def save(directory: Path, kept: SavedSurvey) -> None:
     """A store that cannot be written to goes without."""
-    path = directory / KEPT_NAME
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with suppress(OSError):
-        temporary.write_bytes(msgspec.msgpack.encode(kept))
-        temporary.replace(path)
+        replace_file(directory / KEPT_NAME, msgspec.msgpack.encode(kept))
 
 
-def read_kept(directory: Path) -> Kept | None:
+def read_saved_survey(directory: Path) -> SavedSurvey | None:
     try:
-        kept = msgspec.msgpack.decode((directory / KEPT_NAME).read_bytes(), type=Kept)
+        kept = msgspec.msgpack.decode((directory / KEPT_NAME).read_bytes(), type=SavedSurvey)
     except (OSError, msgspec.MsgspecError):
         return None
-    return kept if kept.edition == edition() else None
+    return kept if kept.edition == learner_version() else None

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import msgspec
 from golore.learner.pipeline.package_keys import Keys, PackageKeys
-from golore.learner.pipeline.version import MARK, edition
+from golore.learner.pipeline.version import VERSION_META, learner_version
 
 STATE: Final = "learned"
 _OUTSIDE: Final = "outside"
@@ -21,7 +21,7 @@ _share_names: Final = [f"packages {number:03}/{_SHARES}" for number in range(_SH
 _Share = dict[str, tuple[str, str]]
 
 
-class Marks(NamedTuple):
+class StoredKeys(NamedTuple):
     """What the store says it was made from. `texts` are the notes themselves."""
 
     state: str
@@ -29,7 +29,7 @@ class Marks(NamedTuple):
     texts: dict[str, str]
 
 
-def read_marks(texts: dict[str, str]) -> Marks:
+def read_stored_keys(texts: dict[str, str]) -> StoredKeys:
     """Unreadable or missing notes say nothing, and then nothing of the store is believed."""
     packages: dict[str, PackageKeys] = {}
     decoder = msgspec.json.Decoder(_Share)
@@ -38,22 +38,22 @@ def read_marks(texts: dict[str, str]) -> Marks:
             share = decoder.decode(texts.get(name) or "{}")
             packages.update((id, PackageKeys(*keys)) for id, keys in share.items())
     except msgspec.MsgspecError:
-        return Marks("", Keys({}, ""), texts)
-    if texts.get(MARK) != edition():
+        return StoredKeys("", Keys({}, ""), texts)
+    if texts.get(VERSION_META) != learner_version():
         # Other facts may lie behind the same digests: every package is to be looked at, and none is forgotten.
-        return Marks("", Keys(dict.fromkeys(packages, PackageKeys("", "")), ""), texts)
-    return Marks(texts.get(STATE, ""), Keys(packages, texts.get(_OUTSIDE, "")), texts)
+        return StoredKeys("", Keys(dict.fromkeys(packages, PackageKeys("", "")), ""), texts)
+    return StoredKeys(texts.get(STATE, ""), Keys(packages, texts.get(_OUTSIDE, "")), texts)
 
 
-def make_marks(state: str, keys: Keys) -> Marks:
+def make_stored_keys(state: str, keys: Keys) -> StoredKeys:
     shares: dict[str, _Share] = {name: {} for name in _share_names}
     for id, key in keys.packages.items():
         shares[_share_of(id)][id] = (key.edges, key.shape)
     texts = {name: _encoded(share) for name, share in shares.items()}
-    return Marks(state, keys, {STATE: state, MARK: edition(), _OUTSIDE: keys.outside, **texts})
+    return StoredKeys(state, keys, {STATE: state, VERSION_META: learner_version(), _OUTSIDE: keys.outside, **texts})
 
 
-def remade_marks(before: Marks, state: str, keys: Keys, changed: Iterable[str]) -> Marks:
+def updated_stored_keys(before: StoredKeys, state: str, keys: Keys, changed: Iterable[str]) -> StoredKeys:
     """The notes for other keys that differ for these packages alone; none has come and none is gone."""
     decoder = msgspec.json.Decoder(_Share)
     shares: dict[str, _Share] = {}
@@ -63,10 +63,10 @@ def remade_marks(before: Marks, state: str, keys: Keys, changed: Iterable[str]) 
             shares[name] = decoder.decode(before.texts[name])
         shares[name][id] = (keys.packages[id].edges, keys.packages[id].shape)
     texts = {name: _encoded(share) for name, share in shares.items()}
-    return Marks(state, keys, {**before.texts, STATE: state, _OUTSIDE: keys.outside, **texts})
+    return StoredKeys(state, keys, {**before.texts, STATE: state, _OUTSIDE: keys.outside, **texts})
 
 
-def changed_texts(before: Marks, after: Marks) -> dict[str, str]:
+def changed_texts(before: StoredKeys, after: StoredKeys) -> dict[str, str]:
     """The notes that are to be written to make one of the other."""
     return {name: text for name, text in after.texts.items() if before.texts.get(name) != text}
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from golore.graph.database.store import Store
-from golore.graph.database.subgraph import Slice, read_edges_at, read_nodes
+from golore.graph.database.subgraph import Subgraph, read_edges_at, read_nodes
 from golore.graph.model.entities import Edge, Package, Symbol
 from golore.learner.pipeline.graph_rows import TESTS, Testing
 from golore.learner.pipeline.test_edges import exercised
 
 
-def retested(store: Store, testing: Testing) -> tuple[Slice, Slice]:
+def update_test_edges(store: Store, testing: Testing) -> tuple[Subgraph, Subgraph]:
     """The TESTS edges as they are stored and as they are to be, of every test that the edited files can matter to."""
     affected = _coming_to(store, testing)
     tests = {id: name for id, name in testing.tests.items() if id in affected}
-    old, new = Slice(), Slice()
+    old, new = Subgraph(), Subgraph()
     for kind, edge in read_edges_at(store, "TESTS", "source", sorted(tests)):
         old.edges[kind].append(edge)
     new.edges[TESTS] += _exercised(store, testing, tests)
@@ -66,7 +66,7 @@ def _calls_from(
     return calls, beyond
 
 
-def exercised_elsewhere(store: Store, rows: Slice, testing: Testing) -> dict[str, list[tuple[str, str]]]:
+def exercised_elsewhere(store: Store, rows: Subgraph, testing: Testing) -> dict[str, list[tuple[str, str]]]:
     """By edited file, what the tests in it exercise in others: file and name, once for each test."""
     files = {row.id: row.file for row in rows.nodes["Symbol"] if isinstance(row, Symbol)}
     edges = _exercised(store, testing, {id: name for id, name in testing.tests.items() if id in files})

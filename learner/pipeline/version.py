@@ -15,29 +15,31 @@ from golore.graph.model.tables import META_TABLE
 from golore.learner.extraction import facts as f
 from golore.learner.pipeline.package_keys import RESOLVER
 
-MARK: Final = "extractor"
+VERSION_META: Final = "extractor"
 """The learner's note in the store that holds it."""
 
 
-def edition() -> str:
+def learner_version() -> str:
     return f"{f.EXTRACTOR}.{RESOLVER}"
 
 
 def is_outdated(store: Store) -> bool:
     """Whether an older edition than this one made the graph."""
-    told = [value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": MARK})]
-    return _numbers(told[0] if told else "") < _numbers(edition())
+    told = [
+        value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": VERSION_META})
+    ]
+    return _numbers(told[0] if told else "") < _numbers(learner_version())
 
 
-def succession(store: Store, notes: Mapping[str, str], *, full: bool) -> str:
+def replacement_message(store: Store, notes: Mapping[str, str], *, full: bool) -> str:
     """A sentence for the user where this edition replaces the rows of an older one.
 
     A newer one's are replaced only by a full learn, which the user must have asked for.
     """
-    made_by = _numbers(notes.get(MARK, ""))
-    if store.is_empty or made_by == _numbers(edition()):
+    made_by = _numbers(notes.get(VERSION_META, ""))
+    if store.is_empty or made_by == _numbers(learner_version()):
         return ""
-    if made_by > _numbers(edition()) and not full:
+    if made_by > _numbers(learner_version()) and not full:
         raise StoreMismatch(
             f"The graph in {store.directory} was made by a newer golore. Upgrade this one and start again what still "
             "runs it, or make the graph anew with `golore learn --full`."

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.model.entities import ImportPath, RepoPath
-from golore.learner.extraction.facts import Imported, Outline, Shape
+from golore.learner.extraction.facts import ImportSpec, Outline, Shape
 from golore.learner.go_rules.build_constraints import name_tags
 from golore.learner.project.package_files import PackageFile, group_packages
 from golore.learner.project.project import Project
@@ -25,7 +25,7 @@ class FileHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
     package: str
     constraint: str
     shape: str
-    imports: tuple[Imported, ...]
+    imports: tuple[ImportSpec, ...]
 
 
 class CatalogFile(NamedTuple):

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.learner.project.catalog import Catalog, CatalogPackage, outside_package
 from golore.learner.project.project import Location, Project
-from golore.learner.project.read_facts import Wanted, read_files
-from golore.learner.worker_pool import Crew
+from golore.learner.project.read_facts import FileToRead, read_files
+from golore.learner.worker_pool import WorkerPool
 
 
-class Outside(NamedTuple):
+class ExternalPackages(NamedTuple):
     """Packages by absolute directory, the import paths whose source is not at hand, and every file that was read.
 
     `leads` are the imports that lead out of the repository: on whose behalf each was asked for, the path, and the
@@ -33,14 +33,14 @@ class Outside(NamedTuple):
     parsed: int
 
 
-def find_outside(
+def find_external_packages(
     project: Project,
     catalog: Catalog,
     cache: Cache,
-    crew: Crew,
+    pool: WorkerPool,
     before: Mapping[str, CachedFile],
-    last: Outside | None = None,
-) -> Outside:
+    last: ExternalPackages | None = None,
+) -> ExternalPackages:
     """Follow imports out of the repository until nothing new turns up. Packages whose files are as they were the last
     time are taken from there."""
     found: dict[str, CatalogPackage] = {}
@@ -66,7 +66,7 @@ def find_outside(
         names = {directory: _go_files(directory) for directory in locations}
         same = {d: known for d, known in names.items() if d in old.packages and old.has(d, known)}
         new = chain.from_iterable(known for directory, known in names.items() if directory not in same)
-        reading = read_files(cache, crew, new, before, lambda _: None, extent="shape")
+        reading = read_files(cache, pool, new, before, lambda _: None, extent="shape")
         parsed += reading.parsed
         files |= reading.files
         further: list[tuple[str, str]] = []
@@ -82,10 +82,10 @@ def find_outside(
                 found[directory] = package
                 further += [(context, imported) for imported in _imports(package)]
         pending = {key: context for key, context in _askers(project, further).items() if key not in seen}
-    return Outside(found, tuple(sorted(missing)), files, tuple(leads), parsed)
+    return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed)
 
 
-def is_as_it_was(project: Project, last: Outside, cache: Cache) -> bool:
+def is_as_it_was(project: Project, last: ExternalPackages, cache: Cache) -> bool:
     """Whether the same imports would lead to the same packages, for the same packages of the repository."""
     for context, path, directory in last.leads:
         location = project.find(context, path)
@@ -99,13 +99,13 @@ def is_as_it_was(project: Project, last: Outside, cache: Cache) -> bool:
 class _LastTime:
     """What was found the last time, for as long as it is still there."""
 
-    def __init__(self, last: Outside | None, cache: Cache) -> None:
+    def __init__(self, last: ExternalPackages | None, cache: Cache) -> None:
         self.files: Mapping[str, CachedFile] = {} if last is None else last.files
         self.packages: Mapping[str, CatalogPackage] = {} if last is None else last.packages
         self._facts = cache.has({file.key for file in self.files.values()})
         self._sizes = Counter(path.rpartition("/")[0] for path in self.files)
 
-    def has(self, directory: str, names: Sequence[Wanted]) -> bool:
+    def has(self, directory: str, names: Sequence[FileToRead]) -> bool:
         """Whether a directory holds just the files that it held."""
         if len(names) != self._sizes[directory]:
             return False
@@ -162,8 +162,8 @@ def _imports(package: CatalogPackage) -> Iterable[str]:
     return (path for file in package.files for path in file.imports if path != "C")
 
 
-def _go_files(directory: str) -> list[Wanted]:
-    files: list[Wanted] = []
+def _go_files(directory: str) -> list[FileToRead]:
+    files: list[FileToRead] = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -171,7 +171,7 @@ def _go_files(directory: str) -> list[Wanted]:
                 if name.endswith(".go") and not name.endswith("_test.go") and name[:1] not in "._" and entry.is_file():
                     status = entry.stat()
                     path = f"{directory}/{name}"
-                    files.append(Wanted(path, path, status.st_size, status.st_mtime_ns))
+                    files.append(FileToRead(path, path, status.st_size, status.st_mtime_ns))
     except OSError:
         return []
     return sorted(files)

@@ -17,13 +17,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
-from golore.graph.files.sibling_caches import Neighbours
+from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.model.entities import Problem
 from golore.learner.checkout.discovery import digest as digest_of
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import encode, extract, extract_shape
 from golore.learner.project.catalog import FileHead, head_of, head_of_shape
-from golore.learner.worker_pool import Crew
+from golore.learner.worker_pool import WorkerPool
 
 BATCH_BYTES = 1 << 19
 RECENT_NS = 2_000_000_000
@@ -34,7 +34,7 @@ Extent = Literal["all", "outline", "shape"]
 """How much of a file is read: bodies too, what people see of it, or only what other files see of it."""
 
 
-class Wanted(NamedTuple):
+class FileToRead(NamedTuple):
     """A file to know: its name in the cache (relative inside the repository), where it is, and its state on disk."""
 
     name: str
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
     mtime_ns: int
 
 
-class Reading(NamedTuple):
+class ReadResult(NamedTuple):
     """The heads of all files that could be read, and what was done for it."""
 
     heads: dict[str, FileHead]
@@ -54,7 +54,7 @@ class Reading(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    files: tuple[Wanted, ...]
+    files: tuple[FileToRead, ...]
     known: frozenset[str]
     neighbours: tuple[Path, ...]
     extent: Extent
@@ -75,20 +75,20 @@ class _Read(NamedTuple):
 
 def read_files(
     cache: Cache,
-    crew: Crew,
-    wanted: Iterable[Wanted],
+    pool: WorkerPool,
+    wanted: Iterable[FileToRead],
     before: Mapping[str, CachedFile],
     tick: Tick,
     *,
     extent: Extent = "all",
-) -> Reading:
+) -> ReadResult:
     """The heads of these files; facts that the cache does not have yet are extracted and put there.
 
     `before` is what the cache knows of files on disk.
     """
     wanted = list(wanted)
     files: dict[str, CachedFile] = {}
-    changed: list[Wanted] = []
+    changed: list[FileToRead] = []
     for file in wanted:
         last = before.get(file.name)
         if (
@@ -106,10 +106,10 @@ def read_files(
     tick(len(wanted) - len(changed))
     known = _known(cache, changed, extent)
     if len(changed) <= FEW_FILES:
-        crew = Crew(0)  # to start a process for them takes longer
-    for batch, results in crew.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
+        pool = WorkerPool(0)  # to start a process for them takes longer
+    for batch, results in pool.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
         if results is None:
-            results = _one_by_one(crew, batch)
+            results = _one_by_one(pool, batch)
         fresh = [result.facts for result in results if result.facts is not None]
         parsed += sum(result.parsed for result in results)
         cache.put_many(fresh)
@@ -124,10 +124,10 @@ def read_files(
     missing = {file.key for file in files.values()} - heads.keys()
     heads.update(_heads(cache, missing))
     cache.set_files([files[file.name] for file in changed if file.name in files])
-    return Reading({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
+    return ReadResult({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
 
 
-def _known(cache: Cache, files: list[Wanted], extent: Extent) -> frozenset[str]:
+def _known(cache: Cache, files: list[FileToRead], extent: Extent) -> frozenset[str]:
     """The keys of facts that need not be made again: of these few files, or all that there are."""
     if len(files) > FEW_FILES:
         return frozenset(cache.keys())
@@ -144,10 +144,10 @@ def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
 
 
 def _batches(
-    files: list[Wanted], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
+    files: list[FileToRead], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
 ) -> Iterator[_Batch]:
     """Batches of about equal size, the largest files first so that none is left for the end."""
-    batch: list[Wanted] = []
+    batch: list[FileToRead] = []
     size = 0
     for file in sorted(files, key=lambda file: (-min(file.size, BATCH_BYTES), file.name)):
         batch.append(file)
@@ -159,20 +159,20 @@ def _batches(
         yield _Batch(tuple(batch), known, neighbours, extent)
 
 
-def _one_by_one(crew: Crew, batch: _Batch) -> list[_Read]:
+def _one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
     """A worker died over a batch: find the file that did it, and keep the rest."""
     single = [batch._replace(files=(file,)) for file in batch.files]
-    done = {task.files[0].name: results for task, results in crew.run(_read_batch, single)}
+    done = {task.files[0].name: results for task, results in pool.run(_read_batch, single)}
     lost = _Read("", "", None, problem="the parser crashed on it; the file is left out")
     return [(done[file.name] or [lost])[0] for file in batch.files]
 
 
 def _read_batch(batch: _Batch) -> list[_Read]:
-    with Neighbours(batch.neighbours) as neighbours:
+    with SiblingCaches(batch.neighbours) as neighbours:
         return [_read(file, batch.known, neighbours, batch.extent) for file in batch.files]
 
 
-def _read(file: Wanted, known: frozenset[str], neighbours: Neighbours, extent: Extent) -> _Read:
+def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, extent: Extent) -> _Read:
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
@@ -199,7 +199,7 @@ def _key(digest: str, extent: Extent) -> str:
     return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
 
 
-def _settled(file: Wanted) -> int:
+def _settled(file: FileToRead) -> int:
     """The time to remember a file by: none if it is so recent that a later write could bear the same one."""
     return file.mtime_ns if file.mtime_ns < time.time_ns() - RECENT_NS else 0
 

@@ -14,7 +14,7 @@ from golore.learner.extraction import facts as f
 from golore.learner.extraction import opcodes as c
 from golore.learner.resolution.generics import infer, instantiate, substitute, substitute_func
 from golore.learner.resolution.members import AMBIGUOUS, UNSURE, select, visible
-from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE, CodeReader
+from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE, TypeReader
 from golore.learner.resolution.types import (
     NOTHING,
     UNKNOWN,
@@ -60,7 +60,7 @@ from golore.learner.resolution.universe import (
 DEEPEST: Final = 1000
 
 
-class Expressions(CodeReader):
+class Expressions(TypeReader):
     """Evaluates expressions; running statements is left to `statements`."""
 
     def statements(self) -> None:

@@ -96,7 +96,7 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
     return known
 
 
-class Embedded:
+class EmbeddedType:
     """A type met at some depth of embedding: by a pointer on the way to it, and more than once, so that nothing it has
     can be told apart."""
 
@@ -106,18 +106,18 @@ class Embedded:
         self.is_repeated = is_repeated
 
 
-def embedded_in(field: Field, outer: Embedded) -> Embedded:
+def embedded_in(field: Field, outer: EmbeddedType) -> EmbeddedType:
     type = field.type
     if isinstance(type, Pointer):
-        return Embedded(type.elem, True, outer.is_repeated)
-    return Embedded(type, outer.indirect, outer.is_repeated)
+        return EmbeddedType(type.elem, True, outer.is_repeated)
+    return EmbeddedType(type, outer.indirect, outer.is_repeated)
 
 
-def told_once(level: list[Embedded]) -> list[Embedded]:
+def told_once(level: list[EmbeddedType]) -> list[EmbeddedType]:
     """The types of one depth, each once."""
     if len(level) < 2:
         return level
-    kept: list[Embedded] = []
+    kept: list[EmbeddedType] = []
     for one in level:
         for other in kept:
             if other.type is one.type and isinstance(one.type, Named):
@@ -157,7 +157,7 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
 
 def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
     package = file.package
-    level: list[Embedded] = [Embedded(base)]
+    level: list[EmbeddedType] = [EmbeddedType(base)]
     seen: list[Named] = []
     depth = 0
     unsure = False
@@ -166,7 +166,7 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
             return UNSURE
         found: Selection | None = None
         count = 0
-        deeper: list[Embedded] = []
+        deeper: list[EmbeddedType] = []
         unsure_here = False
         for met in told_once(level):
             type = met.type

@@ -13,7 +13,7 @@ from golore.learner.extraction import facts as f
 from golore.learner.resolution.members import (
     DEEPEST_EMBEDDING,
     MOST_EMBEDDED,
-    Embedded,
+    EmbeddedType,
     embedded_in,
     interface_methods,
     method_type,
@@ -25,7 +25,7 @@ from golore.learner.resolution.types import (
     FileScope,
     Interface,
     Named,
-    Package,
+    PackageScope,
     Pointer,
     Struct,
     Typer,
@@ -46,7 +46,7 @@ class MethodTable(NamedTuple):
     constraint: str
 
 
-def package_tables(typer: Typer, package: Package) -> tuple[list[MethodTable], list[MethodTable]]:
+def package_tables(typer: Typer, package: PackageScope) -> tuple[list[MethodTable], list[MethodTable]]:
     """The tables of a package's concrete types and of its interfaces."""
     types: list[MethodTable] = []
     interfaces: list[MethodTable] = []
@@ -100,7 +100,7 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
     methods: dict[str, str] = {}
     pointer: set[str] = set()
     hidden: set[str] = set()
-    level: list[Embedded] = [Embedded(named)]
+    level: list[EmbeddedType] = [EmbeddedType(named)]
     seen: list[Named] = []
     depth = 0
     while level and depth <= DEEPEST_EMBEDDING and len(seen) <= MOST_EMBEDDED:
@@ -108,7 +108,7 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
         found: dict[str, tuple[str, bool]] = {}
         fields: set[str] = set()
         twice: set[str] = set()
-        deeper: list[Embedded] = []
+        deeper: list[EmbeddedType] = []
         unknown = False
         for met in told_once(level):
             type = met.type

@@ -1,6 +1,6 @@
 """Where packages come from: the repository's own facts, those of code outside it, and the standard library's index.
 
-`Sources` is the world's loader. It builds each package once, from shapes that a function fetches by their key; it
+`PackageLoader` is the world's loader. It builds each package once, from shapes that a function fetches by their key; it
 reads no source files itself.
 """
 
@@ -12,13 +12,13 @@ from golore.learner.extraction.facts import Shape
 from golore.learner.project.catalog import Catalog, CatalogPackage
 from golore.learner.project.project import Project
 from golore.learner.project.stdlib_index import package_files
-from golore.learner.resolution.types import Package
+from golore.learner.resolution.types import PackageScope
 from golore.learner.resolution.world import Loader, ShapedFile, build_package
 
 ShapeOf = Callable[[str], Shape]
 
 
-class Sources(Loader):
+class PackageLoader(Loader):
     def __init__(
         self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage], shape_of: ShapeOf
     ) -> None:
@@ -26,9 +26,9 @@ class Sources(Loader):
         self._catalog = catalog
         self._outside = outside
         self._shape_of = shape_of
-        self._directories: dict[str, list[Package]] = {}
-        self._external: dict[str, Package | None] = {}
-        self._found: dict[tuple[str, str], Package | None] = {}
+        self._directories: dict[str, list[PackageScope]] = {}
+        self._external: dict[str, PackageScope | None] = {}
+        self._found: dict[tuple[str, str], PackageScope | None] = {}
 
     def take(self, catalog: Catalog) -> None:
         """Go on with a catalog of the same packages, whose facts may have other keys and the same shapes."""
@@ -39,11 +39,11 @@ class Sources(Loader):
         """How many packages were built."""
         return len(self._directories) + len(self._external)
 
-    def packages_in(self, directory: str) -> list[Package]:
+    def packages_in(self, directory: str) -> list[PackageScope]:
         """The repository's packages in one directory, in the catalog's order."""
         found = self._directories.get(directory)
         if found is None:
-            found = list[Package]()
+            found = list[PackageScope]()
             for entry in self._catalog.get(directory, ()):
                 package = self._build(entry)
                 if entry.test and found:
@@ -52,13 +52,13 @@ class Sources(Loader):
             self._directories[directory] = found
         return found
 
-    def find(self, importer: Package, path: str) -> Package | None:
+    def find(self, importer: PackageScope, path: str) -> PackageScope | None:
         key = (importer.dir, path)
         if key not in self._found:
             self._found[key] = self._find(importer, path)
         return self._found[key]
 
-    def _find(self, importer: Package, path: str) -> Package | None:
+    def _find(self, importer: PackageScope, path: str) -> PackageScope | None:
         if importer.dir == STANDARD:
             return self.standard(path)
         location = self._project.find(importer.dir, path)
@@ -71,7 +71,7 @@ class Sources(Loader):
             return self.standard(location.import_path)
         return self.outside(location.dir)
 
-    def standard(self, path: str) -> Package | None:
+    def standard(self, path: str) -> PackageScope | None:
         """A package of the standard library, from the shipped index."""
         key = f"std {path}"
         if key not in self._external:
@@ -83,14 +83,14 @@ class Sources(Loader):
             self._external[key] = package
         return self._external[key]
 
-    def outside(self, directory: str) -> Package | None:
+    def outside(self, directory: str) -> PackageScope | None:
         """A package outside the repository, by its absolute directory."""
         if directory not in self._external:
             entry = self._outside.get(directory)
             self._external[directory] = None if entry is None else self._build(entry)
         return self._external[directory]
 
-    def _build(self, entry: CatalogPackage) -> Package:
+    def _build(self, entry: CatalogPackage) -> PackageScope:
         shaped = [ShapedFile(file.path, file.constraint, file.test, self._shape_of(file.key)) for file in entry.files]
         # An outside package resolves its imports as the part of the repository would on whose behalf it is read.
         return build_package(entry.path, entry.id, entry.name, entry.context, shaped, entry.external)

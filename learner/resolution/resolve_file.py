@@ -23,11 +23,11 @@ from golore.learner.resolution.types import (
     TypeParam,
     Unknown,
 )
-from golore.learner.resolution.use_recorder import Recorder
+from golore.learner.resolution.use_recorder import UseRecorder
 from golore.learner.resolution.world import World
 
 
-class Uses(NamedTuple):
+class DeclarationUses(NamedTuple):
     """What one declaration uses. Lines are where it does; an unresolved use is (name, reason, candidate)."""
 
     source: str
@@ -39,7 +39,7 @@ class Uses(NamedTuple):
 
 
 class FileUses(NamedTuple):
-    uses: list[Uses]
+    uses: list[DeclarationUses]
     externals: dict[str, tuple[str, str, str]]
     """Kind, name and package of what lies outside the repository, by id."""
     dynamic: set[str]
@@ -49,15 +49,15 @@ class FileUses(NamedTuple):
 
 def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
     """Resolve every declaration of a file."""
-    recorder = Recorder()
+    recorder = UseRecorder()
     shape_lines = f.unpack(body.shape_lines)
     decl_lines = f.unpack(body.decl_lines)
     code = f.unpack(body.code)
     names = file.names + list(body.names)
-    entries: dict[int, list[f.Entry]] = {}
+    entries: dict[int, list[f.BodyEntry]] = {}
     for entry in body.entries:
         entries.setdefault(entry.decl, []).append(entry)
-    found: list[Uses] = []
+    found: list[DeclarationUses] = []
     complaints: list[str] = []
     for decl in file.decls:
         recorder.start()
@@ -71,7 +71,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
         except Exception as failure:  # noqa: BLE001  code that no compiler takes must not end the learn
             complaints.append(f"{decl.id}: could not be resolved ({failure!r})")
         found.append(
-            Uses(
+            DeclarationUses(
                 decl.id,
                 decl_lines[decl.ordinal],
                 recorder.calls,
@@ -84,7 +84,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
 
 
 def _declaration(
-    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]
+    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.BodyEntry]
 ) -> None:
     kind = decl.kind
     facts = decl.facts
@@ -103,7 +103,9 @@ def _declaration(
         _run(evaluator, code, entry.at)
 
 
-def _function(world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.Entry]) -> None:
+def _function(
+    world: World, decl: Declaration, evaluator: Evaluator, code: list[int], entries: list[f.BodyEntry]
+) -> None:
     evaluator.open()
     if decl.kind == f.METHOD:
         base = world.bind_receiver(decl, evaluator)
@@ -138,7 +140,7 @@ def _run(evaluator: Evaluator, code: list[int], at: int) -> None:
     evaluator.statements()
 
 
-def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[str, bool]]:
+def _embeds(world: World, decl: Declaration, recorder: UseRecorder) -> list[tuple[str, bool]]:
     """The named types that a type embeds, and whether as pointers."""
     if decl.kind != f.TYPE:
         return []
@@ -157,9 +159,9 @@ def _embeds(world: World, decl: Declaration, recorder: Recorder) -> list[tuple[s
         base = part.elem if isinstance(part, Pointer) else part
         if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
             found.append((base.decl.id, pointer))
-            recorder.note(base.decl)
+            recorder.record(base.decl)
         elif isinstance(base, Unknown) and base.name:
             target = f"{base.package}.{base.name}"
             found.append((target, pointer))
-            recorder.note_missing(target, base.name, base.package)
+            recorder.record_missing(target, base.name, base.package)
     return found

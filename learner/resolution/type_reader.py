@@ -1,6 +1,6 @@
 """Reads types from code (see `code`) in one file's scope: the part of inference that declarations and bodies share.
 
-A `CodeReader` keeps its place in the code and the local names in force. What an expression is, is `infer`'s affair;
+A `TypeReader` keeps its place in the code and the local names in force. What an expression is, is `infer`'s affair;
 here stand type literals, signatures and type parameters.
 """
 
@@ -31,7 +31,7 @@ from golore.learner.resolution.types import (
     Union,
     Unknown,
 )
-from golore.learner.resolution.use_recorder import Recorder
+from golore.learner.resolution.use_recorder import UseRecorder
 
 VALUE: Final = 0
 TYPE: Final = 1
@@ -39,10 +39,10 @@ PACKAGE: Final = 2
 BUILTIN: Final = 3
 
 
-class CodeReader:
+class TypeReader:
     """One run over one file's code. `owner` is the type declaration being read, whose methods an interface holds."""
 
-    def __init__(self, typer: Typer, file: FileScope, recorder: Recorder | None) -> None:
+    def __init__(self, typer: Typer, file: FileScope, recorder: UseRecorder | None) -> None:
         self.typer = typer
         self.file = file
         self.recorder = recorder

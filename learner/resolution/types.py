@@ -125,7 +125,7 @@ class Field:
 
 
 class Struct(Type):
-    def __init__(self, package: Package, fields: list[Field]) -> None:
+    def __init__(self, package: PackageScope, fields: list[Field]) -> None:
         self.package = package
         self.fields = fields
 
@@ -140,7 +140,7 @@ class Struct(Type):
 class Method:
     """A method of an interface. `owner` is the declaration whose braces it stands in, None for a nameless interface."""
 
-    def __init__(self, name: str, package: Package, owner: Declaration | None, type: Func) -> None:
+    def __init__(self, name: str, package: PackageScope, owner: Declaration | None, type: Func) -> None:
         self.name = name
         self.package = package
         self.owner = owner
@@ -230,7 +230,7 @@ class TypeName(Type):
 class PackageName(Type):
     """What an import's name denotes. `package` is None when its source is not at hand."""
 
-    def __init__(self, path: str, package: Package | None) -> None:
+    def __init__(self, path: str, package: PackageScope | None) -> None:
         self.path = path
         self.package = package
 
@@ -271,7 +271,7 @@ class FileScope:
     `ordinary` tells whether it is in the ordinary build.
     """
 
-    def __init__(self, package: Package, path: str, constraint: str, test: bool) -> None:
+    def __init__(self, package: PackageScope, path: str, constraint: str, test: bool) -> None:
         self.package = package
         self.path = path
         self.constraint = constraint
@@ -290,7 +290,7 @@ class FileScope:
         return self.code
 
 
-class Package:
+class PackageScope:
     """A package's declarations, from all its files."""
 
     def __init__(self, path: str, id: str, name: str, dir: str, external: bool) -> None:
@@ -303,9 +303,9 @@ class Package:
         self.members: dict[str, list[Declaration]] = {}
         self.methods: dict[str, dict[str, list[Declaration]]] = {}
         self.tests = False
-        self.tested: Package | None = None
+        self.tested: PackageScope | None = None
 
-    def sees_tests_of(self, other: Package) -> bool:
+    def sees_tests_of(self, other: PackageScope) -> bool:
         """In-package test files are seen by the package's own files and by its external tests only."""
         return self is other or self.tested is other
 

@@ -14,12 +14,12 @@ from golore.learner.resolution.types import (
     Interface,
     Method,
     Named,
-    Package,
+    PackageScope,
     Type,
     TypeName,
 )
 
-UNIVERSE_PACKAGE: Final = Package("", "", "", "", True)
+UNIVERSE_PACKAGE: Final = PackageScope("", "", "", "", True)
 
 BOOL: Final = Basic("bool")
 STRING: Final = Basic("string")

@@ -18,7 +18,7 @@ _KIND_NAMES: Final = {
 }
 
 
-class Recorder:
+class UseRecorder:
     """Collects the edges of one source declaration at a time.
 
     `externals` gathers what lies outside, `dynamic` the interface methods that are called, for the whole file.
@@ -40,7 +40,7 @@ class Recorder:
     def call(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:
             _add(self.calls, decl.id, line)
-            self.note(decl)
+            self.record(decl)
 
     def call_method(self, method: Method, line: int) -> None:
         """A call through an interface; methods of nameless interfaces are no symbols."""
@@ -55,7 +55,7 @@ class Recorder:
             if not decl.id:
                 continue  # a type declared inside a function
             _add(self.references, decl.id, line)
-            self.note(decl)
+            self.record(decl)
 
     def refer_method(self, method: Method, line: int) -> None:
         owner = method.owner
@@ -65,9 +65,9 @@ class Recorder:
     def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
         """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
         _add(self.references, target, line)
-        self.note_missing(target, name, package)
+        self.record_missing(target, name, package)
 
-    def note_missing(self, target: str, name: str, package: str) -> None:
+    def record_missing(self, target: str, name: str, package: str) -> None:
         if target not in self.externals:
             self.externals[target] = ("unknown", name, package)
 
@@ -80,7 +80,7 @@ class Recorder:
             self.externals[id] = ("imethod", method.name, owner.file.package.path)
         return id
 
-    def note(self, decl: Declaration) -> None:
+    def record(self, decl: Declaration) -> None:
         """Keep what a declaration outside the repository is, for its node."""
         if decl.file.package.external and decl.id not in self.externals:
             self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)

@@ -26,8 +26,8 @@ from golore.learner.resolution.types import (
     Interface,
     Method,
     Named,
-    Package,
     PackageName,
+    PackageScope,
     Tuple,
     Type,
     TypeName,
@@ -51,13 +51,13 @@ class ShapedFile(NamedTuple):
 class Loader:
     """Finds the packages that files import."""
 
-    def find(self, importer: Package, path: str) -> Package | None:
+    def find(self, importer: PackageScope, path: str) -> PackageScope | None:
         raise NotImplementedError
 
 
-def build_package(path: str, id: str, name: str, dir: str, files: Sequence[ShapedFile], external: bool) -> Package:
+def build_package(path: str, id: str, name: str, dir: str, files: Sequence[ShapedFile], external: bool) -> PackageScope:
     """A package from the shapes of its files. Declarations of the ordinary build come first among twins."""
-    package = Package(path, id, name, dir, external)
+    package = PackageScope(path, id, name, dir, external)
     ordered = sorted(files, key=lambda file: (not satisfied(file.constraint), file.path))
     for shaped in ordered:
         shape = shaped.shape
@@ -82,7 +82,7 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
     return package
 
 
-def _own(package: Package, method: Declaration) -> None:
+def _own(package: PackageScope, method: Declaration) -> None:
     """Give a method to the type that its receiver names; an alias stands for its type, or for a pointer to it."""
     for _ in range(8):
         decls = package.members.get(method.owner)
@@ -101,7 +101,7 @@ def _own(package: Package, method: Declaration) -> None:
         method.owner = file.names[code[at + 2]]
 
 
-def _enter(package: Package, decl: Declaration) -> None:
+def _enter(package: PackageScope, decl: Declaration) -> None:
     if decl.kind == f.METHOD:
         table = package.methods.setdefault(decl.owner, {})
         table.setdefault(decl.name, []).append(decl)
@@ -109,7 +109,7 @@ def _enter(package: Package, decl: Declaration) -> None:
         package.members.setdefault(decl.name, []).append(decl)
 
 
-def _identify(package: Package) -> None:
+def _identify(package: PackageScope) -> None:
     """Give each declaration its id: the qualified name, and what it takes to tell twins apart."""
     groups: dict[str, list[Declaration]] = {}
     for file in package.files:

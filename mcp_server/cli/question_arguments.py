@@ -99,10 +99,10 @@ def _path(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from golore.graph.search.search import Wish
+    from golore.graph.search.search import SearchRequest
     from golore.mcp_server.commands.search import run_search
 
-    wish = Wish(
+    request = SearchRequest(
         " ".join(options.words),
         options.kind,
         options.limit,
@@ -112,7 +112,7 @@ def _search(options: argparse.Namespace) -> int:
         options.generated,
         options.explain,
     )
-    return run_search(wish, options.repo, as_json=options.as_json)
+    return run_search(request, options.repo, as_json=options.as_json)
 
 
 def _query(options: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from golore.learner.audit.comparison import (
 )
 from golore.learner.audit.go_judge import find_toolchain, judge_edges
 from golore.mcp_server.services.learn import learn_with_progress
-from golore.mcp_server.services.repository import Place, store_of
+from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.text.output import print_json
 
 _Place = tuple[str, str, int]
@@ -28,10 +28,10 @@ _Place = tuple[str, str, int]
 
 def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
     toolchain = find_toolchain()
-    place = Place(root, store_of(root))
-    learn_with_progress(place)
+    repository = LearnedRepository(root, store_of(root))
+    learn_with_progress(repository)
     truth = judge_edges(root.resolve(), gopath=[path.resolve() for path in gopath], toolchain=toolchain)
-    with Store.open(place.store, write=False) as store:
+    with Store.open(repository.store, write=False) as store:
         result = compare(truth, our_edges(store))
     if json_wanted:
         print_json({"toolchain": toolchain.version, **as_json(result)})

@@ -16,7 +16,7 @@ from typing import Final
 
 from golore.graph.database.engine import engine_name
 from golore.graph.errors import GoloreError, ToolchainError
-from golore.mcp_server.services.repository import find_place, store_of
+from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
 _WORDS: Final = {"fine": "green", "optional": "yellow", "wrong": "red"}
@@ -55,7 +55,7 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _standard_library()
     yield _toolchain()
     yield _git()
-    yield _place(start)
+    yield _store_finding(start)
     yield _models(start)
 
 
@@ -90,7 +90,7 @@ def _store() -> str:
     with tempfile.TemporaryDirectory() as room, Store.open(Path(room), write=True) as store:
         with store.bulk_load():
             pass
-        store.marks()
+        store.meta()
     return "can be made, locked and read"
 
 
@@ -127,9 +127,9 @@ def _git() -> Finding:
     return Finding("git", "fine", found) if found else Finding("git", "fine", "not found, and not needed")
 
 
-def _place(start: Path) -> Finding:
+def _store_finding(start: Path) -> Finding:
     try:
-        store = find_place(start).store
+        store = find_repository(start).store
         found = f"{store}"
     except GoloreError:
         store = store_of(start)
@@ -148,7 +148,7 @@ def _models(start: Path) -> Finding:
 
     needed = "only `golore summarize` needs one"
     try:
-        store = find_place(start).store
+        store = find_repository(start).store
     except GoloreError:
         store = store_of(start)
     try:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 from golore.graph.errors import UsageError
+from golore.graph.files.atomic_write import replacing
 from golore.graph.transfer.jsonl_export import export_store
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.text.output import as_utf8
 
 
 def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> int:
     if format == "parquet" and output is None:
         raise UsageError("Parquet is written to a directory. Name it with --output.")
-    with open_renewed(find_place(start)) as store:
+    with open_current_store(find_repository(start)) as store:
         if output is None:
             export_store(store, as_utf8(sys.stdout))
             return 0
@@ -25,12 +26,8 @@ def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> in
 
             export_parquet(store, output)
             return 0
-        # Beside its place first, so that a failure half-way leaves no half an export under the name.
-        part = output.with_name(f"{output.name}.{os.getpid()}.tmp")
-        try:
-            with part.open("w", encoding="utf-8", newline="\n") as file:
-                export_store(store, file)
-            part.replace(output)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(output) as file:
+            text = TextIOWrapper(file, encoding="utf-8", newline="\n")
+            export_store(store, text)
+            text.detach()  # writes what is buffered; the file itself is closed by `replacing`
     return 0

@@ -14,40 +14,41 @@ from golore.graph.errors import RepositoryError, StoreMissing, UsageError
 from golore.graph.files.cache_db import Cache, CachedFile, facts_key
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.files.store_path import CACHE_NAME
-from golore.graph.transfer.importer import Imported, import_store, read_header
+from golore.graph.phrases import counted, listed
+from golore.graph.transfer.importer import ImportResult, import_store, read_header
 from golore.learner.checkout.discovery import digest, discover
 from golore.learner.checkout.freshness import RECENT_NS, Changes
-from golore.learner.derived.card_step import make_cards
+from golore.learner.derived.card_step import update_cards
 from golore.learner.extraction import facts
-from golore.learner.pipeline.version import edition
-from golore.mcp_server.services.repository import Place, find_place, store_of
-from golore.mcp_server.text.output import counted, plain, print_json, print_lines
-from golore.mcp_server.text.progress import shown_progress
+from golore.learner.pipeline.version import learner_version
+from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
+from golore.mcp_server.text.output import plain, print_json, print_lines
+from golore.mcp_server.text.progress import show_progress
 
 _NAMED: Final = 10
 
 
 def run_import(source: Path, start: Path, *, replace: bool, as_json: bool) -> int:
-    place = _target(start)
+    repository = _target(start)
     _require_edition(source)
-    imported = import_store(source, place.store, replace=replace)
-    changes = compare_tree(place)
-    with shown_progress() as progress:
-        make_cards(place.root, place.store, whole=True, progress=progress)
+    imported = import_store(source, repository.store, replace=replace)
+    changes = compare_tree(repository)
+    with show_progress() as progress:
+        update_cards(repository.root, repository.store, whole=True, progress=progress)
     if as_json:
         told = plain(imported._asdict())
-        print_json({"root": str(place.root), "store": str(place.store), **told, "differing": plain(changes)})
+        print_json({"root": str(repository.root), "store": str(repository.store), **told, "differing": plain(changes)})
     else:
-        print_lines([*_summary(source, place, imported), *difference_lines(changes)])
+        print_lines([*_summary(source, repository, imported), *difference_lines(changes)])
     return 0
 
 
-def compare_tree(place: Place) -> Changes | None:
+def compare_tree(repository: LearnedRepository) -> Changes | None:
     """Which files are not as the graph has them; None where there is no Go code to compare."""
-    with Store.open(place.store, write=False) as store:
+    with Store.open(repository.store, write=False) as store:
         learned = dict(zip(*store.columns("MATCH (f:File) RETURN f.path, f.digest"), strict=True))
     try:
-        found = discover(place.root)
+        found = discover(repository.root)
     except RepositoryError:
         return None
     since = time.time_ns() - RECENT_NS
@@ -61,7 +62,7 @@ def compare_tree(place: Place) -> Changes | None:
             same.append(CachedFile(file.path, now, len(data), believed, facts_key(now, facts.EXTRACTOR)))
         elif file.path in learned:
             edited.append(file.path)
-    with Cache.open(place.store / CACHE_NAME) as cache:
+    with Cache.open(repository.store / CACHE_NAME) as cache:
         cache.set_files(same, removed=cache.files())
     paths = {file.path for file in found.files}
     return Changes(tuple(sorted(paths - learned.keys())), tuple(edited), tuple(sorted(learned.keys() - paths)))
@@ -72,19 +73,18 @@ def difference_lines(changes: Changes | None) -> list[str]:
         return ["There is no Go code here to compare it with."]
     if not len(changes):
         return ["All files are as they were learned."]
-    named = ", ".join(changes.paths[:_NAMED])
-    rest = f" and {len(changes) - _NAMED:,} more" if len(changes) > _NAMED else ""
+    named = listed(changes.paths, _NAMED)
     verb, them = ("differs", "it") if len(changes) == 1 else ("differ", "them")
     files = counted(len(changes), "file")
-    return [f"{files} {verb} from what was learned: {named}{rest}. `golore learn` learns {them}."]
+    return [f"{files} {verb} from what was learned: {named}. `golore learn` learns {them}."]
 
 
-def _summary(source: Path, place: Place, imported: Imported) -> list[str]:
+def _summary(source: Path, repository: LearnedRepository, imported: ImportResult) -> list[str]:
     held = [counted(imported.nodes, "node"), counted(imported.edges, "edge")]
     if imported.knowledge:
         held.append(f"{counted(imported.knowledge, 'row')} of notes and summaries")
-    lines = [f"Imported {', '.join(held)} from {source} into {place.store}."]
-    if _numbers(imported.header.edition) < _numbers(edition()):
+    lines = [f"Imported {', '.join(held)} from {source} into {repository.store}."]
+    if _numbers(imported.header.edition) < _numbers(learner_version()):
         lines.append("An older golore has learned it; the next learn makes the graph anew.")
     elif not imported.facts:
         lines.append("The export has no facts, so the next learn parses every file once; one as Parquet has them.")
@@ -93,7 +93,7 @@ def _summary(source: Path, place: Place, imported: Imported) -> list[str]:
 
 def _require_edition(source: Path) -> None:
     header = read_header(source)
-    if _numbers(header.edition) > _numbers(edition()):
+    if _numbers(header.edition) > _numbers(learner_version()):
         raise UsageError(f"{source} was learned by a newer golore ({header.golore}). Upgrade golore to import it.")
 
 
@@ -101,15 +101,15 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() else 0 for part in text.split("."))
 
 
-def _target(start: Path) -> Place:
+def _target(start: Path) -> LearnedRepository:
     """The learned repository around a place, or else a new one there."""
     if not start.is_dir():
         raise UsageError(f"There is no directory {start}. Check the path.")
     root = start.resolve()
-    here = Place(root, store_of(root))
+    here = LearnedRepository(root, store_of(root))
     if (here.store / MANIFEST_NAME).exists() or (root / ".git").exists() or (root / "go.mod").exists():
         return here
     try:
-        return find_place(start)
+        return find_repository(start)
     except StoreMissing:
         return here

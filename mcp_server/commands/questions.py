@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
-from golore.graph.queries.answers import Answer, Found, Impact, Meaning, Route, Show
+from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.graph.queries.name_resolver import Names
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import find_place
-from golore.mcp_server.services.stale_notice import told_stale
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import find_repository
+from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.summary_history import symbol_summaries
 from golore.mcp_server.text import answer_text
 from golore.mcp_server.text.output import plain, print_json, print_lines
@@ -101,9 +101,9 @@ def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
 @contextmanager
 def _opened(start: Path) -> Generator[tuple[Store, Names, _Stale]]:
     """The store to ask, after saying which files it is behind."""
-    place = find_place(start)
-    with open_renewed(place) as store:
-        yield store, Names(store), told_stale(place.root, store)
+    repository = find_repository(start)
+    with open_current_store(repository) as store:
+        yield store, Names(store), warn_if_stale(repository.root, store)
 
 
 def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool, stale: _Stale) -> Meaning | None:
@@ -117,7 +117,7 @@ def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool, stale:
     return None
 
 
-def _not_one_document(found: Found) -> dict[str, Any]:
+def _not_one_document(found: NameMatches) -> dict[str, Any]:
     if found.meanings:
         return {"ambiguous": [_meaning_document(meaning) for meaning in found.meanings]}
     return {"unknown": found.text, "suggestions": [plain(symbol) for symbol in found.suggestions]}
@@ -140,7 +140,7 @@ def _answer_document(answer: Answer, limit: int | None) -> dict[str, Any]:
     return {**plain(shown), "subject": _meaning_document(answer.subject), "left_out": left_out}
 
 
-def _show_document(shown: Show) -> dict[str, Any]:
+def _show_document(shown: SymbolAnswer) -> dict[str, Any]:
     return {**plain(shown), "subject": _meaning_document(shown.subject)}
 
 

@@ -14,47 +14,55 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.errors import UsageError
-from golore.graph.history.recent_commits import Change, Recent, date_of, make_recent
+from golore.graph.history.recent_commits import RecentCommit, RecentCommits, create_recent_commits, date_of
+from golore.graph.phrases import counted, listed
 from golore.graph.queries.name_resolver import Names
-from golore.learner.checkout.git_activity import Checkout, Uncommitted, blame_of, checkout_at, renew_recent, uncommitted
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import Place, find_place
-from golore.mcp_server.services.stale_notice import told_stale
+from golore.learner.checkout.git_activity import (
+    GitHead,
+    Uncommitted,
+    blame_of,
+    checkout_at,
+    uncommitted,
+    update_recent_commits,
+)
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
+from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.text import answer_text
-from golore.mcp_server.text.output import columns, counted, print_json, print_lines
+from golore.mcp_server.text.output import columns, print_json, print_lines
 
 _DAY: Final = 24 * 3600
 _SHOWN: Final = 20
 _AUTHORS: Final = 5
 
 
-class Line(NamedTuple):
+class BlameLine(NamedTuple):
     """A commit, and how many of the lines in question are from it."""
 
-    change: Change
+    change: RecentCommit
     lines: int
 
 
-class Answer(NamedTuple):
+class RecentAnswer(NamedTuple):
     """What is known of the repository, a file or a symbol. `lines` tell who wrote it as it is now."""
 
     subject: str
-    checkout: Checkout
+    checkout: GitHead
     pending: tuple[Uncommitted, ...]
-    commits: tuple[Change, ...]
-    lines: tuple[Line, ...]
+    commits: tuple[RecentCommit, ...]
+    lines: tuple[BlameLine, ...]
     is_shallow: bool
 
 
 def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
-    place = find_place(start)
-    root = place.root.resolve()
+    repository = find_repository(start)
+    root = repository.root.resolve()
     checkout = checkout_at(root)
-    renew_recent(root, place.store)
-    with make_recent(place.store) as recent:
-        path = _as_file(place, start, target) if target else ""
+    update_recent_commits(root, repository.store)
+    with create_recent_commits(repository.store) as recent:
+        path = _as_file(repository, start, target) if target else ""
         if target and not path:
-            answers = _of_symbol(place, recent, checkout, target, limit)
+            answers = _of_symbol(repository, recent, checkout, target, limit)
         else:
             answers = [_answer(root, recent, checkout, path, limit)]
     if answers is None:
@@ -67,9 +75,9 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
     return 0
 
 
-def _as_file(place: Place, start: Path, target: str) -> str:
+def _as_file(repository: LearnedRepository, start: Path, target: str) -> str:
     """The file that is meant, below the root; empty where none is."""
-    root = place.root.resolve()
+    root = repository.root.resolve()
     for base in dict.fromkeys((Path.cwd(), start.resolve(), root)):
         path = (base / target).resolve()
         if path.is_file() and path.is_relative_to(root):
@@ -79,21 +87,23 @@ def _as_file(place: Place, start: Path, target: str) -> str:
     return ""
 
 
-def _answer(root: Path, recent: Recent, checkout: Checkout, path: str, limit: int) -> Answer:
+def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, limit: int) -> RecentAnswer:
     """Of a file, or of the repository."""
     pending = uncommitted(root, path or ".") if checkout.is_one else ()
     if not path:
-        return Answer("", checkout, pending, tuple(recent.commits(limit)), (), bool(recent.roots))
+        return RecentAnswer("", checkout, pending, tuple(recent.commits(limit)), (), bool(recent.roots))
     commits = recent.commits_of(path, limit)
     blame = blame_of(root, recent, path) if checkout.head else None
-    lines = tuple(Line(*item) for item in blame.changes()) if blame is not None else ()
-    return Answer(path, checkout, pending, tuple(commits), lines, bool(recent.roots))
+    lines = tuple(BlameLine(*item) for item in blame.changes()) if blame is not None else ()
+    return RecentAnswer(path, checkout, pending, tuple(commits), lines, bool(recent.roots))
 
 
-def _of_symbol(place: Place, recent: Recent, checkout: Checkout, target: str, limit: int) -> list[Answer] | None:
-    root = place.root.resolve()
-    with open_renewed(place) as store:
-        told_stale(place.root, store)
+def _of_symbol(
+    repository: LearnedRepository, recent: RecentCommits, checkout: GitHead, target: str, limit: int
+) -> list[RecentAnswer] | None:
+    root = repository.root.resolve()
+    with open_current_store(repository) as store:
+        warn_if_stale(repository.root, store)
         found = Names(store).find(target)
         symbols = [symbol for meaning in found.meanings for symbol in meaning.symbols if not symbol.external]
         if len(found.meanings) != 1:
@@ -103,19 +113,19 @@ def _of_symbol(place: Place, recent: Recent, checkout: Checkout, target: str, li
         ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
     if not symbols:
         raise UsageError(f"{target} lies outside the repository: git knows nothing of it here.")
-    answers: list[Answer] = []
+    answers: list[RecentAnswer] = []
     for symbol in symbols:
         blame = blame_of(root, recent, symbol.file) if checkout.head else None
         changes = blame.changes(symbol.line, ends[symbol.id]) if blame is not None else []
         commits = tuple(change for change, _ in changes if change.id)[:limit]
         subject = f"{symbol.qualified_name} ({symbol.file}:{symbol.line})"
         own = uncommitted(root, symbol.file) if checkout.is_one else ()
-        lines = tuple(Line(*item) for item in changes)
-        answers.append(Answer(subject, checkout, own, commits, lines, bool(recent.roots)))
+        lines = tuple(BlameLine(*item) for item in changes)
+        answers.append(RecentAnswer(subject, checkout, own, commits, lines, bool(recent.roots)))
     return answers
 
 
-def _document(answer: Answer) -> dict[str, Any]:
+def _document(answer: RecentAnswer) -> dict[str, Any]:
     checkout = answer.checkout
     return {
         "subject": answer.subject,
@@ -129,13 +139,13 @@ def _document(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _commit(change: Change, checkout: Checkout) -> dict[str, Any]:
+def _commit(change: RecentCommit, checkout: GitHead) -> dict[str, Any]:
     when = datetime.fromtimestamp(change.time, UTC).isoformat().replace("+00:00", "Z")
     said = {"commit": change.id, "time": when, "author": change.author, "subject": change.subject}
     return {**said, "or_before": True} if change.id in checkout.roots else said
 
 
-def _lines(answer: Answer, now: int) -> Iterator[str]:
+def _lines(answer: RecentAnswer, now: int) -> Iterator[str]:
     checkout = answer.checkout
     if not checkout.is_one:
         yield "This is no git repository: there is no history."
@@ -159,7 +169,7 @@ def _lines(answer: Answer, now: int) -> Iterator[str]:
         yield from _authors(answer.lines)
 
 
-def _pending(answer: Answer) -> Iterator[str]:
+def _pending(answer: RecentAnswer) -> Iterator[str]:
     if answer.subject:
         if answer.pending:
             yield "It has changes that are not committed."
@@ -172,7 +182,7 @@ def _pending(answer: Answer) -> Iterator[str]:
         yield "Everything is committed."
 
 
-def _row(change: Change, checkout: Checkout, now: int) -> Sequence[str]:
+def _row(change: RecentCommit, checkout: GitHead, now: int) -> Sequence[str]:
     before = "in or before " if change.id in checkout.roots else ""
     return (before + date_of(change.time), _age(now - change.time), change.id[:10], change.author, change.subject)
 
@@ -187,13 +197,12 @@ def _age(seconds: int) -> str:
     return f"{counted(days // 30, 'month')} ago" if days < 730 else f"{counted(days // 365, 'year')} ago"
 
 
-def _authors(lines: Sequence[Line]) -> Iterator[str]:
+def _authors(lines: Sequence[BlameLine]) -> Iterator[str]:
     """Who wrote what is there now."""
     written: dict[str, int] = {}
     for line in lines:
         name = line.change.author if line.change.id else "not committed"
         written[name] = written.get(name, 0) + line.lines
     ordered = sorted(written.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(f"{name} {number:,}" for name, number in ordered[:_AUTHORS])
-    more = f" and {len(ordered) - _AUTHORS:,} more" if len(ordered) > _AUTHORS else ""
-    yield f"Lines as they are now, by author: {shown}{more}"
+    authors = listed([f"{name} {number:,}" for name, number in ordered], _AUTHORS)
+    yield f"Lines as they are now, by author: {authors}"

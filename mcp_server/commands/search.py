@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from golore.graph.search.search import Hits, Wish, search
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import find_place
+from golore.graph.phrases import counted
+from golore.graph.search.search import Hits, SearchRequest, search
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
-from golore.mcp_server.services.stale_notice import told_stale
-from golore.mcp_server.text.output import columns, counted, print_json, print_lines
-from golore.mcp_server.text.search_text import explained, place_of, result_of
+from golore.mcp_server.services.stale_notice import warn_if_stale
+from golore.mcp_server.text.output import columns, print_json, print_lines
+from golore.mcp_server.text.search_text import explained, location_of, result_of
 
 
-def run_search(wish: Wish, start: Path, *, as_json: bool) -> int:
-    place = find_place(start)
-    with open_renewed(place) as store:
-        stale = told_stale(place.root, store)
-        with sources_of(place, store) as sources:
-            found = search(sources, wish)
+def run_search(request: SearchRequest, start: Path, *, as_json: bool) -> int:
+    repository = find_repository(start)
+    with open_current_store(repository) as store:
+        stale = warn_if_stale(repository.root, store)
+        with sources_of(repository, store) as sources:
+            found = search(sources, request)
     if as_json:
         results = [result_of(hit) for hit in found.hits]
         document = {"results": results, "left_out": found.left_out, "suggestions": found.suggestions, "stale": stale}
@@ -41,7 +42,7 @@ def _lines(found: Hits) -> list[str]:
 
 
 def _result_lines(found: Hits) -> Iterator[str]:
-    rows = [(hit.kind, place_of(hit), "" if hit.name == hit.file else hit.name, hit.snippet) for hit in found.hits]
+    rows = [(hit.kind, location_of(hit), "" if hit.name == hit.file else hit.name, hit.snippet) for hit in found.hits]
     for hit, line in zip(found.hits, columns(rows, indent=0), strict=True):
         yield line
         for one in hit.symbols:

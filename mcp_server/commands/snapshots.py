@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreError, StoreMissing, UsageError
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.phrases import counted
 from golore.graph.transfer.graph_diff import ADDED, CHANGED, REMOVED, Difference, differences, knowledge_differences
 from golore.graph.transfer.snapshots import (
     BEFORE_RESTORE,
@@ -24,17 +25,17 @@ from golore.graph.transfer.snapshots import (
     snapshots,
     take_snapshot,
 )
-from golore.learner.derived.card_step import make_cards
+from golore.learner.derived.card_step import update_cards
 from golore.mcp_server.commands.import_store import compare_tree, difference_lines
-from golore.mcp_server.services.repository import Place, find_place, store_of
-from golore.mcp_server.text.output import columns, counted, plain, print_json, print_lines
-from golore.mcp_server.text.progress import shown_progress
+from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
+from golore.mcp_server.text.output import columns, plain, print_json, print_lines
+from golore.mcp_server.text.progress import show_progress
 
 _MEGABYTE: Final = 1 << 20
 _MOVED: Final = "moved"
 
 
-class _Side(NamedTuple):
+class _DiffSide(NamedTuple):
     store: Store
     knowledge: Knowledge | None
     files: object
@@ -42,7 +43,7 @@ class _Side(NamedTuple):
 
 
 def run_snapshot(start: Path, name: str, *, replace: bool, as_json: bool) -> int:
-    snapshot = take_snapshot(find_place(start).store, name, replace=replace)
+    snapshot = take_snapshot(find_repository(start).store, name, replace=replace)
     if as_json:
         print_json(snapshot)
     else:
@@ -51,7 +52,7 @@ def run_snapshot(start: Path, name: str, *, replace: bool, as_json: bool) -> int
 
 
 def run_list(start: Path, *, as_json: bool) -> int:
-    found = snapshots(_place(start).store)
+    found = snapshots(_repository(start).store)
     if as_json:
         print_json({"snapshots": found})
     elif found:
@@ -62,19 +63,19 @@ def run_list(start: Path, *, as_json: bool) -> int:
 
 
 def run_remove(start: Path, name: str) -> int:
-    remove_snapshot(_place(start).store, name)
+    remove_snapshot(_repository(start).store, name)
     print_lines([f"Removed the snapshot {name}."])
     return 0
 
 
 def run_restore(start: Path, name: str, *, as_json: bool) -> int:
-    place = _place(start)
-    snapshot_named(place.store, name)
-    undo = _kept_before(place.store, name)
-    snapshot = restore_snapshot(place.store, name)
-    changes = compare_tree(place)
-    with shown_progress() as progress:
-        make_cards(place.root, place.store, whole=True, progress=progress)
+    repository = _repository(start)
+    snapshot_named(repository.store, name)
+    undo = _kept_before(repository.store, name)
+    snapshot = restore_snapshot(repository.store, name)
+    changes = compare_tree(repository)
+    with show_progress() as progress:
+        update_cards(repository.root, repository.store, whole=True, progress=progress)
     if as_json:
         print_json({**plain(snapshot), "differing": plain(changes), "undo": undo})
     else:
@@ -85,8 +86,8 @@ def run_restore(start: Path, name: str, *, as_json: bool) -> int:
 
 
 def run_diff(start: Path, before: str, after: str, *, as_json: bool) -> int:
-    place = _place(start)
-    with _side(place, before) as old, _side(place, after) as new:
+    repository = _repository(start)
+    with _side(repository, before) as old, _side(repository, after) as new:
         found: Iterable[Difference] = ()
         if old.files != new.files or old.files is None:
             found = [*differences(old.store, new.store), *knowledge_differences(old.knowledge, new.knowledge)]
@@ -99,18 +100,18 @@ def run_diff(start: Path, before: str, after: str, *, as_json: bool) -> int:
 
 
 @contextmanager
-def _side(place: Place, name: str) -> Generator[_Side]:
+def _side(repository: LearnedRepository, name: str) -> Generator[_DiffSide]:
     if name == NOW:
-        with Store.open(place.store, write=False) as store:
-            if not Knowledge.exists(place.store):
-                yield _Side(store, None, None)
+        with Store.open(repository.store, write=False) as store:
+            if not Knowledge.exists(repository.store):
+                yield _DiffSide(store, None, None)
                 return
-            with Knowledge.open(place.store) as knowledge:
-                yield _Side(store, knowledge, None)
+            with Knowledge.open(repository.store) as knowledge:
+                yield _DiffSide(store, knowledge, None)
         return
-    snapshot = snapshot_named(place.store, name)
+    snapshot = snapshot_named(repository.store, name)
     with Store.open(snapshot.path, write=False) as store, knowledge_of(snapshot) as knowledge:
-        yield _Side(store, knowledge, snapshot.files)
+        yield _DiffSide(store, knowledge, snapshot.files)
 
 
 def _counts(found: Iterable[Difference]) -> dict[str, dict[str, int]]:
@@ -139,17 +140,17 @@ def _kept_before(directory: Path, name: str) -> str:
     return ""
 
 
-def _place(start: Path) -> Place:
+def _repository(start: Path) -> LearnedRepository:
     """The repository whose store is or was here: what a restore is for may have lost all but the snapshots."""
     with suppress(StoreMissing, StoreError):
-        return find_place(start)
+        return find_repository(start)
     if not start.exists():
         raise UsageError(f"There is no directory {start}. Check the path.")
     start = start.resolve()
     for root in (start, *start.parents):
         if (store_of(root) / SNAPSHOTS_NAME).is_dir():
-            return Place(root, store_of(root))
-    return find_place(start)
+            return LearnedRepository(root, store_of(root))
+    return find_repository(start)
 
 
 def _size(snapshot: Snapshot) -> str:

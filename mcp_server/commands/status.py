@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from golore.graph.cards.card_store import open_deck
+from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.manifest import read_manifest
 from golore.graph.knowledge.summaries import standings, tally
-from golore.graph.queries.answers import Census
-from golore.graph.queries.questions import census
+from golore.graph.phrases import counted
+from golore.graph.queries.answers import StoreCounts
+from golore.graph.queries.questions import count_store
 from golore.learner.checkout.freshness import Changes, changes_since, changes_since_graph
-from golore.mcp_server.services.repository import Place, find_place
-from golore.mcp_server.text.output import columns, counted, print_json, print_lines, styled
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
+from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
 _LISTED: Final = 20
 
@@ -35,7 +36,7 @@ class Status:
     engine: str
     learned_at: str
     size_bytes: int
-    counts: Census
+    counts: StoreCounts
     problems: tuple[FileProblem, ...]
     changes: Changes
     up_to_date: bool
@@ -49,7 +50,7 @@ class Status:
 
 
 def run_status(start: Path, *, as_json: bool) -> int:
-    status = status_of(find_place(start))
+    status = status_of(find_repository(start))
     if as_json:
         print_json(status)
     else:
@@ -57,20 +58,20 @@ def run_status(start: Path, *, as_json: bool) -> int:
     return 0
 
 
-def status_of(place: Place) -> Status:
-    manifest = read_manifest(place.store)
-    with Store.open(place.store, write=False) as store:
-        counts = census(store)
+def status_of(repository: LearnedRepository) -> Status:
+    manifest = read_manifest(repository.store)
+    with Store.open(repository.store, write=False) as store:
+        counts = count_store(store)
         rows = store.rows("MATCH (f:File) WHERE size(f.problems) > 0 RETURN f.path, f.problems ORDER BY f.path")
         problems = tuple(FileProblem(path, message) for path, messages in rows for message in messages)
-        changes = changes_since(place.root, store)
+        changes = changes_since(repository.root, store)
         if changes is None:
-            changes = changes_since_graph(place.root, store)
-    sizes = [path.stat() for path in place.store.iterdir() if path.is_file()]
-    graphs = [path.stat().st_mtime for path in place.store.glob("graph-*")]
+            changes = changes_since_graph(repository.root, store)
+    sizes = [path.stat() for path in repository.store.iterdir() if path.is_file()]
+    graphs = [path.stat().st_mtime for path in repository.store.glob("graph-*")]
     return Status(
-        place.root,
-        place.store,
+        repository.root,
+        repository.store,
         manifest.golore if manifest else "",
         manifest.engine if manifest else "",
         datetime.fromtimestamp(max(graphs, default=0), UTC).isoformat(timespec="seconds"),
@@ -79,17 +80,17 @@ def status_of(place: Place) -> Status:
         problems,
         changes,
         len(changes) == 0,
-        *_cards(place.store),
-        *_summaries(place.store),
+        *_cards(repository.store),
+        *_summaries(repository.store),
     )
 
 
 def _cards(store: Path) -> tuple[int, str]:
-    deck = open_deck(store, write=False)
-    if deck is None:
+    card_store = open_card_store(store, write=False)
+    if card_store is None:
         return 0, ""
-    with deck:
-        return sum(1 for _ in deck.paths()), (deck.note("history") or b"").decode()
+    with card_store:
+        return sum(1 for _ in card_store.paths()), (card_store.meta("history") or b"").decode()
 
 
 def _summaries(store: Path) -> tuple[dict[str, int], dict[str, int]]:

@@ -13,18 +13,19 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from golore.graph.cards.card_builder import tell_again
+from golore.graph.cards.card_builder import rebuild_cards_of
 from golore.graph.errors import GoloreError, ModelUnavailable, StoreBusy
 from golore.graph.files import locks
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import Record
-from golore.graph.knowledge.summary_lines import places_of
-from golore.graph.knowledge.summary_staleness import renew_summaries
-from golore.mcp_server.services.repository import Place, find_place
+from golore.graph.knowledge.summaries import SummaryRecord
+from golore.graph.knowledge.summary_lines import card_paths_of
+from golore.graph.knowledge.summary_staleness import update_summaries
+from golore.graph.phrases import counted
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import ModelSettings, is_loopback, model_settings
-from golore.mcp_server.text.output import counted, plain, print_json, print_lines, styled
-from golore.mcp_server.text.progress import shown_progress
-from golore.summarizers.drafting.run import Bounds, Outcome, draft
+from golore.mcp_server.text.output import plain, print_json, print_lines, styled
+from golore.mcp_server.text.progress import show_progress
+from golore.summarizers.drafting.run import Bounds, DraftRun, draft
 from golore.summarizers.models.model import Model, make_ready
 from golore.summarizers.models.ollama import HOST, MODEL, OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
@@ -45,15 +46,15 @@ def run_summarize(
     is_background: bool = False,
     **options: object,
 ) -> int:
-    place = find_place(start)
-    settings = model_settings(place.store, options)
+    repository = find_repository(start)
+    settings = model_settings(repository.store, options)
     if is_background:
         with suppress(OSError):
             os.nice(_LEAST_PRIORITY)
     with closing(made_model(settings)) as model:
         make_ready(model, threading.Event())
         try:
-            outcome = summarize(place, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
+            outcome = summarize(repository, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
         except KeyboardInterrupt:
             print("golore: Interrupted; what is written is kept, and the next run goes on.", file=sys.stderr)
             return _INTERRUPTED
@@ -64,19 +65,21 @@ def run_summarize(
     return 1 if outcome.stopped else 0
 
 
-def summarize(place: Place, model: Model, bounds: Bounds, parallel: int, *, is_silent: bool = False) -> Outcome:
+def summarize(
+    repository: LearnedRepository, model: Model, bounds: Bounds, parallel: int, *, is_silent: bool = False
+) -> DraftRun:
     try:
-        held = locks.acquire(place.store / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
+        held = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
     except StoreBusy as busy:
         raise StoreBusy(f"{busy} Wait until that run has ended.") from busy
-    telling = Telling(place)
+    telling = SummaryPublisher(repository)
     try:
         # What a kill has left untold; and what has changed since: a text is written from what is learned.
-        renew_summaries(place.root, place.store)
-        with shown_progress() as progress:
+        update_summaries(repository.root, repository.store)
+        with show_progress() as progress:
             return draft(
-                place.root,
-                place.store,
+                repository.root,
+                repository.store,
                 model,
                 bounds=bounds,
                 parallel=parallel,
@@ -88,14 +91,14 @@ def summarize(place: Place, model: Model, bounds: Bounds, parallel: int, *, is_s
         held.release()
 
 
-class Telling:
+class SummaryPublisher:
     """Brings cards and graph up to date with new texts, some at a time."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._new: list[Record] = []
+    def __init__(self, repository: LearnedRepository) -> None:
+        self._repository = repository
+        self._new: list[SummaryRecord] = []
 
-    def add(self, record: Record) -> None:
+    def add(self, record: SummaryRecord) -> None:
         self._new.append(record)
         if len(self._new) >= _EVERY:
             self.tell_cards()
@@ -103,16 +106,16 @@ class Telling:
     def tell_cards(self) -> None:
         if not self._new:
             return
-        with Knowledge.open(self._place.store) as knowledge, knowledge.transaction() as run:
-            places = places_of(run, ((record.level, record.subject) for record in self._new))
+        with Knowledge.open(self._repository.store) as knowledge, knowledge.transaction() as run:
+            places = card_paths_of(run, ((record.level, record.subject) for record in self._new))
         self._new.clear()
-        tell_again(self._place.store, places)
+        rebuild_cards_of(self._repository.store, places)
 
     def tell(self) -> None:
         """The cards, and the graph's copy. A learn that goes on does the latter when it ends."""
         with suppress(GoloreError):
             self.tell_cards()
-            renew_summaries(self._place.root, self._place.store, changed=(), wait=1.0)
+            update_summaries(self._repository.root, self._repository.store, changed=(), wait=1.0)
 
 
 def made_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
@@ -129,7 +132,7 @@ def made_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
     )
 
 
-def _lines(outcome: Outcome, model: str) -> list[str]:
+def _lines(outcome: DraftRun, model: str) -> list[str]:
     rate = outcome.asked / outcome.seconds * 60 if outcome.seconds else 0.0
     told = f"{counted(outcome.kept, 'draft')} by {model} in {outcome.seconds:.0f} s ({rate:.1f} a minute)"
     lines = [styled(f"Wrote {told}.", "bold")]

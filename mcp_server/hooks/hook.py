@@ -9,7 +9,7 @@ Only small modules without imports of their own are loaded here: no engine, no M
 
 import os
 
-from golore.graph.cards.card_store import Card, Deck, open_deck
+from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.mcp_server.hooks.payloads import EDIT, FORGET, PROMPT, READ, START, Event, parse_json, understand
 from golore.mcp_server.hooks.store_locator import blake2b_hex, find_store
 
@@ -53,10 +53,10 @@ def run_hook(agent: str) -> int:
         event = understand(payload, agent) if isinstance(payload, dict) else None
         if event is None:
             return 0
-        place = _place(event)
-        if place is None:
+        repository = _repository_of(event)
+        if repository is None:
             return 0
-        root, store = place
+        root, store = repository
         settings = _Settings(store)
         if settings.enabled:
             _serve(event, root, store, settings)
@@ -109,18 +109,18 @@ class _Part:
 
 
 def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
-    deck = open_deck(store, write=False, wait=_WAIT)
+    card_store = open_card_store(store, write=False, wait=_WAIT)
     stale = event.kind == EDIT
-    if deck is not None:
-        with deck:
+    if card_store is not None:
+        with card_store:
             session = event.session or _hour()
             if event.kind == FORGET or (event.kind == START and event.prompt in ("compact", "clear")):
-                deck.forget(session)
-            parts = _parts(event, deck, root) if event.shape else []
+                card_store.forget_session(session)
+            parts = _parts(event, card_store, root) if event.shape else []
             if event.kind == PROMPT and event.shape and len(parts) < _FEW:
-                parts += _recalled_parts(event, deck, root, store, session)
+                parts += _recalled_parts(event, card_store, root, store, session)
             stale = stale or any(part.is_stale for part in parts)
-            text = _unsaid(parts, deck, session, event.agent, settings.budget)
+            text = _unsaid(parts, card_store, session, event.agent, settings.budget)
             if text:
                 _print(_answer(event, text))
     if stale and settings.relearn:
@@ -129,25 +129,25 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
         start_relearning(root, store)
 
 
-def _parts(event: Event, deck: Deck, root: str) -> list[_Part]:
+def _parts(event: Event, card_store: CardStore, root: str) -> list[_Part]:
     if event.kind == START:
-        card = deck.card("")
-        tasks = (deck.note("tasks") or b"").decode()
+        card = card_store.card("")
+        tasks = (card_store.meta("tasks") or b"").decode()
         parts = [_Part("this repository", card.text)] if card is not None else []
         return [*parts, _Part("tasks", tasks, head=_TASKS)] if tasks else parts
     if event.kind == PROMPT:
-        return _parts_of_prompt(event, deck, root)
+        return _parts_of_prompt(event, card_store, root)
     if event.kind in (READ, EDIT):
         parts: list[_Part] = []
         for file in event.files:
             path = _inside(root, event.cwd, file)
-            card = deck.card(path) if path else None
+            card = card_store.card(path) if path else None
             if card is None:
                 continue
             text = _bytes_of(root, path)
             part = _card_part(card, text)
             if event.kind == EDIT and event.new_texts:
-                parts += _parts_of_edit(event, deck, path, text, is_stale=part.is_stale)
+                parts += _parts_of_edit(event, card_store, path, text, is_stale=part.is_stale)
             parts.append(part)
         return parts
     return []
@@ -157,13 +157,13 @@ def _card_part(card: Card, text: bytes) -> _Part:
     return _Part(card.path, card.text, is_stale=bool(card.digest) and blake2b_hex(text, 16) != card.digest)
 
 
-def _parts_of_edit(event: Event, deck: Deck, path: str, text: bytes, *, is_stale: bool) -> list[_Part]:
+def _parts_of_edit(event: Event, card_store: CardStore, path: str, text: bytes, *, is_stale: bool) -> list[_Part]:
     """What is known about the declarations that an edit touched."""
     from golore.mcp_server.hooks.prompt_names import is_named, touched_names
 
     parts: list[_Part] = []
     for name in touched_names(text.decode("utf-8", "replace"), event.new_texts)[:_MOST_SYMBOLS]:
-        for symbol in deck.symbols(name.rpartition(".")[2]):
+        for symbol in card_store.symbols(name.rpartition(".")[2]):
             is_it = is_named(symbol.qualified_name, name) and ("." in name) == (symbol.kind in _MEMBERS)
             if is_it and symbol.path == path and symbol.text:
                 parts.append(_Part(f"{name} in {path}", symbol.text, is_stale=is_stale))
@@ -171,23 +171,23 @@ def _parts_of_edit(event: Event, deck: Deck, path: str, text: bytes, *, is_stale
     return parts
 
 
-def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
+def _parts_of_prompt(event: Event, card_store: CardStore, root: str) -> list[_Part]:
     from golore.mcp_server.hooks.prompt_names import is_named, mentioned_names, mentioned_paths
 
     parts: list[_Part] = []
     for mentioned in mentioned_paths(event.prompt):
         path = _inside(root, event.cwd, mentioned) or _inside(root, root, mentioned)
         if path.endswith(".go"):
-            card = deck.card(path)
+            card = card_store.card(path)
             if card is not None:
                 parts.append(_card_part(card, _bytes_of(root, path)))
         elif path and os.path.isdir(os.path.join(root, path)):
-            card = deck.card("./" if path == "." else f"{path}/")
+            card = card_store.card("./" if path == "." else f"{path}/")
             if card is not None:
                 parts.append(_Part(f"the package in {card.path}", card.text))
     symbols = 0
     for name in mentioned_names(event.prompt):
-        found = [one for one in deck.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
+        found = [one for one in card_store.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
         found = [one for one in found if one.kind not in _MEMBERS] or found
         if found and len(found) <= _MOST_DECLARATIONS and symbols < _MOST_SYMBOLS:
             symbols += 1
@@ -195,7 +195,7 @@ def _parts_of_prompt(event: Event, deck: Deck, root: str) -> list[_Part]:
     return parts
 
 
-def _recalled_parts(event: Event, deck: Deck, root: str, store: str, session: str) -> list[_Part]:
+def _recalled_parts(event: Event, card_store: CardStore, root: str, store: str, session: str) -> list[_Part]:
     """What the prompt may be about without naming it: mostly nothing."""
     from golore.graph.search.prompt_recall import CHARACTERS, recalled
 
@@ -205,9 +205,9 @@ def _recalled_parts(event: Event, deck: Deck, root: str, store: str, session: st
         if one.text:
             part = _Part("", one.text, head=_RECALLED_NOTE)
         else:
-            card = deck.card(one.path)
+            card = card_store.card(one.path)
             # Whoever was shown the whole card needs no beginning of it.
-            if card is None or deck.shown(session, event.agent, _card_part(card, b"").key):
+            if card is None or card_store.was_shown(session, event.agent, _card_part(card, b"").key):
                 continue
             part = _Part(f"{one.path}, which has the words of this prompt", _beginning(card.text))
         left -= len(part.rendered()) + 1
@@ -225,24 +225,24 @@ def _beginning(text: str) -> str:
     return text[: end if end > 0 else _BEGINNING]
 
 
-def _unsaid(parts: list[_Part], deck: Deck, session: str, agent: str, budget: int) -> str:
+def _unsaid(parts: list[_Part], card_store: CardStore, session: str, agent: str, budget: int) -> str:
     """What of the parts is new to this agent and fits the budget, noted as said."""
-    left = min(_LONGEST_ANSWER, budget - deck.spent(session)) if parts else 0
+    left = min(_LONGEST_ANSWER, budget - card_store.characters_shown(session)) if parts else 0
     texts: list[str] = []
     for part in parts:
         text = part.rendered()
-        if len(text) > left or not _is_news(part, deck, session, agent, len(text)):
+        if len(text) > left or not _is_news(part, card_store, session, agent, len(text)):
             continue
         left -= len(text) + 1
         texts.append(text)
     return "\n".join(texts)
 
 
-def _is_news(part: _Part, deck: Deck, session: str, agent: str, characters: int) -> bool:
-    if deck.shown(session, agent, part.key):
+def _is_news(part: _Part, card_store: CardStore, session: str, agent: str, characters: int) -> bool:
+    if card_store.was_shown(session, agent, part.key):
         return False
     try:
-        return deck.show(session, agent, part.key, characters)
+        return card_store.record_shown(session, agent, part.key, characters)
     except Exception:  # noqa: BLE001  a learn is writing: said twice is better than never
         return True
 
@@ -260,15 +260,15 @@ def _answer(event: Event, text: str) -> str:
     return f'{{"hookSpecificOutput":{{{inner}}}}}\n'
 
 
-def _place(event: Event) -> tuple[str, str] | None:
+def _repository_of(event: Event) -> tuple[str, str] | None:
     """The root and the store of the first file, or of the directory that the agent is in."""
     event.cwd = event.cwd or os.getcwd()
     for file in event.files:
         path = os.path.realpath(os.path.join(event.cwd, file))
         if event.kind == EDIT or os.path.isfile(path):
-            place = find_store(os.path.dirname(path))
-            if place is not None:
-                return place
+            repository = find_store(os.path.dirname(path))
+            if repository is not None:
+                return repository
     return None if event.files else find_store(os.path.realpath(event.cwd))
 
 
@@ -320,7 +320,7 @@ def _log(store: str, doing: str) -> None:
     from golore.mcp_server.hooks.log import log_failure
 
     if not store:
-        place = find_store(os.path.realpath(os.getcwd()))
-        store = place[1] if place is not None else ""
+        repository = find_store(os.path.realpath(os.getcwd()))
+        store = repository[1] if repository is not None else ""
     if store:
         log_failure(store, doing)

@@ -11,10 +11,10 @@ def log_failure(store: str, doing: str) -> None:
     """Append the exception that is being handled; an old log makes room at some size. Never fails."""
     import traceback
 
-    note(store, f"{doing}: {traceback.format_exc().rstrip()}")
+    log_line(store, f"{doing}: {traceback.format_exc().rstrip()}")
 
 
-def note(store: str, sentence: str) -> None:
+def log_line(store: str, sentence: str) -> None:
     path = os.path.join(store, LOG_NAME)
     try:
         if os.path.exists(path) and os.path.getsize(path) > _LARGEST:

@@ -25,7 +25,7 @@ class Addition(NamedTuple):
     is_item: bool = False
 
 
-class Target(NamedTuple):
+class AgentFile(NamedTuple):
     file: Path
     additions: tuple[Addition, ...] = ()
     frame: tuple[Addition, ...] = ()
@@ -48,7 +48,7 @@ class Where(NamedTuple):
 
 
 class Setup(NamedTuple):
-    targets: tuple[Target, ...]
+    targets: tuple[AgentFile, ...]
     hint: str = ""
     """What is left for the user to do."""
 
@@ -101,7 +101,7 @@ def _claude(where: Where) -> Setup:
     else:
         settings, servers = where.root / ".claude", where.root / ".mcp.json"
     hint = "Claude Code asks once whether to trust the server." if not where.is_user else ""
-    return Setup((Target(settings / "settings.json", hooks), Target(servers, server)), hint)
+    return Setup((AgentFile(settings / "settings.json", hooks), AgentFile(servers, server)), hint)
 
 
 def _codex(where: Where) -> Setup:
@@ -109,8 +109,8 @@ def _codex(where: Where) -> Setup:
     events = {"PostToolUse": "", "SessionStart": "", "UserPromptSubmit": ""}
     return Setup(
         (
-            Target(folder / "hooks.json", _groups(where, "codex", events, _SECONDS)),
-            Target(folder / "config.toml", (Addition(("mcp_servers", "golore"), _server(where)),)),
+            AgentFile(folder / "hooks.json", _groups(where, "codex", events, _SECONDS)),
+            AgentFile(folder / "config.toml", (Addition(("mcp_servers", "golore"), _server(where)),)),
         ),
         "Codex runs new hooks after you have trusted them: type /hooks there.",
     )
@@ -120,18 +120,20 @@ def _copilot(where: Where) -> Setup:
     targets = [_copilot_hooks(where)]
     if where.is_user:
         server: Json = {"type": "local", "command": where.program, "args": ["mcp"], "tools": ["*"]}
-        targets.append(Target(_copilot_home(where) / "mcp-config.json", (Addition(("mcpServers", "golore"), server),)))
+        targets.append(
+            AgentFile(_copilot_home(where) / "mcp-config.json", (Addition(("mcpServers", "golore"), server),))
+        )
     hint = "" if where.is_user else "The MCP server of Copilot's command line is set for the user: --scope user."
     return Setup(tuple(targets), hint)
 
 
-def _copilot_hooks(where: Where) -> Target:
+def _copilot_hooks(where: Where) -> AgentFile:
     """A file of our own, which VS Code reads too."""
     handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _SECONDS}
     events = ("postToolUse", "preCompact", "sessionStart", "userPromptSubmitted")
     hooks: Json = {"version": 1, "hooks": {event: [handler] for event in events}}
     folder = _copilot_home(where) / "hooks" if where.is_user else where.root / ".github" / "hooks"
-    return Target(folder / "golore.json", text=dumps(hooks))
+    return AgentFile(folder / "golore.json", text=dumps(hooks))
 
 
 def _copilot_home(where: Where) -> Path:
@@ -146,8 +148,8 @@ def _cursor(where: Where) -> Setup:
     )
     return Setup(
         (
-            Target(folder / "hooks.json", hooks, frame=(Addition(("version",), 1),)),
-            Target(folder / "mcp.json", (Addition(("mcpServers", "golore"), _server(where)),)),
+            AgentFile(folder / "hooks.json", hooks, frame=(Addition(("version",), 1),)),
+            AgentFile(folder / "mcp.json", (Addition(("mcpServers", "golore"), _server(where)),)),
         )
     )
 
@@ -156,7 +158,7 @@ def _gemini(where: Where) -> Setup:
     file = (where.home if where.is_user else where.root) / ".gemini" / "settings.json"
     events = {"AfterTool": ".*", "BeforeAgent": "", "PreCompress": "manual", "SessionStart": ""}
     hooks = _groups(where, "gemini", events, _SECONDS * 1000)
-    return Setup((Target(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
+    return Setup((AgentFile(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
 
 
 def _opencode(where: Where) -> Setup:
@@ -168,8 +170,8 @@ def _opencode(where: Where) -> Setup:
     frame = (Addition(("$schema",), "https://opencode.ai/config.json"),)
     return Setup(
         (
-            Target(file, (Addition(("mcp", "golore"), server),), frame),
-            Target(plugins / "golore.js", text=_PLUGIN.replace("PROGRAM", where.program)),
+            AgentFile(file, (Addition(("mcp", "golore"), server),), frame),
+            AgentFile(plugins / "golore.js", text=_PLUGIN.replace("PROGRAM", where.program)),
         )
     )
 
@@ -177,7 +179,7 @@ def _opencode(where: Where) -> Setup:
 def _vscode(where: Where) -> Setup:
     server: Json = {"type": "stdio", "command": where.program, "args": ["mcp"]}
     folder = _vscode_user_folder(where.home) if where.is_user else where.root / ".vscode"
-    return Setup((Target(folder / "mcp.json", (Addition(("servers", "golore"), server),)), _copilot_hooks(where)))
+    return Setup((AgentFile(folder / "mcp.json", (Addition(("servers", "golore"), server),)), _copilot_hooks(where)))
 
 
 def _vscode_user_folder(home: Path) -> Path:

@@ -12,12 +12,12 @@ from typing import Any
 import tomlkit
 from golore.graph.errors import GoloreError
 from golore.mcp_server.install import json_edits
-from golore.mcp_server.install.agent_configs import Addition, Target, is_our_command
+from golore.mcp_server.install.agent_configs import Addition, AgentFile, is_our_command
 from golore.mcp_server.install.json_edits import Json
 from tomlkit.exceptions import TOMLKitError
 
 
-def added(text: str | None, target: Target, agent: str) -> tuple[str, tuple[str, ...]]:
+def added(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
     """The text with our entries, and remarks on those that were left alone."""
     if target.file.suffix == ".toml":
         return _added_to_toml(text or "", target)
@@ -40,7 +40,7 @@ def added(text: str | None, target: Target, agent: str) -> tuple[str, tuple[str,
     return text, tuple(notes)
 
 
-def removed(text: str, target: Target, agent: str, original: str | None) -> str | None:
+def removed(text: str, target: AgentFile, agent: str, original: str | None) -> str | None:
     """The text without our entries; None where nothing but our own frame is left of a file that we made.
 
     `original` is the file as it was before us, if it was there: what it had empty stays, empty as it was.
@@ -91,7 +91,7 @@ def _handlers(item: Json) -> list[Json]:
     return handlers if isinstance(handlers, list) else []
 
 
-def _added_to_toml(text: str, target: Target) -> tuple[str, tuple[str, ...]]:
+def _added_to_toml(text: str, target: AgentFile) -> tuple[str, tuple[str, ...]]:
     document = _toml(text)
     notes: list[str] = []
     for addition in target.additions:
@@ -107,7 +107,7 @@ def _added_to_toml(text: str, target: Target) -> tuple[str, tuple[str, ...]]:
     return _checked(tomlkit.dumps(document)), tuple(notes)
 
 
-def _removed_from_toml(text: str, target: Target) -> str | None:
+def _removed_from_toml(text: str, target: AgentFile) -> str | None:
     document = _toml(text)
     for addition in target.additions:
         parent, name = addition.path

@@ -22,14 +22,14 @@ from golore.graph.errors import GoloreError, StoreError, UsageError
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.mcp_server.hooks.precompile import compile_ahead
 from golore.mcp_server.install import config_entries
-from golore.mcp_server.install.agent_configs import Setup, Target, Where, setup_for
-from golore.mcp_server.services.repository import find_place, store_of
+from golore.mcp_server.install.agent_configs import AgentFile, Setup, Where, setup_for
+from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import print_lines
 
 BACKUP: Final = ".golore-backup"
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """What becomes of a file; None for one that is not there, before or afterwards."""
 
     file: Path
@@ -64,7 +64,7 @@ def _where(scope: str, repo: Path) -> Where:
 
 def _root(repo: Path) -> Path:
     with suppress(StoreError):
-        return find_place(repo).root
+        return find_repository(repo).root
     return next((folder for folder in (repo, *repo.parents) if (folder / ".git").exists()), repo)
 
 
@@ -77,16 +77,16 @@ def _remarks(setup: Setup, where: Where) -> list[str]:
     return remarks
 
 
-def _installed(target: Target, agent: str) -> Change:
+def _installed(target: AgentFile, agent: str) -> FileChange:
     before = _text(target.file)
     if target.text:
-        return Change(target.file, before, target.text)
+        return FileChange(target.file, before, target.text)
     with _naming(target.file):
         after, notes = _added(before, target, agent)
-    return Change(target.file, before, after, notes)
+    return FileChange(target.file, before, after, notes)
 
 
-def _added(before: str | None, target: Target, agent: str) -> tuple[str, tuple[str, ...]]:
+def _added(before: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
     ending = _line_ending(before)
     after, notes = config_entries.added(before and before.replace(ending, "\n"), target, agent)
     return after.replace("\n", ending), notes
@@ -98,21 +98,21 @@ def _line_ending(text: str | None) -> str:
     return "\r\n" if text and lines and text.count("\r\n") == lines else "\n"
 
 
-def _uninstalled(target: Target, agent: str) -> Change:
+def _uninstalled(target: AgentFile, agent: str) -> FileChange:
     before = _text(target.file)
     original = _text(_backup_of(target.file))
     if before is None or target.text:
-        return Change(target.file, before, original)
+        return FileChange(target.file, before, original)
     with _naming(target.file):
         # Nobody has touched the file since: then it is again what it was.
         if original is not None and _added(original, target, agent)[0] == before:
-            return Change(target.file, before, original)
+            return FileChange(target.file, before, original)
         ending = _line_ending(before)
         after = config_entries.removed(before.replace(ending, "\n"), target, agent, original)
-    return Change(target.file, before, after and after.replace("\n", ending))
+    return FileChange(target.file, before, after and after.replace("\n", ending))
 
 
-def _carried_out(changes: list[Change], notes: Iterable[str], *, is_agreed: bool, done: str, backup: bool) -> int:
+def _carried_out(changes: list[FileChange], notes: Iterable[str], *, is_agreed: bool, done: str, backup: bool) -> int:
     wanted = [change for change in changes if change.before != change.after]
     if not wanted:
         print_lines(["There is nothing to change.", *notes])
@@ -138,13 +138,13 @@ def _is_confirmed() -> bool:
         return False
 
 
-def _shown(change: Change) -> list[str]:
+def _shown(change: FileChange) -> list[str]:
     before, after = ((text or "").splitlines() for text in (change.before, change.after))
     old, new = (str(change.file) if text is not None else "/dev/null" for text in (change.before, change.after))
     return [line.rstrip("\n") for line in difflib.unified_diff(before, after, old, new)]
 
 
-def _write(change: Change, *, backup: bool) -> None:
+def _write(change: FileChange, *, backup: bool) -> None:
     file = change.file.resolve()  # a link into a directory of settings stays one
     kept = _backup_of(change.file)
     if change.after is None:

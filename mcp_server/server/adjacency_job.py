@@ -17,7 +17,7 @@ _AGAIN: Final = 60.0
 """Seconds before what failed is tried again: a writer may have come, or the directory may not be ours to write in."""
 
 
-class Mapper:
+class AdjacencyJob:
     """Of one repository: at most one process at a time."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Mapper:
         self._started = time.monotonic()
         self.process = start_mapping(directory)
 
-    def end(self) -> None:
+    def close(self) -> None:
         process, self.process = self.process, None
         if process is not None:
             process.terminate()  # nothing happens where it has ended by itself

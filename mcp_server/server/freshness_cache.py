@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 from golore.graph.database.store import Store
-from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, Snapshot, changes_since
+from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, SeenFiles, changes_since
 from golore.mcp_server.server.inotify import Watch, watch
 
 _BELIEVED: Final = 60.0
@@ -21,7 +21,7 @@ _SPARED: Final = 1.0
 """Seconds for which a comparison counts where the kernel does not help, or the graph is known to be behind."""
 
 
-class Vigil:
+class FreshnessCache:
     """The last comparison of one repository, and what tells whether it still holds."""
 
     def __init__(self) -> None:
@@ -35,14 +35,14 @@ class Vigil:
         what = f"{root} {generation}"
         if what == self._compared and self._holds():
             return self._changes
-        self.end()
+        self.close()
         # First the watch, then the look: a change in between is noticed by one of them.
         self._watch = _watched(root, store.directory)
         self._changes = changes_since(root, store)
         self._compared, self._at = what, time.monotonic()
         return self._changes
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._compared = ""
         if self._watch is not None:
             self._watch.close()
@@ -58,7 +58,7 @@ class Vigil:
 
 def _watched(root: Path, directory: Path) -> Watch | None:
     try:
-        snapshot = msgspec.msgpack.decode((directory / SNAPSHOT_NAME).read_bytes(), type=Snapshot)
+        snapshot = msgspec.msgpack.decode((directory / SNAPSHOT_NAME).read_bytes(), type=SeenFiles)
     except (OSError, msgspec.MsgspecError):
         return None
     return watch(f"{root}/{path}" for path in snapshot.directories)

@@ -40,7 +40,7 @@ def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
     prepare_process()
     with Repositories(paths) as repositories, bound(port) as listening:
         taken: int = listening.getsockname()[1]
-        token, told = token_for(repositories.all[0].place.store, os.environ.get(TOKEN_VARIABLE, ""))
+        token, told = token_for(repositories.all[0].learned.store, os.environ.get(TOKEN_VARIABLE, ""))
         app = application(repositories, token, taken)
         _announce(taken, told, repositories, as_json)
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2)

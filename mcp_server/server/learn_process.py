@@ -16,7 +16,7 @@ from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
-from golore.graph.queries.questions import census
+from golore.graph.queries.questions import count_store
 from golore.mcp_server.services.learn import learn_and_finish, summary_lines
 from golore.mcp_server.text.output import as_utf8
 
@@ -25,7 +25,7 @@ _BETWEEN: Final = 0.2
 
 
 class Reported:
-    """Follows `golore.learner.pipeline.learn.Progress`."""
+    """A `Progress` that prints lines of JSON."""
 
     def __init__(self) -> None:
         self._name = ""
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     try:
         report = learn_and_finish(root, directory, full="--full" in arguments, progress=Reported())
         with Store.open(directory, write=False) as store:
-            counts = census(store)
+            counts = count_store(store)
     except (GoloreError, OSError) as failure:
         _print(error=str(failure))
         return 1

@@ -2,7 +2,7 @@
 
 A reader that has the database open keeps a writer out, so an open one is closed as soon as a writer shows up, and after
 a while without questions. What is open is always the newest: it cannot be changed in place meanwhile, and the next
-question notices when another database has taken its place.
+question notices when another database replaces it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from golore.graph.files import locks
 from golore.graph.queries.name_resolver import NameList, Names
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
-from golore.mcp_server.server.adjacency_job import Mapper
-from golore.mcp_server.server.freshness_cache import Vigil
+from golore.mcp_server.server.adjacency_job import AdjacencyJob
+from golore.mcp_server.server.freshness_cache import FreshnessCache
 from golore.mcp_server.server.glibc_memory import give_memory_back
-from golore.mcp_server.services.repository import Place, find_place, store_of
+from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two looks for a writer, while something is open; a learn needs longer before it has to change it."""
@@ -35,20 +35,20 @@ _KEPT_OPEN: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenRepository:
     """A repository that can be asked, and how far its graph is behind the files; None where that cannot be told."""
 
-    place: Place
+    repository: LearnedRepository
     store: Store
     names: Names
     changes: Changes | None
     is_being_learned: bool
     is_outdated: bool
     """Whether an older golore made it, so that some of it may be missing or wrong."""
-    mapper: Mapper
+    adjacency_job: AdjacencyJob
 
 
-class Repository:
+class ServedRepository:
     """One directory given to the server. It need not be learned yet; one question is answered at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -57,39 +57,41 @@ class Repository:
         self._store: Store | None = None
         self._listed: tuple[str, NameList | None] = ("", None)
         self._edition: tuple[str, bool] = ("", False)
-        self._vigil = Vigil()
-        self._mapper = Mapper()
+        self._vigil = FreshnessCache()
+        self._mapper = AdjacencyJob()
         self._used = 0.0
 
     @property
     def name(self) -> str:
-        return self.place.root.name or "root"
+        return self.learned.root.name or "root"
 
     @property
-    def place(self) -> Place:
+    def learned(self) -> LearnedRepository:
         """The learned repository around the path, or the path itself where nothing is learned."""
         try:
-            return find_place(self.path)
+            return find_repository(self.path)
         except StoreMissing:
-            return Place(self.path, store_of(self.path))
+            return LearnedRepository(self.path, store_of(self.path))
 
     @contextmanager
-    def opened(self) -> Generator[Opened]:
-        place = self.place
+    def opened(self) -> Generator[OpenRepository]:
+        learned = self.learned
         with self._turn:
             try:
-                store = self._current(place)
+                store = self._current(learned)
                 generation = store.generation
                 made_of, listed = self._listed
                 names = Names(store, listed if made_of == generation else None)
-                changes = self._vigil.changes(place.root, store, generation)
+                changes = self._vigil.changes(learned.root, store, generation)
                 if self._edition[0] != generation:
                     self._edition = (generation, is_outdated(store))
-                yield Opened(place, store, names, changes, _is_written(place), self._edition[1], self._mapper)
+                yield OpenRepository(
+                    learned, store, names, changes, _is_written(learned), self._edition[1], self._mapper
+                )
                 self._listed = (generation, names.listed)
             finally:
                 self._used = time.monotonic()
-                if _is_written(place):
+                if _is_written(learned):
                     self._close()
 
     def look(self) -> bool:
@@ -110,18 +112,18 @@ class Repository:
     def close(self) -> None:
         with self._turn:
             self._close()
-            self._vigil.end()
-            self._mapper.end()
+            self._vigil.close()
+            self._mapper.close()
 
-    def _current(self, place: Place) -> Store:
-        if self._store is not None and (self._store.directory != place.store or self._store.is_stale):
+    def _current(self, learned: LearnedRepository) -> Store:
+        if self._store is not None and (self._store.directory != learned.store or self._store.is_stale):
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(place.store, write=False, pool=_POOL)
+                self._store = Store.open(learned.store, write=False, pool=_POOL)
             except StoreMissing as missing:
                 raise StoreMissing(
-                    f"{place.root} has not been learned yet. Call memory_learn, or run `golore learn {place.root}`."
+                    f"{learned.root} has not been learned yet. Call memory_learn, or run `golore learn {learned.root}`."
                 ) from missing
         return self._store
 
@@ -138,10 +140,10 @@ class Repositories:
         for path in paths:
             if not path.is_dir():
                 raise UsageError(f"There is no directory {path}. Check the path.")
-        found: dict[Path, Repository] = {}
+        found: dict[Path, ServedRepository] = {}
         for path in paths or (Path(),):
-            repository = Repository(path)
-            found.setdefault(repository.place.root, repository)
+            repository = ServedRepository(path)
+            found.setdefault(repository.learned.root, repository)
         self.all = tuple(found.values())
         self._wake = threading.Event()
         self._is_over = False
@@ -158,13 +160,13 @@ class Repositories:
         for repository in self.all:
             repository.close()
 
-    def named(self, name: str = "") -> Repository:
+    def named(self, name: str = "") -> ServedRepository:
         """The repository that a caller means by its name or path; nothing is enough where there is only one."""
         if not name and len(self.all) == 1:
             return self.all[0]
-        wanted = [repository for repository in self.all if name in (repository.name, str(repository.place.root))]
+        wanted = [repository for repository in self.all if name in (repository.name, str(repository.learned.root))]
         if name and not wanted:
-            wanted = [repository for repository in self.all if Path(name).is_relative_to(repository.place.root)]
+            wanted = [repository for repository in self.all if Path(name).is_relative_to(repository.learned.root)]
         if len(wanted) == 1:
             return wanted[0]
         known = ", ".join(self.titles)
@@ -176,18 +178,18 @@ class Repositories:
         """The repository in which an absolute path lies; nothing for any other text."""
         if not path.startswith("/"):
             return ""
-        inside = [root for one in self.all if Path(path).is_relative_to(root := one.place.root)]
+        inside = [root for one in self.all if Path(path).is_relative_to(root := one.learned.root)]
         return str(max(inside, key=lambda root: len(root.parts))) if inside else ""
 
     @property
     def titles(self) -> tuple[str, ...]:
         """What each is called: its name, or its path where names are alike."""
         names = [repository.name for repository in self.all]
-        roots = [str(repository.place.root) for repository in self.all]
+        roots = [str(repository.learned.root) for repository in self.all]
         return tuple(name if names.count(name) == 1 else root for name, root in zip(names, roots, strict=True))
 
     @contextmanager
-    def opened(self, name: str = "") -> Generator[Opened]:
+    def opened(self, name: str = "") -> Generator[OpenRepository]:
         try:
             with self.named(name).opened() as opened:
                 yield opened
@@ -202,5 +204,5 @@ class Repositories:
                 time.sleep(_LOOK_EVERY)
 
 
-def _is_written(place: Place) -> bool:
-    return locks.is_held(place.store / "writer.lock")
+def _is_written(learned: LearnedRepository) -> bool:
+    return locks.is_held(learned.store / "writer.lock")

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from golore.graph.queries.answers import Answer, Doubt, Found, Impact, Link, Meaning, Reached, Ref, Route
-from golore.mcp_server.server.open_repositories import Opened
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.answers import Answer, Impact, Link, Meaning, NameMatches, Reached, Ref, Route, UnresolvedUses
+from golore.mcp_server.server.open_repositories import OpenRepository
 from golore.mcp_server.text.answer_text import TITLES, outside_lines
-from golore.mcp_server.text.output import counted
 
 BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
@@ -35,7 +35,7 @@ _NONE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReplySection:
     title: str
     rows: tuple[str, ...]
 
@@ -45,11 +45,11 @@ class Reply:
     """Of the sections as many rows are shown as fit; `head` and `tail` always are."""
 
     head: tuple[str, ...]
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ReplySection, ...] = ()
     tail: tuple[str, ...] = ()
 
 
-def fitted(reply: Reply, budget: int) -> str:
+def fit_reply(reply: Reply, budget: int) -> str:
     """The text of a reply within a budget of tokens."""
     tail = "".join(f"\n{line}" for line in reply.tail)
     room = budget * CHARACTERS - len(tail)
@@ -89,7 +89,7 @@ def _text(reply: Reply, rows: int, budget: int) -> str:
 
 def answer_reply(answer: Answer) -> Reply:
     head = [_heading(TITLES[answer.question], answer.subject)]
-    sections: list[Section] = []
+    sections: list[ReplySection] = []
     if answer.resolved:
         sections.append(_section("resolved", (_link_row(answer, link) for link in answer.resolved)))
     elif not answer.candidates:
@@ -124,20 +124,20 @@ def route_reply(route: Route) -> Reply:
         nearest = "" if route.complete else " among the nearest calls"
         return Reply((f"No way from {ends} is known{nearest}{_but(route.unresolved)}.",), (), _doubts(route.unresolved))
     certainty = "" if route.certain else ", possible through interfaces only"
-    rows = [f"{name(route.steps[0].symbol)}  {place(route.steps[0].symbol)}"]
+    rows = [f"{name(route.steps[0].symbol)}  {location(route.steps[0].symbol)}"]
     for step in route.steps[1:]:
-        where = f"{step.file}:{_sites(step.sites)}" if step.sites else place(step.symbol)
+        where = f"{step.file}:{_sites(step.sites)}" if step.sites else location(step.symbol)
         rows.append(f"→ {step.how} {name(step.symbol)}  {where}")
     return Reply(
-        (f"From {ends}: {counted(len(route.steps) - 1, 'step')}{certainty}",), (Section("steps:", tuple(rows)),)
+        (f"From {ends}: {counted(len(route.steps) - 1, 'step')}{certainty}",), (ReplySection("steps:", tuple(rows)),)
     )
 
 
-def not_one_text(found: Found) -> str:
+def not_one_text(found: NameMatches) -> str:
     """Why a name could not be taken: what it may mean, or what is close to it."""
     if found.meanings:
         rows = [
-            f"  {symbol.kind} {meaning.name if len(meaning.symbols) > 1 else symbol.id}  {place(symbol)}"
+            f"  {symbol.kind} {meaning.name if len(meaning.symbols) > 1 else symbol.id}  {location(symbol)}"
             for meaning in found.meanings[:_MEANINGS]
             for symbol in meaning.symbols[:1]
         ]
@@ -146,12 +146,12 @@ def not_one_text(found: Found) -> str:
         many = counted(len(found.meanings), "symbol")
         return "\n".join([f"{found.text!r} may mean {many}. Ask again with one of these names in full:", *rows])
     if found.suggestions:
-        rows = [f"  {symbol.kind} {symbol.qualified_name}  {place(symbol)}" for symbol in found.suggestions]
+        rows = [f"  {symbol.kind} {symbol.qualified_name}  {location(symbol)}" for symbol in found.suggestions]
         return "\n".join([f"Nothing is named {found.text!r}. Similar names:", *rows])
     return f"Nothing is named {found.text!r} or alike. Try memory_search, or memory_learn if the code is new."
 
 
-def standing(asked: Opened) -> tuple[str, ...]:
+def staleness_lines(asked: OpenRepository) -> tuple[str, ...]:
     """A line where the graph is behind the files or may be; nothing where it is level with them."""
     lines: list[str] = []
     changes = asked.changes
@@ -161,10 +161,8 @@ def standing(asked: Opened) -> tuple[str, ...]:
     if changes is None:
         lines.append("It cannot be told whether files have changed since the last learn. Call memory_learn to be sure.")
     elif len(changes):
-        paths = changes.paths
-        named = ", ".join(paths[:_NAMED]) + (f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else "")
         count = counted(len(changes), "file")
-        lines.append(f"Behind the files: {count} changed since the last learn ({named}). {do}")
+        lines.append(f"Behind the files: {count} changed since the last learn ({listed(changes.paths, _NAMED)}). {do}")
     return tuple(lines)
 
 
@@ -172,7 +170,7 @@ def name(symbol: Ref) -> str:
     return _spoken(symbol.qualified_name)
 
 
-def place(symbol: Ref) -> str:
+def location(symbol: Ref) -> str:
     return f"{symbol.file}:{symbol.line}" if symbol.file else f"outside ({symbol.source or 'unknown'})"
 
 
@@ -183,16 +181,16 @@ def _spoken(qualified_name: str) -> str:
 def _heading(title: str, subject: Meaning) -> str:
     first = subject.first
     twins = f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds" if len(subject.symbols) > 1 else ""
-    return f"{title.format(subject.name)} ({first.kind}, {place(first)}{twins})"
+    return f"{title.format(subject.name)} ({first.kind}, {location(first)}{twins})"
 
 
-def _section(title: str, rows: Iterable[str]) -> Section:
+def _section(title: str, rows: Iterable[str]) -> ReplySection:
     listed = tuple(rows)
-    return Section(f"{title} ({len(listed):,}):", listed)
+    return ReplySection(f"{title} ({len(listed):,}):", listed)
 
 
 def _link_row(answer: Answer, link: Link) -> str:
-    where, note = place(link.symbol), ""
+    where, note = location(link.symbol), ""
     if answer.question in ("callers", "users", "tests"):
         where = f"{link.file}:{_sites(link.sites)}" if link.sites else where
         note = link.how if answer.question == "users" else ""
@@ -206,7 +204,7 @@ def _link_row(answer: Answer, link: Link) -> str:
 
 
 def _reached_row(one: Reached) -> str:
-    return f"{one.depth}  {place(one.symbol)}  {name(one.symbol)}  {one.how} {_spoken(one.through)}"
+    return f"{one.depth}  {location(one.symbol)}  {name(one.symbol)}  {one.how} {_spoken(one.through)}"
 
 
 def _sites(sites: Sequence[int]) -> str:
@@ -214,13 +212,13 @@ def _sites(sites: Sequence[int]) -> str:
     return shown if len(sites) <= _SITES else f"{shown},…"
 
 
-def _but(doubt: Doubt) -> str:
+def _but(doubt: UnresolvedUses) -> str:
     if doubt.sites:
         return ""
     return f", and no unresolved use bears the name {doubt.name}"
 
 
-def _doubts(doubt: Doubt) -> tuple[str, ...]:
+def _doubts(doubt: UnresolvedUses) -> tuple[str, ...]:
     outside = outside_lines(doubt)
     if not doubt.sites:
         return tuple(outside)

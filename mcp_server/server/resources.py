@@ -36,7 +36,7 @@ def _overview(repositories: Repositories) -> str:
     parts: list[str] = []
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         try:
-            with repositories.opened(str(repository.place.root)) as asked:
+            with repositories.opened(str(repository.learned.root)) as asked:
                 text = context_reply(asked, "", BUDGET)
         except GoloreError as failure:
             text = str(failure)
@@ -50,7 +50,7 @@ def _file(repositories: Repositories, path: str) -> str:
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         inner = path.removeprefix(f"{title}/") if len(repositories.all) > 1 else path
         try:
-            with repositories.opened(str(repository.place.root)) as asked:
+            with repositories.opened(str(repository.learned.root)) as asked:
                 return context_reply(asked, inner, BUDGET)
         except UsageError as unknown:
             failures.append(str(unknown))

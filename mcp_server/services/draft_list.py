@@ -11,15 +11,15 @@ from math import log1p
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_store import Deck, open_deck
+from golore.graph.cards.card_store import CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import all_current
-from golore.graph.knowledge.summary_inputs import Inputs, Matter, gathered
+from golore.graph.knowledge.summary_inputs import InputReader, Inputs, inputs_from
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import print_json, print_lines, styled
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for
@@ -47,9 +47,9 @@ class Draft(NamedTuple):
 
 
 def run_drafts(start: Path, *, limit: int, level: str, as_json: bool) -> int:
-    place = find_place(start)
-    with open_renewed(place) as store:
-        found = drafts(place, store, limit, level, with_material=as_json)
+    repository = find_repository(start)
+    with open_current_store(repository) as store:
+        found = drafts(repository, store, limit, level, with_material=as_json)
     if as_json:
         print_json({"drafts": found})
         return 0
@@ -61,25 +61,27 @@ def run_drafts(start: Path, *, limit: int, level: str, as_json: bool) -> int:
     return 0
 
 
-def drafts(place: Place, store: Store, limit: int, level: str = "", *, with_material: bool) -> list[Draft]:
+def drafts(
+    repository: LearnedRepository, store: Store, limit: int, level: str = "", *, with_material: bool
+) -> list[Draft]:
     """The most valuable ones, best first."""
     with ExitStack() as stack:
-        knowledge = stack.enter_context(Knowledge.open(place.store))
-        deck = open_deck(place.store, write=False)
-        if deck is not None:
-            stack.enter_context(closing(deck))
-        worth = _Worth(store, deck, knowledge)
+        knowledge = stack.enter_context(Knowledge.open(repository.store))
+        card_store = open_card_store(repository.store, write=False)
+        if card_store is not None:
+            stack.enter_context(closing(card_store))
+        worth = _Worth(store, card_store, knowledge)
         ranked = _candidates(worth, knowledge, limit, level)
         found: list[Draft] = []
-        matter = Matter(store, place.root, knowledge)
+        matter = InputReader(store, repository.root, knowledge)
         for one in ranked:
             if len(found) == limit:
                 break
-            inputs = gathered(matter, one.level, one.subject)
+            inputs = inputs_from(matter, one.level, one.subject)
             if inputs is None:  # gone, or changed since it was learned
                 continue
             text = one.text or structural_summary(store, one.level, one.subject)
-            material = _material(store, deck, inputs) if with_material else ""
+            material = _material(store, card_store, inputs) if with_material else ""
             found.append(one._replace(text=text, digest=inputs.digest, material=material))
         return found
 
@@ -109,18 +111,18 @@ def _best_first(one: Draft) -> tuple[float, str, str]:
 class _Worth:
     """How much hangs on a subject: what depends on it, and how often it is looked at."""
 
-    def __init__(self, store: Store, deck: Deck | None, knowledge: Knowledge) -> None:
+    def __init__(self, store: Store, card_store: CardStore | None, knowledge: Knowledge) -> None:
         self._store = store
-        self._deck = deck
-        self._shown = deck.times_shown() if deck is not None else {}
+        self._deck = card_store
+        self._shown = card_store.times_shown() if card_store is not None else {}
         self._ranks: dict[str, float] = {}
         self._files: dict[str, list[str]] = {}
         statement = (
             "SELECT p.summary, p.kind, p.subject, p.place FROM summary_parts p JOIN summaries s ON s.id = p.summary "
             "WHERE s.current AND p.kind IN ('source', 'shape', 'file summary')"
         )
-        for summary, kind, subject, place in knowledge.rows(statement):
-            self._files.setdefault(summary, []).append(place if kind == "source" else subject)
+        for summary, kind, subject, source in knowledge.rows(statement):
+            self._files.setdefault(summary, []).append(source if kind == "source" else subject)
 
     def of(self, level: str, subject: str, summary: str = "") -> float:
         if level == "repository":
@@ -146,12 +148,12 @@ class _Worth:
 
     def _rank(self, path: str) -> float:
         if path not in self._ranks:
-            standing = self._deck.standing(path) if self._deck is not None else None
+            standing = self._deck.rank_and_history(path) if self._deck is not None else None
             self._ranks[path] = standing[0] if standing is not None else 0.0
         return self._ranks[path]
 
 
-def _material(store: Store, deck: Deck | None, inputs: Inputs) -> str:
+def _material(store: Store, card_store: CardStore | None, inputs: Inputs) -> str:
     """Code and facts, as a model would be shown them, without the words that ask."""
-    prompt = prompt_for(inputs, name_of(inputs), facts_about(store, deck, inputs), _CONTEXT)
+    prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), _CONTEXT)
     return prompt.text.rpartition("\n\n")[0]

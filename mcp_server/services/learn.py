@@ -6,39 +6,40 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.queries.answers import Census
-from golore.graph.queries.questions import census
+from golore.graph.phrases import counted, listed
+from golore.graph.progress import Progress
+from golore.graph.queries.answers import StoreCounts
+from golore.graph.queries.questions import count_store
 from golore.learner.derived.finish import finish
-from golore.learner.pipeline.graph_writer import Progress
-from golore.learner.pipeline.incremental import WarmLearner
+from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.learner.pipeline.learn import Report, learn
-from golore.mcp_server.services.repository import Place, store_of
+from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.services.search_sources import MODEL_NAME
-from golore.mcp_server.text.output import counted, plain, print_json, print_lines, styled
-from golore.mcp_server.text.progress import shown_progress
+from golore.mcp_server.text.output import plain, print_json, print_lines, styled
+from golore.mcp_server.text.progress import show_progress
 
 _EXAMPLES: Final = 5
 
 
 def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> int:
-    place = Place(root, store_of(root))
-    report = learn_with_progress(place, full=full, workers=workers)
-    with Store.open(place.store, write=False) as store:
-        counts = census(store)
+    repository = LearnedRepository(root, store_of(root))
+    report = learn_with_progress(repository, full=full, workers=workers)
+    with Store.open(repository.store, write=False) as store:
+        counts = count_store(store)
     if as_json:
-        print_json(_document(place, report, counts))
+        print_json(_document(repository, report, counts))
     else:
         print_lines(summary_lines(report, counts))
     return 0
 
 
-def learn_with_progress(place: Place, *, full: bool = False, workers: int | None = None) -> Report:
-    with shown_progress() as progress:
-        report = learn_and_finish(place.root, place.store, full=full, workers=workers, progress=progress)
-        if (place.store / MODEL_NAME).exists():
-            from golore.mcp_server.services.vectors import follow_vectors
+def learn_with_progress(repository: LearnedRepository, *, full: bool = False, workers: int | None = None) -> Report:
+    with show_progress() as progress:
+        report = learn_and_finish(repository.root, repository.store, full=full, workers=workers, progress=progress)
+        if (repository.store / MODEL_NAME).exists():
+            from golore.mcp_server.services.vectors import update_vectors
 
-            follow_vectors(place, progress)
+            update_vectors(repository, progress)
         return report
 
 
@@ -50,15 +51,15 @@ def learn_and_finish(
         report = learn(root, store_directory=directory, full=True, workers=workers, progress=progress)
         finish(root, directory, whole=True, progress=progress)
         return report
-    update = WarmLearner(root, directory, workers).resume(progress)
+    update = IncrementalLearner(root, directory, workers).resume(progress)
     finish(root, directory, changed=update.changed, progress=progress)
     return update.report
 
 
-def _document(place: Place, report: Report, counts: Census) -> dict[str, object]:
+def _document(repository: LearnedRepository, report: Report, counts: StoreCounts) -> dict[str, object]:
     held = {
-        "root": str(place.root.resolve()),
-        "store": str(place.store),
+        "root": str(repository.root.resolve()),
+        "store": str(repository.store),
         "symbols": sum(counts.symbols.values()),
         "calls": counts.edges["CALLS"],
         "edges": counts.edges,
@@ -69,7 +70,7 @@ def _document(place: Place, report: Report, counts: Census) -> dict[str, object]
     return {**plain(report), **held}
 
 
-def summary_lines(report: Report, counts: Census) -> list[str]:
+def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
     held = ", ".join(
         (
             counted(report.packages, "package"),
@@ -87,7 +88,7 @@ def summary_lines(report: Report, counts: Census) -> list[str]:
     if report.missing_imports:
         lines.append(
             f"The source of {counted(len(report.missing_imports), 'imported package')} is not at hand: "
-            f"{_few(report.missing_imports)}. What goes through their types stays unresolved."
+            f"{listed(report.missing_imports, _EXAMPLES)}. What goes through their types stays unresolved."
         )
     if report.problems:
         lines.append(f"{counted(len(report.problems), 'problem')}:")
@@ -97,8 +98,3 @@ def summary_lines(report: Report, counts: Census) -> list[str]:
         if len(report.problems) > _EXAMPLES:
             lines.append(f"  and {len(report.problems) - _EXAMPLES:,} more")
     return [*lines, *report.messages]
-
-
-def _few(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:_EXAMPLES])
-    return shown if len(names) <= _EXAMPLES else f"{shown} and {len(names) - _EXAMPLES:,} more"

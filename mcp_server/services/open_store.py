@@ -10,13 +10,13 @@ import sys
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
 from golore.learner.pipeline.version import is_outdated
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 
 
-def open_renewed(place: Place) -> Store:
+def open_current_store(repository: LearnedRepository) -> Store:
     """The store of a repository for reading, as this golore would have made it."""
     try:
-        store = Store.open(place.store, write=False)
+        store = Store.open(repository.store, write=False)
     except StoreOutdated:
         pass
     else:
@@ -31,11 +31,11 @@ def open_renewed(place: Place) -> Store:
 
     _tell("An older golore has learned this repository; learning it again.")
     try:
-        learn_with_progress(place)
+        learn_with_progress(repository)
     except GoloreError as failure:
         # Somebody else may be at it, or nothing can be written here. What is old is better than nothing.
         _tell(f"{failure} The answer is from the old graph.")
-    return Store.open(place.store, write=False)
+    return Store.open(repository.store, write=False)
 
 
 def _tell(sentence: str) -> None:

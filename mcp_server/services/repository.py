@@ -15,17 +15,17 @@ from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.files.store_path import store_of
 from golore.learner.checkout.git_directory import GitLink, classify
 
-__all__ = ["Place", "find_place", "store_of"]
+__all__ = ["LearnedRepository", "find_repository", "store_of"]
 
 
-class Place(NamedTuple):
+class LearnedRepository(NamedTuple):
     """A learned repository and the directory of its store."""
 
     root: Path
     store: Path
 
 
-def find_place(start: Path, environ: Mapping[str, str] = os.environ) -> Place:
+def find_repository(start: Path, environ: Mapping[str, str] = os.environ) -> LearnedRepository:
     """The learned repository that a directory or file belongs to: the nearest one at or above it."""
     if not start.exists():
         raise UsageError(f"There is no directory {start}. Check the path.")
@@ -33,7 +33,7 @@ def find_place(start: Path, environ: Mapping[str, str] = os.environ) -> Place:
     for root in (start, *start.parents):
         store = store_of(root, environ)
         if (store / MANIFEST_NAME).is_file():
-            return Place(root, store)
+            return LearnedRepository(root, store)
         if classify(root) is GitLink.WORKTREE:
             break  # what was learned of a checkout around it is of other files
     raise StoreMissing(f"{start} is not in a learned repository. Run `golore learn` at the root of the repository.")

@@ -17,14 +17,14 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.ratings import favours
-from golore.graph.search.index import TextIndex, open_index
+from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
-from golore.graph.search.search import Sources
-from golore.graph.search.signals import View, view_of
+from golore.graph.search.search import SearchContext
+from golore.graph.search.signals import IndexView, view_of
 from golore.learner.derived.search_step import bring_up_to_date, is_current, state_of
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 
-_kept: dict[Path, tuple[bytes, View]] = {}
+_kept: dict[Path, tuple[bytes, IndexView]] = {}
 _MOST_KEPT = 4
 _WAIT: Final = 1.0
 """Seconds to wait for somebody who writes the index."""
@@ -33,42 +33,42 @@ MODEL_NAME: Final = "vectors.model"
 
 
 @contextmanager
-def sources_of(place: Place, store: Store) -> Generator[Sources]:
+def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchContext]:
     """For a store that is open for reading."""
-    index, is_behind = index_of(place, store)
+    index, is_behind = index_of(repository, store)
     with index, index.reading():
-        view = _view_of(place.store, index)
+        view = _view_of(repository.store, index)
         if is_behind:
             view = _as_in_graph(view, store)
         meaning = None
-        if (place.store / MODEL_NAME).exists():
+        if (repository.store / MODEL_NAME).exists():
             from golore.mcp_server.services.vectors import meaning_of
 
-            meaning = meaning_of(place.store, index, state_of(index))
-        yield Sources(index, view, store, _reader(place.root), _favour(place.store), meaning)
+            meaning = meaning_of(repository.store, index, state_of(index))
+        yield SearchContext(index, view, store, _reader(repository.root), _favour(repository.store), meaning)
 
 
-def index_of(place: Place, store: Store) -> tuple[TextIndex, bool]:
+def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, bool]:
     """The index, brought up to date where that can be, and whether it is behind the graph all the same."""
-    index = open_index(place.store)
+    index = open_index(repository.store)
     if index is not None and is_current(index, store):
         return index, False
     try:
-        writer = open_index(place.store, write=True, wait=_WAIT)
+        writer = open_index(repository.store, write=True, wait=_WAIT)
         if writer is not None:
             with writer:
-                bring_up_to_date(writer, store, place.root)
+                bring_up_to_date(writer, store, repository.root)
     except (StoreError, sqlite3.Error) as failure:
         if index is None:
-            raise StoreMissing(f"There is no search index in {place.store}. Run `golore learn`.") from failure
+            raise StoreMissing(f"There is no search index in {repository.store}. Run `golore learn`.") from failure
         return index, True
     if index is None:
-        index = open_index(place.store)
+        index = open_index(repository.store)
     assert index is not None
     return index, False
 
 
-def _view_of(directory: Path, index: TextIndex) -> View:
+def _view_of(directory: Path, index: SearchIndex) -> IndexView:
     state = state_of(index)
     known = _kept.get(directory)
     if known is None or known[0] != state:
@@ -85,7 +85,7 @@ def _favour(directory: Path) -> dict[str, float]:
         return favours(knowledge)
 
 
-def _as_in_graph(view: View, store: Store) -> View:
+def _as_in_graph(view: IndexView, store: Store) -> IndexView:
     now = file_rows(store, None)
     same = {id: row for id, row in view.files.items() if row.path in now and row.digest == now[row.path].digest}
     return view._replace(files=same)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
+from golore.graph.phrases import counted, listed
 from golore.learner.checkout.freshness import changes_since
-from golore.mcp_server.text.output import counted
 
 _NAMED: Final = 3
 
 
-def told_stale(root: Path, store: Store) -> tuple[str, ...] | None:
+def warn_if_stale(root: Path, store: Store) -> tuple[str, ...] | None:
     """The changed files, after one line about them on standard error; None if it cannot be told whether any changed."""
     changes = changes_since(root, store)
     if changes is None:
@@ -21,11 +21,6 @@ def told_stale(root: Path, store: Store) -> tuple[str, ...] | None:
     elif not len(changes):
         return ()
     else:
-        sentence = f"{counted(len(changes), 'file')} changed since the last learn: {_few(changes.paths)}."
+        sentence = f"{counted(len(changes), 'file')} changed since the last learn: {listed(changes.paths, _NAMED)}."
     print(f"golore: {sentence}", file=sys.stderr)
     return None if changes is None else changes.paths
-
-
-def _few(paths: tuple[str, ...]) -> str:
-    named = ", ".join(paths[:_NAMED])
-    return named if len(paths) <= _NAMED else f"{named} and {len(paths) - _NAMED:,} more"

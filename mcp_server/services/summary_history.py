@@ -13,12 +13,12 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
-from golore.graph.knowledge.summaries import Record, current, history
+from golore.graph.knowledge.summaries import SummaryRecord, current, history
 from golore.graph.knowledge.summary_lines import doubtful_children
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.name_resolver import Names
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import find_place
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.text import answer_text
 from golore.mcp_server.text.output import plain, print_json, print_lines, styled
 
@@ -28,14 +28,14 @@ _WHOLE: Final = frozenset((".", "./", "/"))
 
 def run_history(text: str, start: Path, *, as_json: bool) -> int:
     """All texts about something, newest first."""
-    place = find_place(start)
-    with open_renewed(place) as store:
+    repository = find_repository(start)
+    with open_current_store(repository) as store:
         found = subject_of(store, text)
         if found is None:
             print("\n".join(answer_text.not_one_lines(Names(store).find(text))), file=sys.stderr)
             return 1
         composed = structural_summary(store, *found)
-    records = _history(place.store, *found)
+    records = _history(repository.store, *found)
     if as_json:
         document = [{**plain(record), "standing": record.standing} for record in records]
         print_json({"level": found[0], "subject": found[1], "structural": composed, "history": document})
@@ -60,7 +60,7 @@ def subject_of(store: Store, text: str) -> tuple[str, str] | None:
     return None
 
 
-def told_summary(store: Store, level: str, subject: str) -> tuple[str, str]:
+def summary_of(store: Store, level: str, subject: str) -> tuple[str, str]:
     """The quality and the words of the summary that counts."""
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge:
@@ -71,23 +71,23 @@ def told_summary(store: Store, level: str, subject: str) -> tuple[str, str]:
 
 
 def symbol_summaries(store: Store, ids: Iterable[str]) -> list[dict[str, Any]]:
-    told = ((id, *told_summary(store, "symbol", id)) for id in ids)
+    told = ((id, *summary_of(store, "symbol", id)) for id in ids)
     return [{"subject": id, "quality": quality, "text": text} for id, quality, text in told if text]
 
 
-def _standing(knowledge: Knowledge, found: Record) -> str:
+def _standing(knowledge: Knowledge, found: SummaryRecord) -> str:
     weak = doubtful_children(knowledge, found)
     return f"{found.standing}; {weak:,} of the summaries it was written from in doubt" if weak else found.standing
 
 
-def _history(directory: Path, level: str, subject: str) -> list[Record]:
+def _history(directory: Path, level: str, subject: str) -> list[SummaryRecord]:
     if not Knowledge.exists(directory):
         return []
     with Knowledge.open(directory) as knowledge:
         return history(knowledge, level, subject)
 
 
-def _lines(found: tuple[str, str], composed: str, records: list[Record]) -> list[str]:
+def _lines(found: tuple[str, str], composed: str, records: list[SummaryRecord]) -> list[str]:
     lines = [styled(f"{found[0]} {found[1]}", "bold")]
     for record in records:
         by = record.model or record.source

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.graph.queries.answers import Found
+from golore.graph.queries.answers import NameMatches
 from golore.graph.queries.name_resolver import Names
 
 _REPOSITORY: Final = frozenset((".", ""))
@@ -27,7 +27,7 @@ class Subject(NamedTuple):
 
 
 def find_subject(
-    store: Store, names: Names, root: Path, target: str, bases: Iterable[Path], unclear: Callable[[Found], str]
+    store: Store, names: Names, root: Path, target: str, bases: Iterable[Path], unclear: Callable[[NameMatches], str]
 ) -> Subject:
     """The one thing that is meant; refused with what it may mean. Paths may be below one of the bases."""
     target = target.strip()

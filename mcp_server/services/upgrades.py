@@ -14,21 +14,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from golore.graph.cards.card_builder import tell_again
+from golore.graph.cards.card_builder import rebuild_cards_of
 from golore.graph.database.store import Store
 from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable, UsageError
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import Record, write_summary
+from golore.graph.knowledge.summaries import SummaryRecord, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
-from golore.graph.knowledge.summary_lines import places_of
-from golore.graph.knowledge.summary_staleness import renew_summaries
+from golore.graph.knowledge.summary_lines import card_paths_of
+from golore.graph.knowledge.summary_staleness import update_summaries
+from golore.graph.phrases import counted
 from golore.mcp_server.services.draft_list import Draft, drafts
-from golore.mcp_server.services.open_store import open_renewed
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import UpgradeSettings, upgrade_settings
-from golore.mcp_server.text.output import counted, print_json, print_lines, styled
+from golore.mcp_server.text.output import print_json, print_lines, styled
 from golore.summarizers.drafting.prompts import again, prompt_for, tokens_of
-from golore.summarizers.grounding.check import complaints
+from golore.summarizers.grounding.check import grounding_problems
 from golore.summarizers.models.anthropic import HOST, AnthropicModel
 from golore.summarizers.models.model import ANSWER, Model, Prompt, ask
 from golore.summarizers.models.openai import OpenAiModel
@@ -38,28 +39,30 @@ _KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _OPENAI: Final = "https://api.openai.com"
 
 
-def accept(place: Place, store: Store, level: str, subject: str, text: str, digest: str, *, model: str = "") -> Record:
+def accept(
+    repository: LearnedRepository, store: Store, level: str, subject: str, text: str, digest: str, *, model: str = ""
+) -> SummaryRecord:
     """Keep an agent's text in the place of a draft. A `UsageError` says why it is not taken."""
     plain = " ".join(text.split())
-    with Knowledge.open(place.store) as knowledge:
-        inputs = inputs_of(store, place.root, knowledge, level, subject)
+    with Knowledge.open(repository.store) as knowledge:
+        inputs = inputs_of(store, repository.root, knowledge, level, subject)
         context = "\n".join(f"{piece.title}\n{piece.text}" for piece in inputs.pieces) if inputs is not None else ""
-        wrong = complaints(store, place.root, plain, context)
+        wrong = grounding_problems(store, repository.root, plain, context)
         if wrong:
             told = " ".join(dict.fromkeys(one.sentence for one in wrong))
             raise UsageError(f"The text was not taken. {told} Write it again without that.")
         return write_summary(
-            knowledge, store, place.root, level, subject, plain, source="agent", model=model, expected=digest
+            knowledge, store, repository.root, level, subject, plain, source="agent", model=model, expected=digest
         )
 
 
-def tell_of(place: Place, record: Record, *, wait: float = 1.0) -> None:
+def publish_summary(repository: LearnedRepository, record: SummaryRecord, *, wait: float = 1.0) -> None:
     """Bring cards and graph up to date with a new text; what does not work now is done by the next learn."""
     with suppress(GoloreError):
-        with Knowledge.open(place.store) as knowledge, knowledge.transaction() as run:
-            places = places_of(run, [(record.level, record.subject)])
-        tell_again(place.store, places)
-        renew_summaries(place.root, place.store, changed=(), wait=wait)
+        with Knowledge.open(repository.store) as knowledge, knowledge.transaction() as run:
+            places = card_paths_of(run, [(record.level, record.subject)])
+        rebuild_cards_of(repository.store, places)
+        update_summaries(repository.root, repository.store, changed=(), wait=wait)
 
 
 @dataclass(slots=True)
@@ -88,16 +91,16 @@ def run_upgrade(
     model: str | None = None,
     host: str | None = None,
 ) -> int:
-    place = find_place(start)
+    repository = find_repository(start)
     settings = upgrade_settings({"provider": provider, "model": model, "host": host, **_prices(price)})
     if max_cost is not None and not settings.price_in:
         raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars for a million tokens.")
     with closing(frontier_model(settings)) as asked:
-        return _run(place, asked, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
+        return _run(repository, asked, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
 
 
 def _run(
-    place: Place,
+    repository: LearnedRepository,
     asked: Model,
     settings: UpgradeSettings,
     limit: int,
@@ -106,9 +109,9 @@ def _run(
     is_agreed: bool,
     as_json: bool,
 ) -> int:
-    with open_renewed(place) as store:
-        found = drafts(place, store, limit, with_material=True)
-        prompts = [_prompt(place, store, one, asked.context) for one in found]
+    with open_current_store(repository) as store:
+        found = drafts(repository, store, limit, with_material=True)
+        prompts = [_prompt(repository, store, one, asked.context) for one in found]
     work = [(one, prompt) for one, prompt in zip(found, prompts, strict=True) if prompt is not None]
     told = _estimate(work, settings, asked)
     if not as_json:
@@ -118,7 +121,7 @@ def _run(
     if not is_agreed and not _agreed():
         print("Nothing was sent.", file=sys.stderr)
         return 1
-    outcome = _upgrade(place, asked, work, settings, max_cost)
+    outcome = _upgrade(repository, asked, work, settings, max_cost)
     if as_json:
         print_json(outcome)
     else:
@@ -138,9 +141,9 @@ def frontier_model(settings: UpgradeSettings) -> AnthropicModel | OpenAiModel:
     return OpenAiModel(settings.model, settings.host or _OPENAI, key=key, context=settings.context)
 
 
-def _prompt(place: Place, store: Store, one: Draft, context: int) -> Prompt | None:
-    with Knowledge.open(place.store) as knowledge:
-        inputs = inputs_of(store, place.root, knowledge, one.level, one.subject)
+def _prompt(repository: LearnedRepository, store: Store, one: Draft, context: int) -> Prompt | None:
+    with Knowledge.open(repository.store) as knowledge:
+        inputs = inputs_of(store, repository.root, knowledge, one.level, one.subject)
     if inputs is None or inputs.digest != one.digest:
         return None
     name = inputs.pieces[0].title if one.level == "symbol" else one.subject
@@ -149,7 +152,7 @@ def _prompt(place: Place, store: Store, one: Draft, context: int) -> Prompt | No
 
 
 def _upgrade(
-    place: Place,
+    repository: LearnedRepository,
     model: Model,
     work: list[tuple[Draft, Prompt]],
     settings: UpgradeSettings,
@@ -161,7 +164,7 @@ def _upgrade(
             outcome.stopped = f"The next text might cost more than what is left of ${max_cost:.2f}."
             break
         try:
-            _improve(place, model, one, prompt, settings, outcome)
+            _improve(repository, model, one, prompt, settings, outcome)
         except AnswerBroken as failure:
             outcome.refused += 1
             outcome.reasons.append(f"{one.subject}: {failure}")
@@ -172,7 +175,7 @@ def _upgrade(
 
 
 def _improve(
-    place: Place, model: Model, one: Draft, prompt: Prompt, settings: UpgradeSettings, outcome: Upgrade
+    repository: LearnedRepository, model: Model, one: Draft, prompt: Prompt, settings: UpgradeSettings, outcome: Upgrade
 ) -> None:
     """One text; asked for once more where it is not taken."""
     why = ""
@@ -182,14 +185,14 @@ def _improve(
         outcome.answer_tokens += answer.answer_tokens
         outcome.cost += _cost(answer.prompt_tokens, answer.answer_tokens, settings)
         try:
-            with Store.open(place.store, write=False) as store:
-                record = accept(place, store, one.level, one.subject, answer.text, one.digest, model=model.name)
+            with Store.open(repository.store, write=False) as store:
+                record = accept(repository, store, one.level, one.subject, answer.text, one.digest, model=model.name)
         except UsageError as refusal:
             why = str(refusal)
             if attempt == 0:
                 prompt = again(prompt, answer.text, [why])
             continue
-        tell_of(place, record)
+        publish_summary(repository, record)
         outcome.taken += 1
         return
     outcome.refused += 1
@@ -221,7 +224,7 @@ def _estimate(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings, model
         price = "at a price that is not known here; --price IN/OUT tells it"
     sent = f"about {tokens:,} tokens of code and facts"
     return [
-        styled(f"{counted(len(work), 'summary', 'summaries')} to be rewritten by {model.name}:", "bold")
+        styled(f"{counted(len(work), 'summary')} to be rewritten by {model.name}:", "bold")
         + f" {sent} would be sent and up to {answers:,} come back, {price}."
     ]
 
@@ -235,7 +238,7 @@ def _agreed() -> bool:
 def _lines(outcome: Upgrade) -> list[str]:
     cost = f", ${outcome.cost:.2f}" if outcome.cost else ""
     tokens = f"{outcome.prompt_tokens:,} tokens in, {outcome.answer_tokens:,} out{cost}"
-    done = f"{counted(outcome.taken, 'summary', 'summaries')} rewritten by {outcome.model}"
+    done = f"{counted(outcome.taken, 'summary')} rewritten by {outcome.model}"
     lines = [styled(done, "bold") + f" ({tokens})."]
     if outcome.refused:
         lines.append(f"{counted(outcome.refused, 'text')} not taken:")

@@ -15,14 +15,16 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, ModelUnavailable
+from golore.graph.phrases import counted
+from golore.graph.progress import Progress
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
-from golore.graph.search.index import TextIndex
+from golore.graph.search.index import SearchIndex
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.search_sources import MODEL_NAME, index_of
-from golore.mcp_server.text.output import counted, print_json, print_lines
-from golore.mcp_server.text.progress import Progress, shown_progress
+from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.models.embeddings import BATCH, DEFAULT, Embedder, open_embedder
 
 _AFTER_LEARN: Final = 20.0
@@ -31,19 +33,19 @@ _embedders: dict[str, Embedder] = {}
 _spaces: dict[Path, tuple[tuple[object, ...], Space]] = {}
 
 
-class Embedded(NamedTuple):
+class EmbedResult(NamedTuple):
     made: int
     left: int
     seconds: float
 
 
 def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
-    place = find_place(start)
-    selected = model or _selected(place.store) or DEFAULT
+    repository = find_repository(start)
+    selected = model or _selected(repository.store) or DEFAULT
     embedder = _opened(selected)
-    with shown_progress() as progress:
-        done = embed(place, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
-    (place.store / MODEL_NAME).write_text(selected, encoding="utf-8")
+    with show_progress() as progress:
+        done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
+    (repository.store / MODEL_NAME).write_text(selected, encoding="utf-8")
     if as_json:
         print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
     else:
@@ -53,20 +55,20 @@ def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | No
 
 
 def embed(
-    place: Place,
+    repository: LearnedRepository,
     embedder: Embedder,
     *,
     limit: int | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
-) -> Embedded:
+) -> EmbedResult:
     """Make the vectors that are missing, for as long as is allowed."""
     begun = time.monotonic()
-    with Store.open(place.store, write=False) as store:
-        index, _ = index_of(place, store)
+    with Store.open(repository.store, write=False) as store:
+        index, _ = index_of(repository, store)
         with index, index.reading():
             texts = dict(_in_order(index))
-    file = VectorFile(place.store, embedder.name, embedder.dimensions)
+    file = VectorFile(repository.store, embedder.name, embedder.dimensions)
     known = file.keys()
     missing = [(key, text) for key, text in texts.items() if key not in known]
     wanted = missing[:limit]
@@ -82,18 +84,18 @@ def embed(
     if made == len(missing):
         for path in file.others():
             path.unlink(missing_ok=True)
-    return Embedded(made, len(missing) - made, time.monotonic() - begun)
+    return EmbedResult(made, len(missing) - made, time.monotonic() - begun)
 
 
-def follow_vectors(place: Place, progress: Progress | None = None) -> None:
+def update_vectors(repository: LearnedRepository, progress: Progress | None = None) -> None:
     """After a learn, embed what it changed, where a store has vectors at all. Words work without."""
-    selected = _selected(place.store)
+    selected = _selected(repository.store)
     if selected:
         with suppress(GoloreError):
-            embed(place, _opened(selected), seconds=_AFTER_LEARN, progress=progress)
+            embed(repository, _opened(selected), seconds=_AFTER_LEARN, progress=progress)
 
 
-def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
+def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
     """How near each file is to a question; None where a store has no vectors or their model is not at hand."""
     selected = _selected(directory)
     if not selected:
@@ -116,7 +118,7 @@ def meaning_of(directory: Path, index: TextIndex, state: bytes) -> Callable[[str
     return nearest
 
 
-def _space(directory: Path, file: VectorFile, index: TextIndex, state: bytes) -> Space:
+def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) -> Space:
     made_of = (state, file, file.size)
     known = _spaces.get(directory)
     if known is None or known[0] != made_of:
@@ -137,7 +139,7 @@ def _selected(directory: Path) -> str:
         return ""
 
 
-def _in_order(index: TextIndex) -> Iterator[tuple[bytes, str]]:
+def _in_order(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
     """All texts by their keys: files before declarations, those with comments before those without, and in each the
     files first that change most."""
     view = view_of(index)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.errors import GoloreError, UsageError
-from golore.graph.queries.answers import Found
+from golore.graph.phrases import counted
+from golore.graph.queries.answers import NameMatches
 from golore.mcp_server.hooks.log import log_failure
-from golore.mcp_server.services.repository import Place, find_place
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.sessions.proposals import (
     ACCEPTED,
     REJECTED,
@@ -28,7 +29,7 @@ from golore.mcp_server.sessions.proposals import (
     transcripts_at,
     transcripts_of,
 )
-from golore.mcp_server.text.output import counted, is_terminal, print_json, print_lines, styled
+from golore.mcp_server.text.output import is_terminal, print_json, print_lines, styled
 
 _TAG: Final = "session"
 _QUESTION: Final = "Accept it as a note, reject it for good, decide later, or quit? [a/r/l/q] "
@@ -37,22 +38,22 @@ _QUESTION: Final = "Accept it as a note, reject it for good, decide later, or qu
 def run_sessions(
     start: Path, path: Path | None, *, since: str, accept: Sequence[str], reject: Sequence[str], as_json: bool
 ) -> int:
-    place = find_place(start)
+    repository = find_repository(start)
     reads: list[Read] = []
     if not accept and not reject:
-        paths = transcripts_of(place.root.resolve()) if path is None else transcripts_at(path)
-        _, reads = study(place, paths, start_of(since))
-    notes = {one.id: _accept(place, one) for one in chosen(place.store, accept)}
-    rejected = [one.id for one in chosen(place.store, reject)]
-    for one in chosen(place.store, reject):
-        decide(place.store, one, REJECTED)
-    waiting = pending(place.store)
+        paths = transcripts_of(repository.root.resolve()) if path is None else transcripts_at(path)
+        _, reads = study(repository, paths, start_of(since))
+    notes = {one.id: _accept(repository, one) for one in chosen(repository.store, accept)}
+    rejected = [one.id for one in chosen(repository.store, reject)]
+    for one in chosen(repository.store, reject):
+        decide(repository.store, one, REJECTED)
+    waiting = pending(repository.store)
     if as_json:
         print_json({"proposals": waiting, "accepted": notes, "rejected": rejected, "read": reads})
         return 0
     print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or ["There are no transcripts here."])
     if waiting and not notes and not rejected and is_terminal(sys.stdin) and is_terminal(sys.stdout):
-        _ask(place, waiting)
+        _ask(repository, waiting)
     elif waiting:
         print_lines([line for one in waiting for line in _lines(one)])
         print_lines(["`golore learn-sessions --accept ID` makes a note of one, `--reject ID` drops it; `all` is all."])
@@ -65,38 +66,38 @@ def run_in_hook() -> int:
     store = ""
     try:
         payload = json.loads(sys.stdin.buffer.read(1 << 20))
-        place = find_place(Path(payload["cwd"]))
-        store = str(place.store)
-        study(place, [Path(payload["transcript_path"])])
+        repository = find_repository(Path(payload["cwd"]))
+        store = str(repository.store)
+        study(repository, [Path(payload["transcript_path"])])
     except Exception:  # noqa: BLE001  the agent goes on undisturbed
         if store:
             log_failure(store, "golore learn-sessions --hook")
     return 0
 
 
-def _accept(place: Place, proposal: Proposal) -> str:
+def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
     """The id of the note that it becomes, on the first of its files that the graph has, or else on the repository."""
     from golore.graph.queries.name_resolver import Names
     from golore.mcp_server.services import note_actions
-    from golore.mcp_server.services.open_store import open_renewed
+    from golore.mcp_server.services.open_store import open_current_store
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"
-    with open_renewed(place) as store:
-        asked = note_actions.Asked(place, store, Names(store), _unclear)
+    with open_current_store(repository) as store:
+        asked = note_actions.Asked(repository, store, Names(store), _unclear)
         outcome = None
         for target in (*proposal.files, "."):
             with suppress(UsageError):
-                wish = note_actions.Wish(target, text, "correction", (_TAG,), _own_name(), "person")
-                outcome = note_actions.write(asked, wish)
+                request = note_actions.NoteRequest(target, text, "correction", (_TAG,), _own_name(), "person")
+                outcome = note_actions.write(asked, request)
                 break
     if outcome is None:
         raise UsageError(f"The proposal {proposal.id} cannot be noted; its text is too long.")
-    note_actions.shown(place, outcome)
-    decide(place.store, proposal, ACCEPTED, outcome.note.id)
+    note_actions.publish_note(repository, outcome)
+    decide(repository.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
 
 
-def _unclear(found: Found) -> str:
+def _unclear(found: NameMatches) -> str:
     return f"{found.text} is not the name of one thing."
 
 
@@ -106,18 +107,18 @@ def _own_name() -> str:
     return ""
 
 
-def _ask(place: Place, waiting: Sequence[Proposal]) -> None:
+def _ask(repository: LearnedRepository, waiting: Sequence[Proposal]) -> None:
     for at, one in enumerate(waiting, start=1):
         print_lines([f"{at} of {len(waiting)}", *_lines(one)])
         print(_QUESTION, end="", flush=True)
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer == "a":
             try:
-                print_lines([f"Noted as {_accept(place, one)}."])
+                print_lines([f"Noted as {_accept(repository, one)}."])
             except GoloreError as failure:
                 print_lines([str(failure)])
         elif answer == "r":
-            decide(place.store, one, REJECTED)
+            decide(repository.store, one, REJECTED)
         elif answer != "l":
             return
 

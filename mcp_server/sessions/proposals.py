@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import UsageError
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.transcripts import Words, inside, read_transcript
 
@@ -81,10 +81,10 @@ def start_of(since: str) -> str:
         raise UsageError(f"{since!r} is no time. Give a date such as 2026-11-01, or 12h, 7d, 2w.") from None
 
 
-def study(place: Place, paths: Iterable[Path], since: str = "") -> tuple[list[Proposal], list[Read]]:
+def study(repository: LearnedRepository, paths: Iterable[Path], since: str = "") -> tuple[list[Proposal], list[Read]]:
     """Read transcripts and keep what they propose; those that are new, and what was read."""
-    root = place.root.resolve()
-    known = {proposal.id for proposal, _ in ledger(place.store)}
+    root = repository.root.resolve()
+    known = {proposal.id for proposal, _ in ledger(repository.store)}
     found: dict[str, Proposal] = {}
     reads: list[Read] = []
     for path in paths:
@@ -96,8 +96,8 @@ def study(place: Place, paths: Iterable[Path], since: str = "") -> tuple[list[Pr
         made = [one for words in reading.words if _counts(root, words, since) and (one := _proposal(root, words))]
         reads.append(Read(str(path), reading.lines, reading.unknown, len(made)))
         found |= {one.id: one for one in made if one.id not in known and one.id not in found}
-    _append(place.store / LEDGER_NAME, ({"event": PROPOSED, **one._asdict()} for one in found.values()))
-    _append(place.store / AUDIT_NAME, ({"at": _now(), "since": since, **read._asdict()} for read in reads))
+    _append(repository.store / LEDGER_NAME, ({"event": PROPOSED, **one._asdict()} for one in found.values()))
+    _append(repository.store / AUDIT_NAME, ({"at": _now(), "since": since, **read._asdict()} for read in reads))
     return list(found.values()), reads
 
 
@@ -139,8 +139,8 @@ def decide(store: Path, proposal: Proposal, fate: str, note: str = "") -> None:
 
 def _counts(root: Path, words: Words, since: str) -> bool:
     """Whether it was said in this repository, and not before the time asked for."""
-    place = os.path.normpath(words.cwd) if words.cwd else str(root)
-    return (place == str(root) or place.startswith(f"{root}/")) and _moment(words.at) >= _moment(since)
+    directory = os.path.normpath(words.cwd) if words.cwd else str(root)
+    return (directory == str(root) or directory.startswith(f"{root}/")) and _moment(words.at) >= _moment(since)
 
 
 def _moment(text: str) -> datetime:

@@ -39,7 +39,7 @@ class Words(NamedTuple):
     is_refusal: bool = False
 
 
-class Reading(NamedTuple):
+class TranscriptContent(NamedTuple):
     """`lines` is how many there were, `unknown` how many could not be read."""
 
     words: tuple[Words, ...]
@@ -47,13 +47,13 @@ class Reading(NamedTuple):
     unknown: int
 
 
-def read_transcript(path: Path) -> Reading:
+def read_transcript(path: Path) -> TranscriptContent:
     """Raises `OSError` where the file cannot be read."""
     with path.open("rb") as file:
         return read_lines(file, path.stem)
 
 
-def read_lines(lines: Iterable[bytes], session: str = "") -> Reading:
+def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
     found: list[Words] = []
     scene = _Scene()
     count = unknown = 0
@@ -71,14 +71,18 @@ def read_lines(lines: Iterable[bytes], session: str = "") -> Reading:
             case "assistant":
                 scene.hear(content)
             case "user":
-                place = (_text_of(entry, "sessionId") or session, _text_of(entry, "timestamp"), _text_of(entry, "cwd"))
-                found += [Words(text, *scene.before(), *place, is_refusal=True) for text in _refusals(content)]
+                repository = (
+                    _text_of(entry, "sessionId") or session,
+                    _text_of(entry, "timestamp"),
+                    _text_of(entry, "cwd"),
+                )
+                found += [Words(text, *scene.before(), *repository, is_refusal=True) for text in _refusals(content)]
                 if typed := _typed(entry, content):
-                    found.append(Words(typed, *scene.before(), *place))
+                    found.append(Words(typed, *scene.before(), *repository))
                     scene.begin()
             case _:
                 pass
-    return Reading(tuple(found), count, unknown)
+    return TranscriptContent(tuple(found), count, unknown)
 
 
 class _Scene:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from golore.graph.phrases import counted, listed
 from golore.graph.queries.answers import (
     Answer,
-    Doubt,
-    Found,
     Impact,
     Link,
     Meaning,
-    Portrait,
+    NameMatches,
     Reached,
     Ref,
     Route,
-    Show,
+    SymbolAnswer,
+    SymbolDetails,
+    UnresolvedUses,
 )
-from golore.mcp_server.text.output import columns, counted, styled
+from golore.mcp_server.text.output import columns, styled
 
 _SITES: Final = 4
 _MEANINGS: Final = 20
@@ -79,26 +80,26 @@ def route_lines(route: Route) -> list[str]:
         return _nothing(sentence, route.unresolved)
     rows: list[tuple[str, str, str]] = []
     for at, step in enumerate(route.steps):
-        where = f"{step.file}:{_sites(step.sites)}" if step.sites else place(step.symbol)
-        rows.append((f"{step.how or 'from'}", step.symbol.qualified_name, where if at else place(step.symbol)))
+        where = f"{step.file}:{_sites(step.sites)}" if step.sites else location(step.symbol)
+        rows.append((f"{step.how or 'from'}", step.symbol.qualified_name, where if at else location(step.symbol)))
     calls = counted(len(route.steps) - 1, "step")
     certainty = "" if route.certain else ", possible through interfaces only"
     return [styled(f"{route.source.name} → {route.target.name}: {calls}{certainty}", "bold"), *columns(rows)]
 
 
-def show_lines(shown: Show) -> list[str]:
+def show_lines(shown: SymbolAnswer) -> list[str]:
     lines: list[str] = []
     for portrait in shown.declarations:
         lines += [*_portrait_lines(portrait), ""]
     return [*lines[:-1], *_doubt_lines(shown.unresolved)]
 
 
-def not_one_lines(found: Found) -> list[str]:
+def not_one_lines(found: NameMatches) -> list[str]:
     """Why a name could not be taken: what it may mean, or what is close to it."""
     if found.meanings:
         first = f"golore: {found.text!r} is ambiguous: it may mean {counted(len(found.meanings), 'symbol')}."
         rows = [
-            (symbol.kind, meaning.name if len(meaning.symbols) > 1 else symbol.id, place(symbol))
+            (symbol.kind, meaning.name if len(meaning.symbols) > 1 else symbol.id, location(symbol))
             for meaning in found.meanings[:_MEANINGS]
             for symbol in meaning.symbols[:1]
         ]
@@ -108,7 +109,7 @@ def not_one_lines(found: Found) -> list[str]:
     first = f"golore: Nothing is named {found.text!r}."
     if not found.suggestions:
         return [f"{first} Run `golore learn` if it is new."]
-    rows = [(symbol.kind, symbol.qualified_name, place(symbol)) for symbol in found.suggestions]
+    rows = [(symbol.kind, symbol.qualified_name, location(symbol)) for symbol in found.suggestions]
     return [f"{first} Similar names:", *columns(rows)]
 
 
@@ -120,7 +121,7 @@ def table_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     return columns(cells, indent=0)
 
 
-def place(symbol: Ref) -> str:
+def location(symbol: Ref) -> str:
     return f"{symbol.file}:{symbol.line}" if symbol.file else f"outside ({symbol.source or 'unknown'})"
 
 
@@ -131,7 +132,7 @@ def _cell(value: object) -> str:
 def _heading(title: str, subject: Meaning) -> list[str]:
     first = subject.first
     twins = f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds" if len(subject.symbols) > 1 else ""
-    return [styled(title, "bold") + f"  ({first.kind}, {place(first)}{twins})"]
+    return [styled(title, "bold") + f"  ({first.kind}, {location(first)}{twins})"]
 
 
 def _section(title: str, rows: Sequence[Sequence[str]], limit: int) -> list[str]:
@@ -142,7 +143,7 @@ def _section(title: str, rows: Sequence[Sequence[str]], limit: int) -> list[str]
 
 
 def _link_row(answer: Answer, link: Link) -> tuple[str, str, str]:
-    where = place(link.symbol)
+    where = location(link.symbol)
     note = ""
     if answer.question in ("callers", "users"):
         where = f"{link.file}:{_sites(link.sites)}" if link.sites else where
@@ -157,7 +158,7 @@ def _link_row(answer: Answer, link: Link) -> tuple[str, str, str]:
 
 
 def _reached_row(one: Reached) -> tuple[str, str, str, str]:
-    return (str(one.depth), place(one.symbol), one.symbol.qualified_name, f"{one.how} {one.through}")
+    return (str(one.depth), location(one.symbol), one.symbol.qualified_name, f"{one.how} {one.through}")
 
 
 def _sites(sites: Sequence[int]) -> str:
@@ -165,7 +166,7 @@ def _sites(sites: Sequence[int]) -> str:
     return shown if len(sites) <= _SITES else f"{shown},…"
 
 
-def _nothing(sentence: str, doubt: Doubt) -> list[str]:
+def _nothing(sentence: str, doubt: UnresolvedUses) -> list[str]:
     if not doubt.sites:
         return [f"{sentence}, and no unresolved site bears the name {doubt.name}.", *outside_lines(doubt)]
     verb = "bears" if doubt.sites == 1 else "bear"
@@ -176,7 +177,7 @@ def _nothing(sentence: str, doubt: Doubt) -> list[str]:
     ]
 
 
-def _doubt_lines(doubt: Doubt) -> list[str]:
+def _doubt_lines(doubt: UnresolvedUses) -> list[str]:
     if not doubt.sites:
         return outside_lines(doubt)
     verb = "bears" if doubt.sites == 1 else "bear"
@@ -184,25 +185,24 @@ def _doubt_lines(doubt: Doubt) -> list[str]:
     return [head, *_examples(doubt), *outside_lines(doubt)]
 
 
-def outside_lines(doubt: Doubt) -> list[str]:
+def outside_lines(doubt: UnresolvedUses) -> list[str]:
     """What is said of calls that come from outside, if there may be any."""
     if not doubt.outside:
         return []
-    shown = ", ".join(doubt.outside[:_OUTSIDE])
-    more = f" and {len(doubt.outside) - _OUTSIDE:,} more" if len(doubt.outside) > _OUTSIDE else ""
-    return [f"Its type satisfies {shown}{more} from outside; calls through those, out of sight, are not counted."]
+    outside = listed(doubt.outside, _OUTSIDE)
+    return [f"Its type satisfies {outside} from outside; calls through those, out of sight, are not counted."]
 
 
-def _examples(doubt: Doubt) -> list[str]:
+def _examples(doubt: UnresolvedUses) -> list[str]:
     lines = columns([(f"{use.file}:{use.line}", use.source, use.reason) for use in doubt.examples])
     if doubt.sites > len(doubt.examples):
         lines.append(f"  and {doubt.sites - len(doubt.examples):,} more")
     return lines
 
 
-def _portrait_lines(shown: Portrait) -> list[str]:
+def _portrait_lines(shown: SymbolDetails) -> list[str]:
     symbol = shown.symbol
-    lines = [styled(symbol.qualified_name, "bold") + f"  ({symbol.kind}, {place(symbol)})"]
+    lines = [styled(symbol.qualified_name, "bold") + f"  ({symbol.kind}, {location(symbol)})"]
     if shown.signature:
         lines.append(f"  {shown.signature}")
     if shown.doc:
@@ -223,7 +223,7 @@ def _portrait_lines(shown: Portrait) -> list[str]:
     lines += columns([fact for fact in facts if fact[1]])
     if shown.members:
         lines.append(f"  members ({len(shown.members):,})")
-        rows = [(member.kind, member.name, place(member)) for member in shown.members[:_MEMBERS]]
+        rows = [(member.kind, member.name, location(member)) for member in shown.members[:_MEMBERS]]
         lines += columns(rows, indent=4)
         if len(shown.members) > _MEMBERS:
             lines.append(f"    and {len(shown.members) - _MEMBERS:,} more")
@@ -231,6 +231,4 @@ def _portrait_lines(shown: Portrait) -> list[str]:
 
 
 def _names(symbols: Iterable[Ref]) -> str:
-    names = [symbol.qualified_name for symbol in symbols]
-    shown = ", ".join(names[:_SITES])
-    return shown if len(names) <= _SITES else f"{shown} and {len(names) - _SITES:,} more"
+    return listed([symbol.qualified_name for symbol in symbols], _SITES)

@@ -63,10 +63,6 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
     return lines
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def print_lines(lines: Iterable[str]) -> None:
     print("\n".join(lines))
 

@@ -1,7 +1,4 @@
-"""Progress of a learn on standard error: a bar with rate and remaining time on a terminal, plain lines elsewhere.
-
-Both follow `golore.learner.pipeline.learn.Progress`.
-"""
+"""Progress of a learn on standard error: a bar with rate and remaining time on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,22 +6,17 @@ import contextlib
 import sys
 import time
 from collections.abc import Generator
-from typing import Final, Protocol
+from typing import Final
 
+from golore.graph.progress import Progress
 from golore.mcp_server.text.output import has_colours, is_terminal
 
 _BETWEEN_LINES: Final = 10.0
 """Seconds between two plain lines of one step."""
 
 
-class Progress(Protocol):
-    def stage(self, name: str, total: int) -> None: ...
-
-    def tick(self, units: int) -> None: ...
-
-
 @contextlib.contextmanager
-def shown_progress() -> Generator[Progress]:
+def show_progress() -> Generator[Progress]:
     """What is fitting for the standard error of this process."""
     if not is_terminal(sys.stderr):
         yield PlainLines()

@@ -22,5 +22,5 @@ def explained(signals: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in signals.items())
 
 
-def place_of(hit: Hit) -> str:
+def location_of(hit: Hit) -> str:
     return f"{hit.file}:{hit.line}" if hit.line and hit.file else hit.file

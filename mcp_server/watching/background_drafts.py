@@ -12,7 +12,7 @@ import time
 from typing import Final
 
 from golore.graph.errors import GoloreError
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings
 
 _MINUTES: Final = 5
@@ -26,11 +26,11 @@ _RUN: Final = "import sys; from golore.mcp_server.cli.main import main; sys.exit
 class BackgroundDrafts:
     """Call `look` now and then, and `stop` in the end."""
 
-    def __init__(self, place: Place, *, first: float = _FIRST) -> None:
-        self._place = place
+    def __init__(self, repository: LearnedRepository, *, first: float = _FIRST) -> None:
+        self._repository = repository
         self._process: subprocess.Popen[bytes] | None = None
         self._pause = _PAUSE
-        self._due = time.monotonic() + first if _is_wanted(place) else float("inf")
+        self._due = time.monotonic() + first if _is_wanted(repository) else float("inf")
 
     @property
     def running(self) -> subprocess.Popen[bytes] | None:
@@ -47,7 +47,7 @@ class BackgroundDrafts:
             self._pause = _PAUSE if code == 0 else min(self._pause * 2, _LONGEST_PAUSE)
             self._due = time.monotonic() + self._pause
         if time.monotonic() >= self._due:
-            options = ["summarize", "--background", "--minutes", str(_MINUTES), "--repo", str(self._place.root)]
+            options = ["summarize", "--background", "--minutes", str(_MINUTES), "--repo", str(self._repository.root)]
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _RUN, *options],
                 stdin=subprocess.DEVNULL,
@@ -64,8 +64,8 @@ class BackgroundDrafts:
             self._process = None
 
 
-def _is_wanted(place: Place) -> bool:
+def _is_wanted(repository: LearnedRepository) -> bool:
     try:
-        return model_settings(place.store, {}).watch
+        return model_settings(repository.store, {}).watch
     except GoloreError:
         return False

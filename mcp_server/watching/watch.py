@@ -23,19 +23,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from golore.graph.database.projection import fold
+from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.phrases import counted
 from golore.learner.checkout.discovery import discover
 from golore.learner.checkout.freshness import changes_since
-from golore.learner.derived.card_step import renew_card
+from golore.learner.derived.card_step import refresh_card
 from golore.learner.derived.finish import finish
-from golore.learner.pipeline.incremental import Edit, WarmLearner
+from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner
 from golore.learner.pipeline.learn import Report
-from golore.mcp_server.services.repository import Place, store_of
-from golore.mcp_server.text.output import counted, plain
+from golore.mcp_server.services.repository import LearnedRepository, store_of
+from golore.mcp_server.text.output import plain
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from golore.mcp_server.watching.file_events import Bursts, Observing
 
@@ -63,21 +64,21 @@ def run_watch(root: Path, *, as_json: bool, patience: float = _PATIENCE) -> int:
     if not root.is_dir():
         raise RepositoryError(f"There is no directory {root}. Check the path.")
     root = root.resolve()
-    place = Place(root, store_of(root))
-    if not (place.store / MANIFEST_NAME).exists():
+    repository = LearnedRepository(root, store_of(root))
+    if not (repository.store / MANIFEST_NAME).exists():
         discover(root)  # a directory that is no repository is refused before anything is left in it
-    say = _Telling(as_json)
+    say = _EventPrinter(as_json)
     try:
         with _ending_on_signals():
             while True:
-                _watch_directory(place, say)
-                _await_return(place, say, patience)
+                _watch_directory(repository, say)
+                _await_return(repository, say, patience)
     except Ended:
         say.event("ended", "Stopped watching.")
     return 0
 
 
-class _Telling:
+class _EventPrinter:
     """Each event as one line: a sentence on standard error, or a JSON object on standard output."""
 
     def __init__(self, as_json: bool) -> None:
@@ -153,27 +154,29 @@ def _ending_on_signals() -> Generator[None]:
         os.close(heard)
 
 
-def _watch_directory(place: Place, say: _Telling) -> None:
+def _watch_directory(repository: LearnedRepository, say: _EventPrinter) -> None:
     """Keep the store fresh for as long as it and the root are the directories that they are now."""
     try:
         # Below a root that has gone again there is nothing to be made.
-        place.store.mkdir(parents=not place.store.is_relative_to(place.root), exist_ok=True)
+        repository.store.mkdir(parents=not repository.store.is_relative_to(repository.root), exist_ok=True)
         # What is held open keeps its inode number, which something made in its place could otherwise get.
-        descriptor = os.open(place.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(repository.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    bursts = Bursts(place.root, place.store)
-    observing = Observing(place.root, bursts)
+    bursts = Bursts(repository.root, repository.store)
+    observing = Observing(repository.root, bursts)
     held: locks.FileLock | None = None
     try:
-        held = locks.acquire(place.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
-        ground = _ground(place)
+        held = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
+        ground = _ground(repository)
         if reason := observing.start():
             say.event("polling", f"{reason}. Looking at the files every second instead.")
-        say.event("watching", f"Watching {place.root}; Ctrl-C ends it.", root=place.root, store=place.store)
-        _keep_fresh(place, say, ground, bursts, observing)
+        say.event(
+            "watching", f"Watching {repository.root}; Ctrl-C ends it.", root=repository.root, store=repository.store
+        )
+        _keep_fresh(repository, say, ground, bursts, observing)
     except FileNotFoundError:
-        if place.root.is_dir():
+        if repository.root.is_dir():
             raise
     finally:
         observing.stop()
@@ -185,29 +188,31 @@ def _watch_directory(place: Place, say: _Telling) -> None:
 _Ground = tuple[tuple[int, int], ...]
 
 
-def _ground(place: Place) -> _Ground:
+def _ground(repository: LearnedRepository) -> _Ground:
     """Which directory is the root and which file our lock at this moment; nothing where one of them is gone."""
     try:
-        there = [path.stat() for path in (place.root, place.store / LOCK_NAME)]
+        there = [path.stat() for path in (repository.root, repository.store / LOCK_NAME)]
     except OSError:
         return ()
     return tuple((status.st_dev, status.st_ino) for status in there)
 
 
-def _keep_fresh(place: Place, say: _Telling, ground: _Ground, bursts: Bursts, observing: Observing) -> None:
-    learning = _Learning(place, say)
+def _keep_fresh(
+    repository: LearnedRepository, say: _EventPrinter, ground: _Ground, bursts: Bursts, observing: Observing
+) -> None:
+    learning = _Learning(repository, say)
     learning.try_once()
-    drafts = BackgroundDrafts(place)
+    drafts = BackgroundDrafts(repository)
     try:
-        _follow(place, say, ground, bursts, observing, learning, drafts)
+        _follow(repository, say, ground, bursts, observing, learning, drafts)
     finally:
         drafts.stop()
         learning.end()
 
 
 def _follow(
-    place: Place,
-    say: _Telling,
+    repository: LearnedRepository,
+    say: _EventPrinter,
     ground: _Ground,
     bursts: Bursts,
     observing: Observing,
@@ -215,7 +220,7 @@ def _follow(
     drafts: BackgroundDrafts,
 ) -> None:
     compared = time.monotonic()
-    while _ground(place) == ground:
+    while _ground(repository) == ground:
         say.require_reader()
         drafts.look()
         burst = bursts.wait(_TICK)
@@ -225,12 +230,12 @@ def _follow(
             if reason := observing.shortage():
                 say.event("polling", f"{reason}. Looking at the files every second instead.")
         else:
-            learning.settle()
+            learning.do_deferred_work()
             if time.monotonic() - compared > _COMPARE_EVERY:
-                if learning.is_stale or _is_behind(place):
+                if learning.is_stale or _is_behind(repository):
                     learning.try_once()
                 compared = time.monotonic()
-        if not observing.is_alive and _ground(place) == ground:
+        if not observing.is_alive and _ground(repository) == ground:
             observing.stop()
             observing.start()
             learning.try_once()
@@ -239,13 +244,13 @@ def _follow(
 class _Learning:
     """Learns, and learns again after a failure, with ever longer pauses; the same failure is told once."""
 
-    def __init__(self, place: Place, say: _Telling) -> None:
-        self._place = place
+    def __init__(self, repository: LearnedRepository, say: _EventPrinter) -> None:
+        self._repository = repository
         self._say = say
         self._pause = _FIRST_RETRY
         self._due = float("inf")
         self._told: str = ""
-        self._learner = WarmLearner(place.root, place.store)
+        self._learner = IncrementalLearner(repository.root, repository.store)
         self._looked = 0.0
         self._learned = float("inf")
 
@@ -264,7 +269,7 @@ class _Learning:
             code = None if paths is None else frozenset(path for path in paths if path.endswith(".go"))
             update = self._learner.learn() if code is None else self._learner.update(code, early=self._renew)
             is_about_code = paths is not None and code == paths
-            finish(self._place.root, self._place.store, changed=update.changed, is_about_code=is_about_code)
+            finish(self._repository.root, self._repository.store, changed=update.changed, is_about_code=is_about_code)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches
@@ -283,23 +288,23 @@ class _Learning:
                 gc.collect()  # a learn leaves cycles behind, and now nobody waits
                 gc.freeze()  # what stays is not to be looked through again with every edit
 
-    def settle(self) -> None:
+    def do_deferred_work(self) -> None:
         """Fold the log of the graph, which every open of it reads, and keep what is known for the next command."""
         if time.monotonic() - self._learned > _SETTLE_AFTER:
             self._learned = float("inf")
             with suppress(GoloreError, OSError):
-                fold(self._place.store)
-                self._learner.keep()
+                fold_log(self._repository.store)
+                self._learner.save()
 
     def end(self) -> None:
         with suppress(GoloreError, OSError):
-            self._learner.keep()
+            self._learner.save()
 
-    def _renew(self, edit: Edit) -> None:
-        renew_card(self._place.store, edit)
+    def _renew(self, edit: BodyEdit) -> None:
+        refresh_card(self._repository.store, edit)
 
     def _failed(self, reason: str) -> None:
-        if reason != self._told and self._place.root.exists():
+        if reason != self._told and self._repository.root.exists():
             sentence = reason if reason.endswith(".") else f"{reason}."
             self._say.event("failed", f"Not learned: {sentence} Trying again.")
             self._told = reason
@@ -307,10 +312,10 @@ class _Learning:
         self._pause = min(self._pause * 2, _LAST_RETRY)
 
 
-def _is_behind(place: Place) -> bool:
+def _is_behind(repository: LearnedRepository) -> bool:
     try:
-        with Store.open(place.store, write=False, wait=0) as store:
-            changes = changes_since(place.root, store)
+        with Store.open(repository.store, write=False, wait=0) as store:
+            changes = changes_since(repository.root, store)
     except StoreMissing:
         return True
     except GoloreError:
@@ -318,17 +323,17 @@ def _is_behind(place: Place) -> bool:
     return changes is None or len(changes) > 0
 
 
-def _await_return(place: Place, say: _Telling, patience: float) -> None:
+def _await_return(repository: LearnedRepository, say: _EventPrinter, patience: float) -> None:
     """Wait for a root that is gone; one that was replaced is there already."""
-    if place.root.is_dir():
-        say.event("returned", f"{place.root} or its store was replaced; learning it anew.")
+    if repository.root.is_dir():
+        say.event("returned", f"{repository.root} or its store was replaced; learning it anew.")
         return
-    say.event("gone", f"{place.root} is gone; waiting for it to return.")
+    say.event("gone", f"{repository.root} is gone; waiting for it to return.")
     until = time.monotonic() + patience
-    while not place.root.is_dir():
+    while not repository.root.is_dir():
         if time.monotonic() >= until:
             raise RepositoryError(
-                f"{place.root} did not return within {patience:.0f} s. Watch it again when it is there."
+                f"{repository.root} did not return within {patience:.0f} s. Watch it again when it is there."
             )
         time.sleep(min(_TICK, patience))
-    say.event("returned", f"{place.root} is back; learning it.")
+    say.event("returned", f"{repository.root} is back; learning it.")

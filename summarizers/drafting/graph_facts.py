@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 
-from golore.graph.cards.card_store import Deck
+from golore.graph.cards.card_store import CardStore
 from golore.graph.database.store import Store
-from golore.graph.knowledge.composed_summaries import spoken, structural_summary
+from golore.graph.knowledge.composed_summaries import short_name, structural_summary
 from golore.graph.knowledge.summary_inputs import Inputs
 
 _PARTNERS = 5
 _OFTEN = 2
 
 
-def facts_about(store: Store, deck: Deck | None, inputs: Inputs) -> list[str]:
+def facts_about(store: Store, card_store: CardStore | None, inputs: Inputs) -> list[str]:
     """One sentence or two each, most useful first."""
     found = [structural_summary(store, inputs.level, inputs.subject)]
-    if deck is not None and inputs.level == "file":
-        standing = deck.standing(inputs.subject)
+    if card_store is not None and inputs.level == "file":
+        standing = card_store.rank_and_history(inputs.subject)
         partners: list[tuple[str, float, int]] = (
             json.loads(standing[1])[3] if standing is not None and standing[1] else []
         )
@@ -30,5 +30,5 @@ def facts_about(store: Store, deck: Deck | None, inputs: Inputs) -> list[str]:
 def name_of(inputs: Inputs) -> str:
     """What a subject is called in a prompt."""
     if inputs.level == "symbol":
-        return spoken(inputs.pieces[0].title)
+        return short_name(inputs.pieces[0].title)
     return inputs.subject

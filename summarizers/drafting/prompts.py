@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from golore.graph.knowledge.summary_inputs import CHILD, Inputs, Piece
+from golore.graph.knowledge.summary_inputs import CHILD, Inputs, InputText
 from golore.summarizers.models.model import ANSWER, CHARACTERS, Prompt
 
 VERSION: Final = "1"
@@ -66,7 +66,7 @@ def _fitted(facts: Sequence[str], room: int) -> str:
     return "\n".join(kept)
 
 
-def _shown(pieces: Sequence[Piece], room: int) -> list[str]:
+def _shown(pieces: Sequence[InputText], room: int) -> list[str]:
     """The pieces that fit, in order; the first one is cut if it must be, for without it there is nothing to say."""
     shown: list[str] = []
     left_out = 0
@@ -84,7 +84,7 @@ def _shown(pieces: Sequence[Piece], room: int) -> list[str]:
     return shown
 
 
-def _heading(piece: Piece) -> str:
+def _heading(piece: InputText) -> str:
     kind = piece.part.kind
     if kind.endswith(CHILD):
         return f"Summary of {piece.title}:"

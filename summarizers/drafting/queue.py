@@ -34,7 +34,7 @@ class Task(NamedTuple):
     needs: tuple[int, ...] = ()
 
 
-class _Symbol(NamedTuple):
+class _QueueSymbol(NamedTuple):
     id: str
     file: str
     kind: str
@@ -76,16 +76,16 @@ def tasks(store: Store, knowledge: Knowledge) -> list[Task]:
     return found
 
 
-def _matters(symbol: _Symbol, users: int) -> bool:
+def _matters(symbol: _QueueSymbol, users: int) -> bool:
     return users >= _USERS and symbol.lines >= _LINES and symbol.kind in SUMMED_UP
 
 
 def _depended_upon(
     store: Store, package_of: dict[str, str]
-) -> tuple[dict[int, _Symbol], Counter[int], dict[str, float]]:
+) -> tuple[dict[int, _QueueSymbol], Counter[int], dict[str, float]]:
     """Symbols by their place in the table, how many other files use each, and how important files are."""
     columns = store.columns("MATCH (s:Symbol) RETURN offset(id(s)), s.id, s.file, s.kind, s.end_line - s.line + 1")
-    everything = {at: _Symbol(*row) for at, *row in zip(*columns, strict=True)} if columns and columns[0] else {}
+    everything = {at: _QueueSymbol(*row) for at, *row in zip(*columns, strict=True)} if columns and columns[0] else {}
     pairs: set[tuple[int, str]] = set()
     uses: Counter[tuple[str, str]] = Counter()
     for label in USES:

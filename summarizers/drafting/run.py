@@ -17,29 +17,33 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from golore.graph.cards.card_store import Deck, open_deck
+from golore.graph.cards.card_store import CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import DRAFT, Record, Refusal, Text, count, keep, refuse, was_refused
-from golore.graph.knowledge.summary_inputs import Inputs, Matter, gathered
+from golore.graph.knowledge.summaries import (
+    DRAFT,
+    Refusal,
+    SummaryRecord,
+    Text,
+    count,
+    refuse,
+    store_summary,
+    was_refused,
+)
+from golore.graph.knowledge.summary_inputs import InputReader, Inputs, inputs_from
+from golore.graph.progress import Progress
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import again, prompt_for
 from golore.summarizers.drafting.queue import Task, tasks
-from golore.summarizers.grounding.check import Complaint, complaints
+from golore.summarizers.grounding.check import GroundingProblem, grounding_problems
 from golore.summarizers.grounding.text_form import tidied
 from golore.summarizers.models.model import Completion, Model, Prompt, ask
 
 _FAILED_IN_A_ROW: Final = 8
 """Answers that cannot be used, one after the other, after which something is wrong with the server."""
-
-
-class Progress(Protocol):
-    def stage(self, name: str, total: int) -> None: ...
-
-    def tick(self, units: int) -> None: ...
 
 
 class Bounds(NamedTuple):
@@ -50,7 +54,7 @@ class Bounds(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class DraftRun:
     """What came of a run. `stopped` is the reason why it ended early, if it did."""
 
     asked: int = 0
@@ -85,52 +89,52 @@ def draft(
     bounds: Bounds | None = None,
     parallel: int = 1,
     progress: Progress | None = None,
-    kept: Callable[[Record], None] | None = None,
-) -> Outcome:
+    kept: Callable[[SummaryRecord], None] | None = None,
+) -> DraftRun:
     """Write what is missing or stale. `kept` is told of every text that was taken."""
     began = time.monotonic()
     with Knowledge.open(store_directory) as knowledge:
         run = _Run(root, store_directory, knowledge, model, bounds or Bounds(), kept)
         with Store.open(store_directory, write=False) as store:
             run.plan(tasks(store, knowledge), progress)
-        with _crew(model, parallel) as crew:
+        with _crew(model, parallel) as pool:
             try:
-                run.work(crew, parallel)
+                run.work(pool, parallel)
             except ModelUnavailable as failure:
                 run.outcome.stopped = str(failure)
         run.outcome.seconds = time.monotonic() - began
         return run.outcome
 
 
-class _Crew(NamedTuple):
+class _ModelWorkers(NamedTuple):
     jobs: queue.SimpleQueue[_Job | None]
     answers: queue.SimpleQueue[tuple[_Job, _Answer]]
 
 
 @contextmanager
-def _crew(model: Model, number: int) -> Generator[_Crew]:
+def _crew(model: Model, number: int) -> Generator[_ModelWorkers]:
     """Threads that ask the model. They are not waited for: who ends the command does not wait for a model."""
-    crew = _Crew(queue.SimpleQueue(), queue.SimpleQueue())
+    pool = _ModelWorkers(queue.SimpleQueue(), queue.SimpleQueue())
     stop = threading.Event()
 
     def work() -> None:
-        while (job := crew.jobs.get()) is not None:
+        while (job := pool.jobs.get()) is not None:
             try:
                 answer: _Answer = ask(model, job.prompt, stop)
             except ModelError as failure:
                 answer = failure
             except Exception as failure:  # noqa: BLE001  a thread that ends in silence would be waited for
                 answer = AnswerBroken(f"{type(failure).__name__}: {failure}")
-            crew.answers.put((job, answer))
+            pool.answers.put((job, answer))
 
     for _ in range(number):
         threading.Thread(target=work, daemon=True, name="golore-model").start()
     try:
-        yield crew
+        yield pool
     finally:
         stop.set()
         for _ in range(number):
-            crew.jobs.put(None)
+            pool.jobs.put(None)
 
 
 class _Run:
@@ -141,9 +145,9 @@ class _Run:
         knowledge: Knowledge,
         model: Model,
         bounds: Bounds,
-        kept: Callable[[Record], None] | None,
+        kept: Callable[[SummaryRecord], None] | None,
     ) -> None:
-        self.outcome = Outcome()
+        self.outcome = DraftRun()
         self._root = root
         self._directory = store_directory
         self._knowledge = knowledge
@@ -171,22 +175,22 @@ class _Run:
             most = len(planned) if self._limit is None else min(self._limit, len(planned))
             progress.stage("Drafting", most)
 
-    def work(self, crew: _Crew, parallel: int) -> None:
+    def work(self, pool: _ModelWorkers, parallel: int) -> None:
         running = 0
         while True:
             jobs = self._next(parallel - running)
             running += len(jobs)
             for job in jobs:
-                crew.jobs.put(job)
+                pool.jobs.put(job)
             if not running:
                 break
-            answered = [crew.answers.get()]
-            while not crew.answers.empty():
-                answered.append(crew.answers.get())
+            answered = [pool.answers.get()]
+            while not pool.answers.empty():
+                answered.append(pool.answers.get())
             running -= len(answered)
             for job in self._settled(answered):
                 running += 1
-                crew.jobs.put(job)
+                pool.jobs.put(job)
         self.outcome.left = len(self._ready) + sum(1 for needs in self._needs.values() if needs > 0)
 
     @property
@@ -198,11 +202,11 @@ class _Run:
         if not free or not self._ready or self._is_over:
             return []
         found: list[_Job] = []
-        with self._opened() as (store, deck):
-            matter = Matter(store, self._root, self._knowledge)
+        with self._opened() as (store, card_store):
+            matter = InputReader(store, self._root, self._knowledge)
             while len(found) < free and self._ready and not self._is_over:
                 number = heapq.heappop(self._ready)
-                job = self._job(number, store, deck, matter)
+                job = self._job(number, store, card_store, matter)
                 if job is None:
                     self.outcome.skipped += 1
                     self._done(number)
@@ -211,13 +215,13 @@ class _Run:
                     found.append(job)
         return found
 
-    def _job(self, number: int, store: Store, deck: Deck | None, matter: Matter) -> _Job | None:
+    def _job(self, number: int, store: Store, card_store: CardStore | None, matter: InputReader) -> _Job | None:
         """None where a file has changed since it was learned, or this text was refused before."""
         task = self._tasks[number]
-        inputs = gathered(matter, task.level, task.subject)
+        inputs = inputs_from(matter, task.level, task.subject)
         if inputs is None:
             return None
-        prompt = prompt_for(inputs, name_of(inputs), facts_about(store, deck, inputs), self._model.context)
+        prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), self._model.context)
         if was_refused(self._knowledge, inputs, self._model.name, prompt.version):
             return None
         return _Job(number, inputs, prompt)
@@ -244,11 +248,11 @@ class _Run:
         outcome.answer_tokens += answer.answer_tokens
         self._failed_in_a_row = 0
         text = tidied(answer.text)
-        wrong = complaints(store, self._root, text, job.prompt.context)
+        wrong = grounding_problems(store, self._root, text, job.prompt.context)
         self._count(wrong)
         if not wrong:
             new = Text(text, DRAFT, "model", self._model.name, job.prompt.version)
-            record = keep(self._knowledge, job.inputs, new)
+            record = store_summary(self._knowledge, job.inputs, new)
             outcome.kept += 1
             outcome.repaired += job.is_second
             self._done(job.number)
@@ -260,7 +264,7 @@ class _Run:
         self._refuse(job, wrong[0].sentence)
         return None
 
-    def _count(self, wrong: Sequence[Complaint]) -> None:
+    def _count(self, wrong: Sequence[GroundingProblem]) -> None:
         with self._knowledge.transaction() as run:
             count(run, "answers")
             for sort in sorted({one.sort for one in wrong}):
@@ -293,8 +297,8 @@ class _Run:
             self._progress.tick(1)
 
     @contextmanager
-    def _opened(self) -> Generator[tuple[Store, Deck | None]]:
+    def _opened(self) -> Generator[tuple[Store, CardStore | None]]:
         with ExitStack() as stack:
             store = stack.enter_context(Store.open(self._directory, write=False, wait=60.0))
-            deck = open_deck(self._directory, write=False)
-            yield store, stack.enter_context(deck) if deck is not None else None
+            card_store = open_card_store(self._directory, write=False)
+            yield store, stack.enter_context(card_store) if card_store is not None else None

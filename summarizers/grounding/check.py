@@ -15,32 +15,32 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import external, members, outbound, symbols_where
-from golore.summarizers.grounding.code_mentions import Mention, mentions
+from golore.summarizers.grounding.code_mentions import CodeMention, mentions
 from golore.summarizers.grounding.lexicon import GO_WORDS
-from golore.summarizers.grounding.text_form import form_complaints
+from golore.summarizers.grounding.text_form import form_problems
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SHORT: Final = 2
 _TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
 
 
-class Complaint(NamedTuple):
+class GroundingProblem(NamedTuple):
     """`sort` is `unknown` (names what does not exist), `instruction` or `form`; `sentence` tells the writer."""
 
     sort: str
     sentence: str
 
 
-def complaints(store: Store, root: Path, text: str, context: str) -> tuple[Complaint, ...]:
+def grounding_problems(store: Store, root: Path, text: str, context: str) -> tuple[GroundingProblem, ...]:
     """What is wrong with a text; `context` is the code that it was written from."""
-    found = [Complaint(sort, sentence) for sort, sentence in form_complaints(text)]
+    found = [GroundingProblem(sort, sentence) for sort, sentence in form_problems(text)]
     for missing in unknown(store, root, mentions(text), context):
         what = "name" if missing.kind == "opener" else missing.kind
-        found.append(Complaint("unknown", f"There is no {what} `{missing.text}` in this code."))
+        found.append(GroundingProblem("unknown", f"There is no {what} `{missing.text}` in this code."))
     return tuple(found)
 
 
-def unknown(store: Store, root: Path, named: Iterable[Mention], context: str) -> list[Mention]:
+def unknown(store: Store, root: Path, named: Iterable[CodeMention], context: str) -> list[CodeMention]:
     """Those mentions that nothing in the graph and nothing in the context answers to."""
     told = _told(context)
     left = [mention for mention in named if mention.text not in told]

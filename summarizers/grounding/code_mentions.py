@@ -81,7 +81,7 @@ _SAID_OF_NAMES: Final = frozenset(
 """Verbs that follow a function or type at the beginning of a sentence."""
 
 
-class Mention(NamedTuple):
+class CodeMention(NamedTuple):
     """`kind` is `name` (an identifier, perhaps with dots), `opener` (the same, capital only as a sentence's first
     word),
     `path` (a file, directory or import path) or `package`."""
@@ -98,10 +98,10 @@ class _Word(NamedTuple):
     is_call: bool
 
 
-def mentions(text: str) -> list[Mention]:
+def mentions(text: str) -> list[CodeMention]:
     """In order, each once."""
     words = list(_words(text))
-    found: dict[Mention, None] = {}
+    found: dict[CodeMention, None] = {}
     for at, word in enumerate(words):
         for mention in _of_code(word.text) if word.is_code else _of_prose(words, at):
             found.setdefault(mention)
@@ -135,21 +135,21 @@ def _split(plain: str) -> Iterator[tuple[str, bool]]:
         yield part, at == len(parts) - 1 and tail.endswith((".", "!", "?", ":"))
 
 
-def _of_code(text: str) -> Iterator[Mention]:
+def _of_code(text: str) -> Iterator[CodeMention]:
     """What stands in backticks: a path, or the names in a piece of code."""
     if _LITERAL.match(text):
         return
     plain = text.removeprefix("./")
     if " " not in plain and (_FILE.match(plain) or ("/" in plain and _PATH.match(plain))):
-        yield Mention("path", plain)
+        yield CodeMention("path", plain)
         return
     without_strings = re.sub(r"\"[^\"]*\"|'[^']*'", " ", text)
     for name in _CODE_NAME.findall(without_strings):
         if name.partition(".")[0] not in GO_WORDS or "." in name:
-            yield Mention("name", name)
+            yield CodeMention("name", name)
 
 
-def _of_prose(words: Sequence[_Word], at: int) -> Iterator[Mention]:
+def _of_prose(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
     word = words[at]
     text = word.text
     if "://" in text or text in PROSE_PAIRS or text.lower() in _ABBREVIATIONS:
@@ -160,13 +160,13 @@ def _of_prose(words: Sequence[_Word], at: int) -> Iterator[Mention]:
         before = words[at - 1].text.lower() if at and not word.is_first else ""
         yield from _of_slash(text, is_place=before in _BEFORE_PATHS)
     elif _FILE.match(text):
-        yield Mention("path", text)
+        yield CodeMention("path", text)
     elif "-" in text:
         for part in text.split("-"):
             yield from _of_word(part, is_first=word.is_first, is_call=False)
     elif "." in text:
         if _NAME.match(text):
-            yield Mention("name", text)
+            yield CodeMention("name", text)
     else:
         found = list(_of_word(text, is_first=word.is_first, is_call=word.is_call))
         yield from found or _of_opener(words, at)
@@ -174,7 +174,7 @@ def _of_prose(words: Sequence[_Word], at: int) -> Iterator[Mention]:
             yield from _of_package(words, at)
 
 
-def _of_slash(text: str, *, is_place: bool) -> Iterator[Mention]:
+def _of_slash(text: str, *, is_place: bool) -> Iterator[CodeMention]:
     """A path; or words between which a slash means `or`, as in `hidden/deprecated`."""
     parts = [part for part in text.split("/") if part]
     if all(part in ACRONYMS or part in PROPER_NAMES for part in parts):
@@ -182,24 +182,24 @@ def _of_slash(text: str, *, is_place: bool) -> Iterator[Mention]:
     if not is_place and all(part.islower() and part not in _DIRECTORIES and is_ordinary(part) for part in parts):
         return
     if _PATH.match(text):
-        yield Mention("path", text.removeprefix("./"))
+        yield CodeMention("path", text.removeprefix("./"))
     else:
         for part in parts:
             yield from _of_word(part, is_first=False, is_call=False)
 
 
-def _of_word(text: str, *, is_first: bool, is_call: bool) -> Iterator[Mention]:
+def _of_word(text: str, *, is_first: bool, is_call: bool) -> Iterator[CodeMention]:
     if not text.isidentifier() or text in ACRONYMS or text in PROPER_NAMES or text.removesuffix("s") in ACRONYMS:
         return
     has_form = "_" in text.strip("_") or _INNER_CAPITAL.search(text) is not None
     is_capital = text[0].isupper() and not (is_first and (text in _OPENERS or is_ordinary(text.lower())))
     if (is_call and text not in GO_WORDS) or has_form:
-        yield Mention("name", text)
+        yield CodeMention("name", text)
     elif is_capital and text not in ("I", "A"):
-        yield Mention("opener" if is_first else "name", text)
+        yield CodeMention("opener" if is_first else "name", text)
 
 
-def _of_opener(words: Sequence[_Word], at: int) -> Iterator[Mention]:
+def _of_opener(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
     """The first word of a sentence that is English and yet a name: `Flush writes the rest.`"""
     word = words[at]
     follows = words[at + 1].text if at + 1 < len(words) and not words[at + 1].is_first else ""
@@ -211,10 +211,10 @@ def _of_opener(words: Sequence[_Word], at: int) -> Iterator[Mention]:
         return
     is_defined = follows == "is" and any(near.text in _CODE_NOUNS for near in words[at + 2 : at + 5])
     if follows in _SAID_OF_NAMES or is_defined:
-        yield Mention("opener", word.text)
+        yield CodeMention("opener", word.text)
 
 
-def _of_package(words: Sequence[_Word], at: int) -> Iterator[Mention]:
+def _of_package(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
     """A small word that is said to be a package's name."""
     text = words[at].text
     before = words[at - 1].text.lower() if at and not words[at].is_first else ""
@@ -224,7 +224,7 @@ def _of_package(words: Sequence[_Word], at: int) -> Iterator[Mention]:
     is_named = before == "package" and _names_package(words, at)
     is_named = is_named or (before == "packages" and not is_ordinary(text))
     if is_named or (after == "package" and not text.endswith(("ing", "ed", "al", "ic"))):
-        yield Mention("package", text)
+        yield CodeMention("package", text)
 
 
 def _names_package(words: Sequence[_Word], at: int) -> bool:

@@ -56,7 +56,7 @@ _CHATTER: Final = re.compile(
 )
 
 
-def form_complaints(text: str) -> Iterator[tuple[str, str]]:
+def form_problems(text: str) -> Iterator[tuple[str, str]]:
     """Sort and sentence of each thing that is wrong with a text as a text."""
     plain = text.strip()
     if len(plain.split()) < _FEWEST_WORDS:

@@ -23,7 +23,7 @@ READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idem
 
 
 @contextmanager
-def failures_told() -> Generator[None]:
+def reporting_failures() -> Generator[None]:
     """Let the caller read what went wrong and what to do; of any other exception it would only learn that it was."""
     try:
         yield

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.reply_text import BUDGET
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
-from golore.mcp_server.services.ratings import note_shown
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
+from golore.mcp_server.services.ratings import record_shown
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -35,7 +35,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         structured_output=False,
     )
     def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
-        with failures_told(), repositories.opened(repository or repositories.around(target)) as asked:
+        with reporting_failures(), repositories.opened(repository or repositories.around(target)) as asked:
             told = context_reply(asked, target, budget)
-            note_shown(asked.place.store, target, len(told))
+            record_shown(asked.repository.store, target, len(told))
             return told

@@ -11,9 +11,17 @@ from golore.graph.errors import UsageError
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Meaning
 from golore.graph.queries.symbol_steps import Steps, open_steps
-from golore.mcp_server.server.open_repositories import Opened, Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, answer_reply, fitted, impact_reply, route_reply, standing
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told, meant
+from golore.mcp_server.server.open_repositories import OpenRepository, Repositories
+from golore.mcp_server.server.reply_text import (
+    BUDGET,
+    Reply,
+    answer_reply,
+    fit_reply,
+    impact_reply,
+    route_reply,
+    staleness_lines,
+)
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, meant, reporting_failures
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -69,17 +77,17 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = BUDGET,
         repository: RepositoryName = "",
     ) -> str:
-        with failures_told(), repositories.opened(repository) as asked:
+        with reporting_failures(), repositories.opened(repository) as asked:
             reply = _reply(asked, question, symbol, to, depth)
-            tail = (*reply.tail, *standing(asked))
-            return fitted(replace(reply, tail=tail), budget)
+            tail = (*reply.tail, *staleness_lines(asked))
+            return fit_reply(replace(reply, tail=tail), budget)
 
 
-def _reply(asked: Opened, question: str, symbol: str, to: str, depth: int) -> Reply:
+def _reply(asked: OpenRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
     if question in ("path", "impact"):
         steps = open_steps(asked.store)
         reply = _far_reply(asked, steps, question, symbol, to, depth)
-        asked.mapper.consider(asked.store.directory, steps)
+        asked.adjacency_job.consider(asked.store.directory, steps)
         return reply
     ask, kinds = _ASKED[question]
     subject = meant(asked.names, symbol, kinds)
@@ -89,7 +97,7 @@ def _reply(asked: Opened, question: str, symbol: str, to: str, depth: int) -> Re
     return replace(reply, tail=(*reply.tail, *_unsettled(asked.store, subject))) if question == "callees" else reply
 
 
-def _far_reply(asked: Opened, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
+def _far_reply(asked: OpenRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
     """What is found over several steps."""
     if question == "impact":
         return impact_reply(impact.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED, steps))

@@ -15,8 +15,8 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.tools.common import RepositoryName, failures_told
-from golore.mcp_server.services.repository import Place
+from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
+from golore.mcp_server.services.repository import LearnedRepository
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -44,19 +44,19 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         structured_output=False,
     )
     async def memory_learn(context: Context, full: Full = False, repository: RepositoryName = "") -> str:
-        with failures_told():
-            place = repositories.named(repository).place
-        return await _learned(place, full, context)
+        with reporting_failures():
+            learned = repositories.named(repository).learned
+        return await _learned(learned, full, context)
 
 
-async def _learned(place: Place, full: bool, context: Context) -> str:
+async def _learned(learned: LearnedRepository, full: bool, context: Context) -> str:
     options = ["--full"] if full else []
     command = [
         sys.executable,
         "-m",
         "golore.mcp_server.server.learn_process",
-        str(place.root),
-        str(place.store),
+        str(learned.root),
+        str(learned.store),
         *options,
     ]
     process = await anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=None, start_new_session=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from golore.graph.cards.annotations import quoted, spoken
+from golore.graph.cards.annotations import quoted, short_name
 from golore.graph.knowledge.notes import KINDS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.reply_text import not_one_text
-from golore.mcp_server.server.tools.common import RepositoryName, failures_told
+from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
 from golore.mcp_server.services import note_actions
-from golore.mcp_server.services.note_actions import Asked, Outcome, Wish
-from golore.mcp_server.services.ratings import WORDS, item_of, run_rate
+from golore.mcp_server.services.note_actions import Asked, NoteOutcome, NoteRequest
+from golore.mcp_server.services.ratings import WORDS, item_of, rate_item
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -77,29 +77,31 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> str:
         if sum(map(bool, (text, confirm, done, rate))) != 1:
             raise ToolError("Give one of `text` or `rate` with a `target`, `confirm` with an id, or `done` with an id.")
-        wish = Wish(target, text, kind, tuple(tags), author, model or "agent", supersedes)
-        with failures_told():
+        request = NoteRequest(target, text, kind, tuple(tags), author, model or "agent", supersedes)
+        with reporting_failures():
             if (text or rate) and not target:
                 raise ToolError("Say what the note is about as `target`: a symbol, file or package, or `.`.")
             named = repository or repositories.around(target)
             with repositories.opened(named) as opened:
-                place = opened.place
-                asked = Asked(place, opened.store, opened.names, not_one_text)
+                learned = opened.repository
+                asked = Asked(learned, opened.store, opened.names, not_one_text)
                 if rate:
-                    return run_rate(place, item_of(asked, target), rate, model or "agent")
+                    return rate_item(learned, item_of(asked, target), rate, model or "agent")
                 if text:
-                    outcome = note_actions.write(asked, wish)
+                    outcome = note_actions.write(asked, request)
                 else:
                     outcome = (
-                        note_actions.confirm_note(asked, confirm) if confirm else note_actions.end_task(place, done)
+                        note_actions.confirm_note(asked, confirm) if confirm else note_actions.end_task(learned, done)
                     )
-            return _told(note_actions.shown(place, outcome), "Confirmed" if confirm else "Done" if done else "Noted")
+            return _told(
+                note_actions.publish_note(learned, outcome), "Confirmed" if confirm else "Done" if done else "Noted"
+            )
 
 
-def _told(outcome: Outcome, what: str) -> str:
+def _told(outcome: NoteOutcome, what: str) -> str:
     note = outcome.note
     head = what if outcome.is_new or what != "Noted" else "Known"
-    lines = [f"{head}: {note.kind} {note.id} on {spoken(note.anchor.name)}."]
+    lines = [f"{head}: {note.kind} {note.id} on {short_name(note.anchor.name)}."]
     for one in outcome.alike:
         lines.append(f"{one.id} says much the same: {quoted(one.text, 300)}")
         lines.append(f"If the new one replaces it, send the same note with `supersedes` {one.id}; else keep both.")

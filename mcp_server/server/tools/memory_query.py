@@ -9,10 +9,10 @@ from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
+from golore.graph.phrases import counted
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
-from golore.mcp_server.text.output import counted
+from golore.mcp_server.server.reply_text import BUDGET, Reply, ReplySection, fit_reply, staleness_lines
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -68,17 +68,17 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = BUDGET,
         repository: RepositoryName = "",
     ) -> str:
-        with failures_told():
+        with reporting_failures():
             with repositories.opened(repository) as asked:
-                place, behind = asked.place, standing(asked)
+                learned, behind = asked.repository, staleness_lines(asked)
             # Opened once more, so that a long query keeps nobody else waiting.
-            with Store.open(place.store, write=False) as store:
+            with Store.open(learned.store, write=False) as store:
                 try:
                     rows = store.query(cypher, seconds=seconds, most=limit + 1)
                 except UsageError as failure:
                     known = f"The graph has these labels and properties:\n{graph_schema()}"
                     raise ToolError(f"{failure}\n{known}") from failure
-        return fitted(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
+        return fit_reply(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
 
 
 def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[str, ...]) -> Reply:
@@ -88,7 +88,7 @@ def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[s
     values = ([_plain(value) for value in row.values()] for row in rows)
     lines = tuple(json.dumps(row, ensure_ascii=False, default=str) for row in values)
     more = (f"There are more than {counted(limit, 'row')}; raise `limit` or narrow the query.",) if is_cut else ()
-    return Reply((), (Section(f"{counted(len(rows), 'row')} of {head}:", lines),), (*more, *behind))
+    return Reply((), (ReplySection(f"{counted(len(rows), 'row')} of {head}:", lines),), (*more, *behind))
 
 
 def _plain(value: object) -> object:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, Wish, search
+from golore.graph.phrases import counted
+from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, SearchRequest, search
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, Section, fitted, standing
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, failures_told
+from golore.mcp_server.server.reply_text import BUDGET, Reply, ReplySection, fit_reply, staleness_lines
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.search_sources import sources_of
-from golore.mcp_server.text.output import counted
-from golore.mcp_server.text.search_text import explained, place_of, result_of
+from golore.mcp_server.text.search_text import explained, location_of, result_of
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -36,7 +36,7 @@ Generated = Annotated[bool, Field(description="Generated files as well.")]
 Explain = Annotated[bool, Field(description="Say what each score is made of.")]
 
 
-class Part(BaseModel):
+class SearchPart(BaseModel):
     """A declaration in a file that was found."""
 
     kind: str
@@ -52,7 +52,7 @@ class Result(BaseModel):
     line: int
     score: float
     snippet: str
-    symbols: list[Part] = []
+    symbols: list[SearchPart] = []
     signals: dict[str, float] = {}
 
 
@@ -79,10 +79,14 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = BUDGET,
         repository: RepositoryName = "",
     ) -> Annotated[CallToolResult, Results]:
-        wish = Wish(query, kind, limit, path, module, tests, generated, explain)
-        with failures_told(), repositories.opened(repository) as asked, sources_of(asked.place, asked.store) as sources:
-            found = search(sources, wish)
-            behind = standing(asked)
+        request = SearchRequest(query, kind, limit, path, module, tests, generated, explain)
+        with (
+            reporting_failures(),
+            repositories.opened(repository) as asked,
+            sources_of(asked.repository, asked.store) as sources,
+        ):
+            found = search(sources, request)
+            behind = staleness_lines(asked)
             changed = None if asked.changes is None else list(asked.changes.paths)
         hits = _within(found.hits, budget)
         document: dict[str, Any] = {
@@ -91,7 +95,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             "suggestions": list(found.suggestions),
             "behind": changed,
         }
-        text = fitted(_reply(query, found, behind), budget)
+        text = fit_reply(_reply(query, found, behind), budget)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
@@ -113,7 +117,7 @@ def _reply(query: str, found: Hits, behind: tuple[str, ...]) -> Reply:
     more = [f"Perhaps meant: {', '.join(found.suggestions)}."] if found.suggestions else []
     if found.left_out:
         more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.")
-    return Reply((), (Section(f"{counted(len(found.hits), 'result')} for {query!r}:", rows),), (*more, *behind))
+    return Reply((), (ReplySection(f"{counted(len(found.hits), 'result')} for {query!r}:", rows),), (*more, *behind))
 
 
 def _row(hit: Hit) -> str:
@@ -121,4 +125,4 @@ def _row(hit: Hit) -> str:
     inside = [f"{one.name.rpartition('/')[2]}:{one.line}" for one in hit.symbols]
     listed = f"  [{', '.join(inside)}]" if inside else ""
     why = f"  ({explained(hit.signals)})" if hit.signals else ""
-    return f"{hit.kind}{name}  {place_of(hit)}  {hit.snippet}{listed}{why}"
+    return f"{hit.kind}{name}  {location_of(hit)}  {hit.snippet}{listed}{why}"

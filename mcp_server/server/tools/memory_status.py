@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from golore.graph.errors import GoloreError, StoreMissing
-from golore.graph.queries.answers import Census
-from golore.graph.queries.questions import census
-from golore.mcp_server.server.open_repositories import Repositories, Repository
-from golore.mcp_server.server.reply_text import standing
-from golore.mcp_server.server.tools.common import READS, RepositoryName, failures_told
-from golore.mcp_server.text.output import counted
+from golore.graph.phrases import counted
+from golore.graph.queries.answers import StoreCounts
+from golore.graph.queries.questions import count_store
+from golore.mcp_server.server.open_repositories import Repositories, ServedRepository
+from golore.mcp_server.server.reply_text import staleness_lines
+from golore.mcp_server.server.tools.common import READS, RepositoryName, reporting_failures
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel
@@ -49,7 +49,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         name="memory_status", title="What is known, and how fresh", description=_DESCRIPTION, annotations=READS
     )
     def memory_status(repository: RepositoryName = "") -> Annotated[CallToolResult, Statuses]:
-        with failures_told():
+        with reporting_failures():
             asked = (repositories.named(repository),) if repository else repositories.all
             titles = dict(zip(repositories.all, repositories.titles, strict=True))
             told = [_status(one, titles[one]) for one in asked]
@@ -58,12 +58,12 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
-def _status(repository: Repository, title: str) -> tuple[RepositoryStatus, str]:
-    root = repository.place.root
+def _status(repository: ServedRepository, title: str) -> tuple[RepositoryStatus, str]:
+    root = repository.learned.root
     try:
         with repository.opened() as asked:
-            counts = census(asked.store)
-            changes, lines = asked.changes, standing(asked)
+            counts = count_store(asked.store)
+            changes, lines = asked.changes, staleness_lines(asked)
             is_being_learned = asked.is_being_learned
     except GoloreError as failure:
         is_learned = not isinstance(failure, StoreMissing)
@@ -88,7 +88,7 @@ def _status(repository: Repository, title: str) -> tuple[RepositoryStatus, str]:
     return status, "\n".join([*_lines(title, str(root), counts), *(lines or ("Up to date with the files.",))])
 
 
-def _lines(title: str, root: str, counts: Census) -> list[str]:
+def _lines(title: str, root: str, counts: StoreCounts) -> list[str]:
     return [
         f"{title} ({root})",
         f"{counted(counts.packages, 'package')}, {counted(counts.files, 'file')}, {counted(counts.lines, 'line')}",

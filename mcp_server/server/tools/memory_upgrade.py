@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from golore.graph.knowledge.summaries import LEVELS
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.tools.common import RepositoryName, failures_told
-from golore.mcp_server.services.upgrades import accept, tell_of
+from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
+from golore.mcp_server.services.upgrades import accept, publish_summary
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
@@ -46,11 +46,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         model: Writer = "",
         repository: RepositoryName = "",
     ) -> str:
-        with failures_told():
+        with reporting_failures():
             with repositories.opened(repository) as asked:
-                place = asked.place
-                written = accept(place, asked.store, level, subject, text, digest, model=model)
+                learned = asked.repository
+                written = accept(learned, asked.store, level, subject, text, digest, model=model)
             # The store is no longer in use here: what follows may write to it.
-            tell_of(place, written)
+            publish_summary(learned, written)
         replaced = "The text before it is in the history." if written.supersedes else "There was none before."
         return f"Kept as reviewed: {subject}. {replaced}"

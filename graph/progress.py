@@ -1,0 +1,23 @@
+"""How long-running work reports how far it is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """`stage` begins a step of `total` units (0: unknown), `tick` reports units of it as done."""
+
+    def stage(self, name: str, total: int) -> None: ...
+
+    def tick(self, units: int) -> None: ...
+
+
+class NoProgress:
+    """Reports nothing."""
+
+    def stage(self, name: str, total: int) -> None:
+        pass
+
+    def tick(self, units: int) -> None:
+        pass
