@@ -51,12 +51,12 @@ print(json.dumps([len(sources), time.perf_counter() - wall]))
 LEARN = """
 import json, os, sys, time
 from pathlib import Path
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 if __name__ == "__main__":
     workers = int(sys.argv[3]) if sys.argv[3] else None
     began = time.perf_counter()
     edges = sys.argv[4] != "containment"
-    report = learn(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), edges=edges, workers=workers)
+    report = learn_graph(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), edges=edges, workers=workers)
     wall = time.perf_counter() - began
     used = os.times()
     cpu = used.user + used.system + used.children_user + used.children_system

@@ -25,8 +25,8 @@ from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.terms import terms
 from golore.graph.search.vectors import Near
 from golore.graph.search.weights import GROUPS, fused
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
 from golore.mcp_server.services.vectors import embed
@@ -65,7 +65,7 @@ class Located(NamedTuple):
 def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = False) -> Located:
     """`tree` is checked out and a git repository. With `vectors`, also by vectors alone, and all with them."""
     started = time.perf_counter()
-    learn(tree, store_directory=store)
+    learn_graph(tree, store_directory=store)
     learned = time.perf_counter()
     finish(tree, store)
     indexed = time.perf_counter()

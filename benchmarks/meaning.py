@@ -24,8 +24,8 @@ from pathlib import Path
 from golore.graph.database.store import Store
 from golore.graph.search.search import SearchContext, SearchRequest, search
 from golore.learner.audit.go_judge import find_toolchain
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
 from golore.mcp_server.services.vectors import embed
@@ -46,7 +46,7 @@ def main() -> None:
         place = LearnedRepository(room / "go", room / "store")
         if not place.root.exists():
             _lay_out(place.root, options.history)
-        learn(place.root, store_directory=place.store)
+        learn_graph(place.root, store_directory=place.store)
         finish(place.root, place.store)
         embedder = open_embedder()
         done = embed(place, embedder)

@@ -27,8 +27,8 @@ from typing import NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import changes_since
+from golore.learner.pipeline.graph_step import Report
 from golore.learner.pipeline.incremental import IncrementalLearner
-from golore.learner.pipeline.learn import Report
 
 SHOWN = 20
 LEARNED = ("*.go", "go.mod", "go.work", "*/go.mod", "*.gitignore", "*.gitmodules", "*modules.txt")
@@ -47,10 +47,10 @@ import sys
 from pathlib import Path
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.graph.database.store import Store
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 if __name__ == "__main__":
     root, store, output = map(Path, sys.argv[1:])
-    learn(root, store_directory=store)
+    learn_graph(root, store_directory=store)
     with Store.open(store, write=False) as opened, output.open("w", encoding="utf-8") as file:
         export_jsonl(opened, file)
 """

@@ -30,7 +30,7 @@ from golore.graph.cards.card_builder import build_cards
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.learner.checkout.git_log import read_history
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from locating import clone_at, locate, tasks_of
 
 FIRST = 10
@@ -57,7 +57,7 @@ def main() -> int:
         tasks = [sorted(found & existing) for found in commits]
         opened = {path for task in tasks for path in task}
         started = time.perf_counter()
-        learn(tree, store_directory=store)
+        learn_graph(tree, store_directory=store)
         learned = time.perf_counter() - started
         related = _related(git, base, store, opened)
         dealt = time.perf_counter() - started - learned

@@ -13,8 +13,8 @@ from threading import Thread
 from fake_ollama import FakeOllama
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.summarizers.drafting.run import Bounds, DraftRun, draft
 from golore.summarizers.models.ollama import OllamaModel
 from shop import make_shop
@@ -25,7 +25,7 @@ LEVELS = {"file": 4, "package": 2, "repository": 1}
 
 def learned_shop(root: Path) -> Path:
     make_shop(root)
-    learn(root, store_directory=root / ".golore", workers=0)
+    learn_graph(root, store_directory=root / ".golore", workers=0)
     finish(root, root / ".golore")
     return root
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import anyio
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from mcp import Client, StdioServerParameters
 from shop import make_shop
 from talking import told
@@ -45,7 +45,7 @@ def test_complaint_32_commands_work_while_a_watch_and_two_servers_run(tmp_path: 
     with Watch(root) as watch:
         watch.event("updated")
         anyio.run(work)
-        learn(root, store_directory=tmp_path / "fresh", workers=0)
+        learn_graph(root, store_directory=tmp_path / "fresh", workers=0)
         assert until(lambda: exported(root / ".golore") == exported(tmp_path / "fresh"))
 
 

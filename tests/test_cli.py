@@ -148,25 +148,24 @@ def test_callers_have_three_values(ask: Ask) -> None:
     _, out, _ = ask("callers", "(*Memory).Save")
     assert "resolved (1)\n  main.go:14  example.com/shop.run\n" in out
     assert "candidates, through interfaces (1)\n  store/store.go:32  example.com/shop/store.Put" in out
-    assert "1 unresolved site bears the name Save:\n  main.go:17" in out
+    assert "1 unresolved use has the name Save:\n  main.go:17" in out
     told = told_json(ask, "callers", "(*Memory).Save")
     assert [link["symbol"]["name"] for link in told["resolved"]] == ["run"]
     assert [link["via"] for link in told["candidates"]] == ["example.com/shop/store.Saver.Save"]
     assert told["unresolved"]["sites"] == 1
 
 
-def test_no_callers_says_how_many_unresolved_sites_bear_the_name(
+def test_no_callers_says_how_many_unresolved_uses_have_the_name(
     ask: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask("callers", "lonely")[1].endswith(
-        "No callers of example.com/shop.lonely are known, and no unresolved site bears the name lonely.\n"
-    )
+    assert ask("callers", "lonely")[1].endswith("No callers are known, and no unresolved use has the name lonely.\n")
     (tmp_path / "go.mod").write_text("module m\n")
     (tmp_path / "m.go").write_text('package m\n\nimport "absent.example/x"\n\nfunc Go() {}\n\nvar _ = x.Y().Go()\n')
     assert main(["learn", str(tmp_path)]) == 0
     capsys.readouterr()
     assert main(["callers", "m.Go", "--repo", str(tmp_path)]) == 0
-    assert "No callers of m.Go are known, but 1 unresolved site bears the name Go:" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "No callers are known for certain.\n1 unresolved use has the name Go:" in out
 
 
 def test_callees_implementers_users_impact_and_path_answer_in_json(ask: Ask) -> None:
@@ -187,10 +186,11 @@ def test_answers_are_readable_text_too(ask: Ask) -> None:
     assert "What example.com/shop/store.Put calls" in ask("callees", "Put")[1]
     assert "tests (1)" in ask("impact", "Memory.Save")[1]
     assert (
-        "example.com/shop.main → example.com/shop/store.Memory.Save: 2 steps" in ask("path", "main", "Memory.Save")[1]
+        "From example.com/shop.main to example.com/shop/store.Memory.Save: 2 steps"
+        in ask("path", "main", "Memory.Save")[1]
     )
     assert "possible through interfaces only" in ask("path", "TestPut", "Memory.Save")[1]
-    assert "No way from example.com/shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
+    assert "No path from example.com/shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
 
 
 def test_a_limit_leaves_out_and_says_so(ask: Ask) -> None:
@@ -202,7 +202,7 @@ def test_an_ambiguous_name_gets_the_list_of_what_it_may_mean(ask: Ask) -> None:
     code, out, err = ask("callers", "New")
     assert (code, out) == (1, "")
     assert err.splitlines() == [
-        "golore: 'New' is ambiguous: it may mean 2 symbols. Name one of them in full.",
+        "golore: 'New' is ambiguous: it may mean 2 symbols. Give one of these names:",
         "  func  example.com/shop.New        main.go:20",
         "  func  example.com/shop/store.New  store/store.go:29",
     ]

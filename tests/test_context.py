@@ -69,7 +69,7 @@ def test_packages_the_repository_and_symbols_have_contexts(capsys: pytest.Captur
 def test_a_file_without_a_card_says_that_there_is_nothing_to_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(capsys, "main.go")["text"] == ""
     assert main(["context", "main.go"]) == 0
-    assert "There is nothing to tell beyond what its own text says." in capsys.readouterr().out
+    assert "There is nothing to add to its own text." in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("shop")
@@ -99,10 +99,10 @@ def test_a_changed_file_is_stale_and_its_neighbours_are_not(
     ("target", "code", "said"),
     [
         ("other/store.go", 2, "Did you mean store/store.go?"),
-        ("nowhere.go", 2, "run `golore learn` if it is new"),
+        ("nowhere.go", 2, "learn the repository if it is new"),
         ("Sav", 1, "Similar names"),
         ("New", 1, "ambiguous"),
-        ("fmt.Println", 2, "`golore users fmt.Println` tells who uses it"),
+        ("fmt.Println", 2, "`golore users fmt.Println` lists who uses it"),
     ],
 )
 def test_errors_say_what_to_do(target: str, code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,4 +118,4 @@ def test_a_store_without_cards_says_how_to_get_them(
         path.unlink()
     monkeypatch.chdir(root)
     assert main(["context", "main.go"]) == 1
-    assert "Run `golore learn` to have them made." in capsys.readouterr().err
+    assert "Run `golore learn` to make them." in capsys.readouterr().err

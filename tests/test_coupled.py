@@ -16,8 +16,8 @@ from golore.graph.history.co_change_edges import Pair, pairs_in
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.git_log import head_commit, read_history
 from golore.learner.derived.co_change_step import newly_there, update_co_change
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from test_history import DAY, NOW, commit, git
 
 
@@ -53,7 +53,7 @@ def edges(root: Path) -> dict[tuple[str, str], str]:
 
 
 def learned(root: Path) -> None:
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     finish(root, root / ".golore")
 
 
@@ -91,7 +91,7 @@ def test_a_commit_changes_only_the_pairs_that_it_touches_and_the_graph_stays_the
 ) -> None:
     commit(root, {"d.go": f"{FILES['d.go']}// 8\n"}, NOW + DAY)
     commit(root, {name: f"{FILES[name]}// 9\n" for name in ("a.go", "d.go")}, NOW + 2 * DAY)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     before = graph_identity(root / ".golore")
     # a with b, c and now d: two counts and one new pair; b with c is as it was.
     assert update_co_change(root, root / ".golore") == 3
@@ -116,7 +116,7 @@ def test_a_file_that_comes_back_has_its_companions_again(root: Path, is_told: bo
     learned(root)
     assert edges(root) == {("b.go", "c.go"): "3 of 3, 3"}
     (root / "a.go").write_text(text)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     if is_told:
         arrived = newly_there(store, ("a.go", "b.go"))
         assert arrived == {"a.go"}
@@ -128,7 +128,7 @@ def test_a_file_that_comes_back_has_its_companions_again(root: Path, is_told: bo
 
 def test_a_graph_that_was_made_anew_has_them(root: Path) -> None:
     before = edges(root)
-    learn(root, workers=0, full=True)
+    learn_graph(root, workers=0, full=True)
     assert edges(root) == {}
     finish(root, root / ".golore")
     assert edges(root) == before

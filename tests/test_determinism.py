@@ -13,7 +13,7 @@ import markers
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 
 ARCHIVES = sorted((Path(__file__).parent.parent / "fixtures" / "resolve").glob("*.txtar"))
 
@@ -22,10 +22,10 @@ import sys
 from pathlib import Path
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.graph.database.store import Store
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 
 root, directory = map(Path, sys.argv[1:])
-learn(root, store_directory=directory, workers=0)
+learn_graph(root, store_directory=directory, workers=0)
 with Store.open(directory, write=False) as store:
     export_jsonl(store, sys.stdout)
 """
@@ -45,7 +45,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def exported(root: Path, directory: Path, workers: int) -> str:
-    learn(root, store_directory=directory, workers=workers)
+    learn_graph(root, store_directory=directory, workers=workers)
     out = io.StringIO()
     with Store.open(directory, write=False) as store:
         export_jsonl(store, out)
@@ -100,5 +100,5 @@ def test_learning_the_whole_tree_again_from_a_warm_cache_does_not_change_the_exp
     repository: Path, expected: str, tmp_path: Path
 ) -> None:
     assert exported(repository, tmp_path / "store", workers=0) == expected
-    learn(repository, store_directory=tmp_path / "store", workers=0, full=True)
+    learn_graph(repository, store_directory=tmp_path / "store", workers=0, full=True)
     assert exported(repository, tmp_path / "store", workers=0) == expected

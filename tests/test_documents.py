@@ -12,12 +12,12 @@ from golore.graph.database.store import Store
 from golore.graph.knowledge.documents import lines_about
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.discovery import discover
-from golore.learner.derived.finish import finish
 from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.documents.markdown import read_markdown
 from golore.learner.documents.sections import LONGEST, read_document
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
-from golore.learner.pipeline.learn import learn
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.watching.file_events import Burst, Bursts
 from hypothesis import HealthCheck, given, settings
@@ -80,7 +80,7 @@ def make_repository(root: Path, files: dict[str, str]) -> Path:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_repository(tmp_path_factory.mktemp("documented"), {**FILES, **DOCUMENTS})
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     finish(root, root / ".golore")
     return root
 
@@ -271,7 +271,7 @@ def change(root: Path, files: dict[str, str | None]) -> None:
 
 
 def fresh(root: Path, place: Path) -> list[dict[str, object]]:
-    learn(root, store_directory=place, workers=0)
+    learn_graph(root, store_directory=place, workers=0)
     update_documents(root, place)
     return described(root, place)
 
@@ -328,7 +328,7 @@ def test_after_any_changes_documents_are_those_of_a_fresh_learn(
             change(root, {path: text})
         is_edit = path.endswith(".go") and not is_cold
         update = warm.update([path]) if is_edit else warm.learn()
-        finish(root, store, changed=update.changed, is_about_code=is_edit)
+        finish(root, store, changed=update.changed, is_only_code=is_edit)
         assert described(root) == fresh(root, place / f"fresh{number}")
         assert lines_about(store, "a/a.go") == lines_about(place / f"fresh{number}", "a/a.go")
 
@@ -351,13 +351,13 @@ def test_an_edit_of_a_body_reads_and_links_no_document(tmp_path: Path):
 def test_edges_that_went_with_a_declaration_return_with_it_although_no_step_ran_between(tmp_path: Path):
     root = make_repository(tmp_path, CODE)
     store = root / ".golore"
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     update_documents(root, store)
     before = described(root)
     change(root, STEPS[1][1])
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     change(root, STEPS[2][1])
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert described(root) != before
     update_documents(root, store)
     assert described(root) == before
@@ -366,14 +366,14 @@ def test_edges_that_went_with_a_declaration_return_with_it_although_no_step_ran_
 def test_a_changed_document_changes_the_card_of_what_it_names(tmp_path: Path):
     root = make_repository(tmp_path, CODE)
     store = root / ".golore"
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     finish(root, store)
     with create_card_store(store) as card_store:
         card = card_store.card("a/a.go")
         assert card is not None
         assert "docs/x.md:1 “X”: BigThing.Run, OpenIt" in card.text
     change(root, {"docs/x.md": "# Nothing\n"})
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     finish(root, store)
     with create_card_store(store) as card_store:
         card = card_store.card("a/a.go")

@@ -13,13 +13,13 @@ from golore.graph.files.manifest import read_manifest, write_manifest
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.entities import Symbol
 from golore.learner.extraction import facts
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.cli.main import main
 from shop import make_shop
 from watching import exported
 
-AGAIN = "An older golore has learned this repository; learning it again."
+AGAIN = "An older golore learned this repository; learning it again."
 ANEW = "The graph was made by another version of golore and has been made anew."
 
 
@@ -29,7 +29,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = make_shop(tmp_path / "shop")
     with monkeypatch.context() as patch:
         patch.setattr(facts, "EXTRACTOR", "1")
-        learn(root, workers=0)
+        learn_graph(root, workers=0)
     with Store.open(root / ".golore", write=True) as store:
         rows = [row for row in store.nodes("Symbol") if isinstance(row, Symbol) and row.kind == "func"]
         store.apply(GraphDelta(nodes_changed={"Symbol": [row._replace(doc="as it was") for row in rows]}))
@@ -37,7 +37,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fresh(root: Path, room: Path) -> list[str]:
-    learn(root, store_directory=room / "fresh", workers=0)
+    learn_graph(root, store_directory=room / "fresh", workers=0)
     return exported(room / "fresh")
 
 
@@ -87,7 +87,7 @@ def test_an_older_golore_does_not_undo_what_a_newer_one_has_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_shop(tmp_path / "shop")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     before = exported(root / ".golore")
     (root / "main.go").write_text("package main\n\nfunc main() {}\n")
     with monkeypatch.context() as patch:
@@ -95,10 +95,10 @@ def test_an_older_golore_does_not_undo_what_a_newer_one_has_made(
         with Store.open(root / ".golore", write=False) as store:
             assert not is_outdated(store)
         with pytest.raises(StoreMismatch, match="made by a newer golore"):
-            learn(root, workers=0)
+            learn_graph(root, workers=0)
         assert exported(root / ".golore") == before
-        assert learn(root, full=True, workers=0).messages == (ANEW,)
-    assert learn(root, workers=0).messages == (ANEW,)
+        assert learn_graph(root, full=True, workers=0).messages == (ANEW,)
+    assert learn_graph(root, workers=0).messages == (ANEW,)
 
 
 def test_old_rows_that_cannot_be_made_again_now_still_answer(old: Path, capsys: pytest.CaptureFixture[str]) -> None:

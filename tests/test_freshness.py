@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from golore.graph.database.store import Store
 from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, changes_since
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from shop import make_shop
 
@@ -27,7 +27,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / ".gitignore").write_text("*.gen.go\n")
     (root / "store/x.gen.go").write_text("package store\n")
     age(root)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     return root
 
 
@@ -108,7 +108,7 @@ def test_what_has_changed_is_named_after(change: str, root: Path) -> None:
     (root / ".golore" / SNAPSHOT_NAME).unlink()
     known = [name for name in expected.paths if not name.endswith("go.mod")]
     assert list(changes(root).paths) == known, "without the snapshot"
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert changes(root) == Changes(), "after a learn"
 
 
@@ -120,14 +120,14 @@ def test_all_files_deleted_is_said_so(root: Path) -> None:
 
 def test_an_edit_right_after_the_learn_is_seen_though_size_and_time_are_the_same(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     edit_in_place_within_the_clock(root / "store/store.go")
     assert changes(root) == Changes(edited=("store/store.go",))
 
 
 def test_a_file_added_right_after_the_learn_is_seen_though_the_directory_has_the_same_time(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     before = (root / "store").stat()
     (root / "store/new.go").write_text("package store\n")
     os.utime(root / "store", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -138,7 +138,7 @@ def test_a_graph_that_was_written_without_its_snapshot_is_not_judged_by_the_old_
     snapshot = root / ".golore" / SNAPSHOT_NAME
     old = snapshot.read_bytes()
     edit(root / "main.go", "lonely", "lovely")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     snapshot.write_bytes(old)
     assert changes(root) == Changes()
     edit(root / "main.go", "lovely", "lonely")
@@ -147,7 +147,7 @@ def test_a_graph_that_was_written_without_its_snapshot_is_not_judged_by_the_old_
 
 def test_files_that_were_read_to_be_sure_are_not_read_again(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     age(root)
     assert changes(root) == Changes()
     # Their times are believed from now on, whatever the content: nothing else would make this edit invisible.
@@ -177,7 +177,7 @@ def test_files_that_came_and_went_are_remembered_until_the_next_learn(root: Path
     assert changes(root) == expected, "nothing was listed"
     (root / "docs/new.go").unlink()
     assert changes(root) == Changes(added=("store/more.go",), deleted=twins)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert changes(root) == Changes()
 
 
@@ -256,7 +256,7 @@ def test_edits_of_vendored_code_and_of_a_replacement_beside_the_repository_are_s
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     with Store.open(root / ".golore", write=False) as store:
         assert changes_since(root, store) == Changes()
         (tmp_path / "beside/b.go").write_text("package beside\n\nfunc B(int) {}\n")
@@ -269,7 +269,7 @@ def test_edits_of_vendored_code_and_of_a_replacement_beside_the_repository_are_s
 
 def test_a_workspace_file_that_comes_to_be_above_the_repository_is_seen(tmp_path: Path) -> None:
     root = make_shop(tmp_path / "shop")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     with Store.open(root / ".golore", write=False) as store:
         assert changes_since(root, store) == Changes()
         (tmp_path / "go.work").write_text("go 1.24\n\nuse ./shop\n")

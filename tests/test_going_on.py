@@ -16,9 +16,9 @@ from golore.graph.files.identity import graph_identity
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import Changes, changes_since
 from golore.learner.derived.card_step import refresh_card, update_cards
-from golore.learner.derived.finish import finish
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
-from golore.learner.pipeline.learn import learn
 from golore.learner.pipeline.saved_survey import KEPT_NAME
 from shop import make_shop
 
@@ -264,7 +264,7 @@ def test_an_imported_package_of_testdata_comes_and_goes_with_its_import(tmp_path
         more.write_text(text)
         update = learner.update(["more.go"])
         learned.append((update.report.files, update.is_warm))
-        learn(root, store_directory=tmp_path / f"fresh{number}", workers=0)
+        learn_graph(root, store_directory=tmp_path / f"fresh{number}", workers=0)
         assert _exported(root / ".golore") == _exported(tmp_path / f"fresh{number}")
     assert learned == [(6, False), (7, False), (7, True), (6, False)]
 
@@ -274,7 +274,7 @@ def test_an_edit_in_imported_testdata_is_noticed(tmp_path: Path) -> None:
     (root / "testdata").mkdir()
     (root / "testdata" / "kept.go").write_text("package kept\n\nfunc Path() {}\n")
     (root / "more.go").write_text('package main\n\nimport "example.com/shop/testdata"\n\nfunc more() { kept.Path() }\n')
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     with Store.open(root / ".golore", write=False) as store:
         assert changes_since(root, store) == Changes()
         _edit(root / "testdata" / "kept.go", "func Path() {}", "func Path() { println() }")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.database.store import Store
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.summarizers.grounding.check import grounding_problems
 from golore.summarizers.grounding.code_mentions import CodeMention, mentions
 from golore.summarizers.grounding.text_form import form_problems, instructions, tidied, whole_sentences
@@ -20,7 +20,7 @@ MOST_REFUSED = 0.02
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     directory = tmp_path_factory.mktemp("courier")
-    learn(COURIER, store_directory=directory, workers=0)
+    learn_graph(COURIER, store_directory=directory, workers=0)
     with Store.open(directory, write=False) as opened:
         yield opened
 

@@ -11,7 +11,7 @@ from golore.graph.cards.card_store import open_card_store
 from golore.graph.history.co_change import LARGEST, Commit, History, couplings
 from golore.learner.checkout.git_log import Touch, head_commit, read_history, renames
 from golore.learner.derived.card_step import update_cards
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 
 DAY = 86_400
 NOW = 1_700_000_000
@@ -135,7 +135,7 @@ def test_files_that_no_build_takes_are_related_as_long_as_they_exist(repository:
     code = {"go.mod": "module m\n", "a.go": "package m\n", "b.go": "package m\n"}
     commit(repository, {**code, "testdata/in.go": "package t\n", "testdata/gone.go": "package t\n"})
     (repository / "testdata" / "gone.go").unlink()
-    learn(repository, workers=0)
+    learn_graph(repository, workers=0)
     update_cards(repository, repository / ".golore")
     card_store = open_card_store(repository / ".golore", write=False)
     assert card_store is not None

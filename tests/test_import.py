@@ -15,7 +15,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import put_rows, rows_of
 from golore.graph.knowledge.notes import forget
 from golore.graph.transfer.parquet_export import HEADER_NAME
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from shop import make_shop
 from test_snapshots import exported, put_note, truncate_graph
@@ -164,11 +164,11 @@ def test_a_learn_after_an_import_reads_and_parses_only_what_differs(
     told = asked(capsys, "import", origin / "shop.parquet", "--repo", elsewhere, "--json")
     assert told["differing"] == {"added": [], "edited": ["store/store.go"], "deleted": []}
     assert told["facts"] == 4  # two files are the same
-    report = learn(elsewhere, workers=0)
+    report = learn_graph(elsewhere, workers=0)
     assert (report.files_parsed, report.packages_resolved, report.files_resolved) == (1, 1, 1)
     put_note(make_shop(tmp_path / "fresh") / ".golore", "n1")
     shutil.copyfile(path, tmp_path / "fresh" / "store" / "store.go")
-    learn(tmp_path / "fresh", workers=0)
+    learn_graph(tmp_path / "fresh", workers=0)
     assert graph_lines(elsewhere) == graph_lines(tmp_path / "fresh")
 
 
@@ -183,7 +183,7 @@ def test_lines_of_json_have_no_facts_so_a_learn_parses_all_and_writes_only_what_
     (elsewhere / "extra.go").write_text("package main\n\nfunc extra() { lonely() }\n")
     told = asked(capsys, "import", origin / "shop.jsonl", "--repo", elsewhere, "--json")
     assert told["differing"]["added"] == ["extra.go"]
-    report = learn(elsewhere, workers=0)
+    report = learn_graph(elsewhere, workers=0)
     assert (report.files_parsed, report.packages_resolved) == (6, 1)
 
 
@@ -332,7 +332,7 @@ def test_a_kill_at_any_rename_of_an_import_leaves_the_old_or_the_new(
     origin: Path, elsewhere: Path, tmp_path: Path
 ) -> None:
     (elsewhere / "extra.go").write_text("package main\n\nfunc extra() { lonely() }\n")
-    learn(elsewhere, workers=0)
+    learn_graph(elsewhere, workers=0)
     put_note(elsewhere / ".golore", "mine")
     shutil.copytree(elsewhere / ".golore", tmp_path / "clean")
     script = tmp_path / "killed.py"

@@ -13,8 +13,8 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import changes_since
+from golore.learner.pipeline.graph_step import Report, learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
-from golore.learner.pipeline.learn import Report, learn
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -113,7 +113,7 @@ class Tree:
         self.write(name, text.replace(old, new))
 
     def learn(self) -> Report:
-        return learn(self.root, store_directory=self.directory / "store", workers=0)
+        return learn_graph(self.root, store_directory=self.directory / "store", workers=0)
 
     def kept(self) -> list[str]:
         return exported(self.directory / "store")
@@ -124,7 +124,7 @@ class Tree:
 
     def fresh(self) -> list[str]:
         directory = self.directory / "fresh"
-        learn(self.root, store_directory=directory, workers=0)
+        learn_graph(self.root, store_directory=directory, workers=0)
         lines = exported(directory)
         shutil.rmtree(directory)
         return lines
@@ -279,14 +279,14 @@ def test_learning_in_full_equals_what_was_kept(tree: Tree) -> None:
     tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
     tree.learn()
     kept = tree.kept()
-    report = learn(tree.root, store_directory=tree.directory / "store", full=True, workers=0)
+    report = learn_graph(tree.root, store_directory=tree.directory / "store", full=True, workers=0)
     assert report.packages_resolved == report.packages
     assert differences(tree.kept(), kept) == []
 
 
 def test_worker_processes_update_as_one_process_does(tree: Tree) -> None:
     tree.edit("unit/unit.go", "Times(other Meters) Meters", "Times(other Meters) *Meters")
-    learn(tree.root, store_directory=tree.directory / "store", workers=2)
+    learn_graph(tree.root, store_directory=tree.directory / "store", workers=2)
     assert tree.staleness() == []
 
 

@@ -17,14 +17,14 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing
 from golore.graph.transfer.jsonl_export import export_jsonl
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 
 LEARN = """
 import sys
 from pathlib import Path
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 if __name__ == "__main__":
-    learn(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), workers=int(sys.argv[3]))
+    learn_graph(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), workers=int(sys.argv[3]))
 """
 PACKAGES = 24
 
@@ -94,9 +94,9 @@ def check_kills(room: Path, times: int, seed: int) -> None:
         killed += kill_after(process, chance.uniform(0.1, 1.0) * whole, chance.random() < 0.5)
         with suppress(StoreMissing):
             exported(kept)
-        learn(root, store_directory=kept, workers=0)
+        learn_graph(root, store_directory=kept, workers=0)
         fresh = room / f"fresh{turn}"
-        learn(root, store_directory=fresh, workers=0)
+        learn_graph(root, store_directory=fresh, workers=0)
         assert exported(kept) == exported(fresh), f"after kill number {turn} of seed {seed}"
         shutil.rmtree(fresh)
     assert killed

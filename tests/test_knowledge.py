@@ -27,8 +27,8 @@ from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node, Note
 from golore.learner.checkout.freshness import changes_since
 from golore.learner.derived.note_step import update_notes
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
-from golore.learner.pipeline.learn import learn
 from noting import kept, make_bank, pin
 
 POST = "example.com/bank/ledger.Post"
@@ -43,7 +43,8 @@ anchor = Anchor("repository", ".", ".", "", "repository", ".", ".", "")
 with Knowledge.open(Path(sys.argv[1])) as knowledge:
     number = 0
     while True:
-        ids = write_notes(knowledge, [NewNote("note", f"{sys.argv[2]} {number} {part}", "", anchor) for part in range(3)])
+        texts = [f"{sys.argv[2]} {number} {part}" for part in range(3)]
+        ids = write_notes(knowledge, [NewNote("note", text, "", anchor) for text in texts])
         print(*ids, flush=True)
         number += 1
 """
@@ -52,7 +53,7 @@ with Knowledge.open(Path(sys.argv[1])) as knowledge:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_bank(tmp_path_factory.mktemp("knowledge") / "bank")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     return root
 
 
@@ -205,10 +206,10 @@ def test_a_note_whose_symbol_went_and_came_back_keeps_its_edge(root: Path) -> No
     project_notes(store)
     text = path.read_text()
     path.write_text(text[: text.index("// Post")])
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert in_graph(store)[1] == [], "the edge goes with its code"
     path.write_text(text)
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     update_notes(root, store)
     assert in_graph(store)[1] == [(id, POST)]
 
@@ -227,7 +228,7 @@ def test_the_work_for_notes_follows_the_change(root: Path) -> None:
         run.run("UPDATE note_anchors SET now = 'wrong' WHERE note = ?", (other,))
     path = root / "ledger/ledger.go"
     path.write_text(path.read_text().replace("l.sum += amount", "l.sum += 2 * amount"))
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert update_notes(root, root / ".golore", changed=["ledger/ledger.go"]) == {"ledger/ledger.go"}
     drifted = {note.text: bool(note.anchor.drifted) for note in kept(root / ".golore")}
     assert drifted == {"a": True, "b": True}
@@ -238,7 +239,7 @@ def test_a_graph_made_anew_and_knowledge_put_back_get_all_notes(root: Path) -> N
     store = root / ".golore"
     ids = pin(root, [("symbol", POST, NewNote("note", text, "", NOWHERE)) for text in ("a", "b")])
     update_notes(root, store)
-    learn(root, full=True, workers=0)
+    learn_graph(root, full=True, workers=0)
     assert in_graph(store) == ([], [])
     update_notes(root, store)
     assert sorted(in_graph(store)[1]) == sorted((id, POST) for id in ids)

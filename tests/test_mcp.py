@@ -12,7 +12,7 @@ import anyio
 import pytest
 from golore.graph.cards.card_store import Card, create_card_store
 from golore.graph.files import locks
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.server.open_repositories import Repositories
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -29,7 +29,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A learned repository that no test changes."""
     root = make_shop(tmp_path_factory.mktemp("repositories") / "shop")
     (root / "many.go").write_text(f"package main\n\n{CALLERS}\n")
-    learn(root)
+    learn_graph(root)
     return root
 
 
@@ -37,7 +37,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_shop(tmp_path: Path) -> Path:
     """One that the test may change."""
     root = make_shop(tmp_path / "shop")
-    learn(root)
+    learn_graph(root)
     return root
 
 
@@ -99,9 +99,9 @@ def test_every_question_about_the_graph_is_answered(shop: Path) -> None:
         "Callers of example.com/shop/store.Memory.Save (method, store/store.go:18)",
         "resolved (1):",
         "  main.go:14  shop.run",
-        "candidates, possible through an interface (1):",
+        "candidates, through interfaces (1):",
         "  store/store.go:32  store.Put  via store.Saver.Save",
-        "1 unresolved use bears the name Save:",
+        "1 unresolved use has the name Save:",
         "  main.go:17  shop.run  package github.com/absent/dep is not at hand",
     ]
     assert "store/store.go:29  store.New  at 13" in answers["callees"]
@@ -110,8 +110,8 @@ def test_every_question_about_the_graph_is_answered(shop: Path) -> None:
     assert "store/store.go:24  store.Logged  embeds" in answers["users"]
     assert "store/store_test.go:6  store.TestPut" in answers["tests"]
     assert "  1  main.go:12  shop.run  calls store.Memory.Save" in answers["impact"]
-    assert "Not all: the search stopped" in answers["impact"]
-    assert "→ calls store.Memory.Save  main.go:14" in answers["path"]
+    assert "This may not be all: the search stopped" in answers["impact"]
+    assert "  calls  store.Memory.Save  main.go:14" in answers["path"]
 
 
 def test_wrong_names_are_answered_with_what_may_be_meant(shop: Path) -> None:
@@ -126,9 +126,9 @@ def test_wrong_names_are_answered_with_what_may_be_meant(shop: Path) -> None:
         ]
 
     misspelled, ambiguous, endless, method, question, kind = inside(talk, shop)
-    assert "Nothing is named 'Memori.Save'. Similar names:\n  method example.com/shop/store.Memory.Save" in misspelled
-    assert "'Save' may mean 2 symbols." in ambiguous
-    assert "imethod example.com/shop/store.Saver.Save  store/store.go:9" in ambiguous
+    assert "Nothing is named 'Memori.Save'. Similar names:\n  method  example.com/shop/store.Memory.Save" in misspelled
+    assert "'Save' is ambiguous: it may mean 2 symbols." in ambiguous
+    assert "imethod  example.com/shop/store.Saver.Save  store/store.go:9" in ambiguous
     assert "Give the function that is called in the end as `to`." in endless
     assert "is a method. Ask for the implementers of a type or interface." in method
     assert "'callers', 'callees', 'implementers'" in question
@@ -226,8 +226,12 @@ def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 def test_a_learn_that_the_client_gives_up_is_ended(own_shop: Path) -> None:
     def running() -> list[int]:
-        children = [pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
-        return [int(pid) for pid in children if b"learn_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        found: list[int] = []
+        for pid in (pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()):
+            with suppress(FileNotFoundError):  # it may end while this looks at it
+                if b"learn_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+        return found
 
     async def talk(client: Client) -> None:
         async def learn_it() -> None:
@@ -306,7 +310,7 @@ def test_every_change_of_a_file_is_noticed_by_the_next_question(own_shop: Path) 
         text = (own_shop / "main.go").read_text()
         (own_shop / "main.go").write_text(text + "\nfunc added() {}\n")
         assert behind() == ("main.go",)
-        learn(own_shop)
+        learn_graph(own_shop)
         assert behind() == ()
         (own_shop / "store" / "new.go").write_text("package store\n")
         assert behind() == ("store/new.go",)
@@ -317,7 +321,7 @@ def test_several_repositories_are_told_apart(shop: Path, tmp_path: Path) -> None
     other.mkdir()
     (other / "go.mod").write_text("module example.com/other\n")
     (other / "o.go").write_text("package other\n\nfunc Only() { Only() }\n")
-    learn(other)
+    learn_graph(other)
 
     async def talk(client: Client) -> list[str]:
         return [

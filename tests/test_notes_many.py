@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from golore.graph.cards.card_text import LONGEST
 from golore.graph.knowledge.notes import KINDS, Anchor, NewNote
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from noting import card, pin
 
@@ -49,7 +49,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.write_text(source(package, verb))
     functions = "".join(f"func Crowded{number}() int {{ return {number} }}\n\n" for number in range(30))
     (root / CROWDED).write_text(f"package upload\n\n{functions}")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     notes = [
         ("package", f"example.com/shop/{one['package']}", NewNote("decision", one["decision"], "Anna", NOWHERE))
         for one in QUESTIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from mcp import Client
 from shop import make_shop
@@ -24,7 +24,7 @@ ENDLESS = (
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_shop(tmp_path_factory.mktemp("query") / "shop")
-    learn(root)
+    learn_graph(root)
     return root
 
 

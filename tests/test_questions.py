@@ -10,8 +10,8 @@ from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Link, Meaning
 from golore.graph.queries.name_resolver import Names, plain_name
-from golore.learner.pipeline.learn import learn
-from golore.mcp_server.text.answer_text import answer_lines
+from golore.learner.pipeline.graph_step import learn_graph
+from golore.mcp_server.text.replies import answer_reply, full_name, people_lines
 from shop import make_shop
 
 SAVE = "example.com/shop/store.Memory.Save"
@@ -20,7 +20,7 @@ SAVE = "example.com/shop/store.Memory.Save"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     root = make_shop(tmp_path_factory.mktemp("shop"))
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     with Store.open(root / ".golore", write=False) as opened:
         yield opened
 
@@ -53,7 +53,7 @@ def test_a_method_is_possibly_called_through_interfaces_of_types_that_promote_it
         "package m\n\ntype Both interface{ A(); B() }\ntype Half struct{}\nfunc (Half) A() {}\n"
         "type Whole struct{ Half }\nfunc (Whole) B() {}\nfunc Use(b Both) { b.A() }\n"
     )
-    learn(tmp_path, workers=0)
+    learn_graph(tmp_path, workers=0)
     with Store.open(tmp_path / ".golore", write=False) as store:
         answer = questions.callers(store, meaning(store, "Half.A"))
         assert (names(answer.resolved), names(answer.candidates)) == ([], ["m.Use"])
@@ -70,13 +70,15 @@ def test_no_callers_tells_of_interfaces_outside_that_may_be_the_way_to_it(tmp_pa
         "func (n Names) inner() {}\n\ntype Plain struct{}\n\nfunc (Plain) Other() {}\n\n"
         "func Sort(n Names) { sort.Sort(n) }\n"
     )
-    learn(tmp_path, workers=0)
+    learn_graph(tmp_path, workers=0)
     with Store.open(tmp_path / ".golore", write=False) as store:
         answer = questions.callers(store, meaning(store, "Names.Less"))
         assert short(answer) == ([], [], 0)
         assert answer.unresolved.outside == ("sort.Interface",)
         assert impact.impact(store, meaning(store, "Names.Less")).unresolved.outside == ("sort.Interface",)
-        assert "satisfies sort.Interface from outside" in "\n".join(answer_lines(answer, 10))
+        assert "also satisfies sort.Interface, declared outside" in "\n".join(
+            people_lines(answer_reply(answer, full_name), 10)
+        )
         for other in ("Names.inner", "Plain.Other", "Sort"):
             assert questions.callers(store, meaning(store, other)).unresolved.outside == ()
 
@@ -237,7 +239,7 @@ def test_a_name_of_nothing_gets_names_that_are_close(store: Store) -> None:
 def test_a_package_named_unlike_its_directory_is_found_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module example.com/go-yaml\n")
     (tmp_path / "y.go").write_text("package yaml\n\nfunc Marshal() {}\n")
-    learn(tmp_path, workers=0)
+    learn_graph(tmp_path, workers=0)
     with Store.open(tmp_path / ".golore", write=False) as store:
         assert meaning(store, "yaml.Marshal").name == "example.com/go-yaml.Marshal"
 

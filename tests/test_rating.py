@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.ratings import LARGEST, favours, rate, rated_items, ratings, take_back
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from mcp import Client
 from shop import make_shop
@@ -55,7 +55,7 @@ def test_a_rating_moves_a_file_in_searches_until_it_is_taken_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = make_shop(tmp_path)
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
 
     def said(*arguments: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from golore.graph.search.prompt_recall import CHARACTERS, recalled
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from hooking import GOLORE, hook, seen
 
 TOPICS = (
@@ -47,7 +47,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "basket/pay.go").write_text(
         'package basket\n\nimport "example.com/market/refund"\n\nfunc Pay() { refund.PayVoucher() }\n', encoding="utf-8"
     )
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
     return root
 

@@ -12,8 +12,8 @@ import pytest
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.history.recent_commits import create_recent_commits, line_about
 from golore.learner.checkout.git_activity import blame_of, update_recent_commits
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 
 DAY = 86_400
@@ -50,7 +50,7 @@ def commit(root: Path, files: dict[str, str], said: str, at: int = NOW, author: 
 
 
 def learned(root: Path) -> Path:
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     finish(root, root / ".golore")
     return root
 

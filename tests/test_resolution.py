@@ -14,7 +14,7 @@ from golore.graph.database.store import Store
 from golore.learner.audit.comparison import compare, render_table
 from golore.learner.audit.go_judge import judge_edges
 from golore.learner.checkout.discovery import is_left_out
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 
 ARCHIVES = sorted((Path(__file__).parent.parent / "fixtures" / "resolve").glob("*.txtar"))
 COMPLAINTS = 24
@@ -27,7 +27,7 @@ class Learned:
         self.archive = archive
         self.markers = markers.read_markers(archive)
         self.root = archive.write_to(directory / "repository")
-        learn(self.root, store_directory=directory / "store", workers=0)
+        learn_graph(self.root, store_directory=directory / "store", workers=0)
         with Store.open(directory / "store", write=False) as store:
             self.graph = markers.read_graph(store, self.markers)
 
@@ -114,7 +114,7 @@ def test_code_in_the_middle_of_an_edit_never_stops_a_learn(seed: int, tmp_path: 
         sources = {name: text for name, text in archive.files.items() if name.endswith(".go")}
         files |= {f"{path.stem}/{name}": mutated(text, chance) for name, text in sources.items()}
     root = markers.Archive("", files).write_to(tmp_path / "repository")
-    report = learn(root, store_directory=tmp_path / "store", workers=0)
+    report = learn_graph(root, store_directory=tmp_path / "store", workers=0)
     # Vendored files are outside the repository, and nothing here imports what Go leaves out.
     taken = [name for name in files if "/vendor/" not in name and not is_left_out(name.rpartition("/")[0])]
     assert report.files == sum(1 for name in taken if name.endswith(".go"))

@@ -13,8 +13,8 @@ from golore.graph.database.store import Store
 from golore.graph.search.name_match import is_one_slip
 from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.terms import parts, terms
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
@@ -44,7 +44,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "auth").mkdir()
     (root / "auth/token.go").write_text(TOKENS, encoding="utf-8")
     (root / "auth/wire.pb.go").write_text(GENERATED, encoding="utf-8")
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
     return root
 
@@ -139,12 +139,12 @@ def test_an_unknown_kind_is_refused(shop: Path, capsys: pytest.CaptureFixture[st
 
 def test_what_was_deleted_is_not_found_and_what_is_new_is_found_before_the_index_is_told(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
     source = root / "store/store.go"
     source.write_text(source.read_text("utf-8").replace("Flush", "Drain"), encoding="utf-8")
     (root / "store/sync_linux.go").unlink()
-    learn(root)  # and no `finish`, as if it had been killed
+    learn_graph(root)  # and no `finish`, as if it had been killed
     assert not {"example.com/shop/store.Flush"} & {hit.name for hit in asked(root, "Flush")}
     assert names(asked(root, "Drain"))[0] == ("func", "example.com/shop/store.Drain")
     assert "store/sync_linux.go" not in {hit.file for hit in asked(root, "sync")}
@@ -152,11 +152,11 @@ def test_what_was_deleted_is_not_found_and_what_is_new_is_found_before_the_index
 
 def test_what_an_index_that_cannot_be_written_knows_otherwise_is_left_out(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
     source = root / "store/store.go"
     source.write_text(source.read_text("utf-8").replace("Flush", "Drain"), encoding="utf-8")
-    learn(root)
+    learn_graph(root)
     with closing(sqlite3.connect(root / ".golore/cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")  # as a learn does that is writing it
         assert "store/store.go" not in {hit.file for hit in asked(root, "flush things that are kept in memory")}

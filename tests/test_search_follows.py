@@ -12,7 +12,7 @@ from golore.graph.search.index import open_index
 from golore.graph.search.index_entries import ShortText
 from golore.graph.search.search import Hit, SearchRequest, search
 from golore.learner.derived.search_step import update_search_index
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from shop import make_shop
@@ -84,16 +84,16 @@ def follow(root: Path, updates: int, seed: int) -> None:
     chance = random.Random(seed)
     kept, fresh = root / "kept", root / "fresh"
     tree = make_shop(root / "tree")
-    learn(tree, store_directory=kept)
+    learn_graph(tree, store_directory=kept)
     update_search_index(tree, kept)
     for number in range(1, updates + 1):
         changed = changed_once(tree, chance)
-        learn(tree, store_directory=kept)
+        learn_graph(tree, store_directory=kept)
         # What has changed is known in a watch and not known elsewhere.
         update_search_index(tree, kept, changed=changed if chance.random() < 0.7 else None)
         if number in {updates, updates // 2}:
             shutil.rmtree(fresh, ignore_errors=True)
-            learn(tree, store_directory=fresh)
+            learn_graph(tree, store_directory=fresh)
             update_search_index(tree, fresh)
             assert answers(tree, kept) == answers(tree, fresh), number
             assert texts(kept) == texts(fresh), number

@@ -15,7 +15,7 @@ import anyio
 import httpx2
 import pytest
 from golore.graph.errors import GoloreError, UsageError
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.server.http import TOKEN_NAME, bound, token_for
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -40,7 +40,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     root = make_shop(tmp_path_factory.mktemp("served") / "shop")
-    learn(root)
+    learn_graph(root)
     command = [GOLORE, "serve", root, "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -22,7 +22,7 @@ from golore.graph.files.knowledge_rows import put_rows
 from golore.graph.files.manifest import read_manifest
 from golore.graph.transfer.jsonl_export import export_store
 from golore.graph.transfer.snapshots import restore_snapshot, snapshots, take_snapshot
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from shop import make_shop
 
@@ -108,7 +108,7 @@ def exported(store: Path) -> str:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_shop(tmp_path_factory.mktemp("learned") / "shop")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     put_note(root / ".golore", "n1")
     return root
 
@@ -122,7 +122,7 @@ def shop(learned: Path, tmp_path: Path) -> Path:
 def edit(root: Path) -> None:
     main_file = root / "main.go"
     main_file.write_text(main_file.read_text() + "\nfunc Later() { run() }\n")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
 
 
 def truncate_graph(store: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_restore_after_damage_loses_nothing_that_was_in_the_snapshot(
     damage(store)
     restore_snapshot(store, "kept")
     assert exported(store) == before
-    report = learn(shop, workers=0)
+    report = learn_graph(shop, workers=0)
     assert report.rows_written > 0
     assert '"name":"Later"' in exported(store)
 
@@ -260,12 +260,12 @@ def test_snapshots_taken_while_a_writer_and_readers_work_are_whole(turns: int, s
         "import sys; from pathlib import Path\n"
         "sys.path.insert(0, sys.argv[2])\n"
         "from test_snapshots import put_note\n"
-        "from golore.learner.pipeline.learn import learn\n"
+        "from golore.learner.pipeline.graph_step import learn_graph\n"
         "root = Path(sys.argv[1])\n"
         "text = (root / 'main.go').read_text()\n"
         "for turn in range(1, int(sys.argv[3]) + 1):\n"
         "    (root / 'main.go').write_text(text + ''.join(f'func Turn{n}() {{ run() }}\\n' for n in range(turn)))\n"
-        "    learn(root, workers=0)\n"
+        "    learn_graph(root, workers=0)\n"
         "    put_note(root / '.golore', f't{turn}')\n"
     )
     working = subprocess.Popen(
@@ -369,7 +369,7 @@ def test_code_that_only_moved_is_told_apart(shop: Path, capsys: pytest.CaptureFi
     told(capsys, "snapshot", "one", "--repo", shop, "--json")
     path = shop / "store" / "sync_linux.go"
     path.write_text(path.read_text().replace("func Sync", "\n\nfunc Sync"))
-    learn(shop, workers=0)
+    learn_graph(shop, workers=0)
     found = told(capsys, "diff", "one", "--repo", shop, "--json")["summary"]
     assert found["node Symbol func"] == {"added": 0, "removed": 0, "changed": 0, "moved": 1}
 

@@ -24,8 +24,8 @@ from golore.graph.knowledge.summaries import (
 )
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_staleness import update_summaries
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from shop import make_shop
 
 STORE = "example.com/shop/store"
@@ -43,7 +43,7 @@ SUBJECTS = {
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_shop(tmp_path_factory.mktemp("shop"))
-    learn(root, store_directory=root / ".golore", workers=0)
+    learn_graph(root, store_directory=root / ".golore", workers=0)
     finish(root, root / ".golore")
     return root
 
@@ -69,7 +69,7 @@ def edit(root: Path, path: str, old: str, new: str) -> None:
     text = (root / path).read_text()
     assert old in text
     (root / path).write_text(text.replace(old, new))
-    learn(root, store_directory=root / ".golore", workers=0)
+    learn_graph(root, store_directory=root / ".golore", workers=0)
     update_summaries(root, root / ".golore", changed=[path])
 
 
@@ -115,7 +115,7 @@ def test_a_package_is_stale_when_a_file_is_told_anew_or_its_files_are_others(sho
     assert doubts(shop) == {f"package {STORE}": "stale: the summary of store.go was written anew since"}
     write(shop, "package", STORE, "It counts by two.")
     (shop / "store" / "more.go").write_text("package store\n\nfunc More() {}\n")
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     update_summaries(shop, shop / ".golore", changed=["store/more.go"])
     assert doubts(shop) == {f"package {STORE}": "stale: files were added or removed since"}
 
@@ -165,7 +165,7 @@ def test_what_a_watch_has_marked_is_unmarked_by_a_learn(shop: Path) -> None:
     assert doubts(shop)
     path = shop / "store/store.go"
     path.write_text(path.read_text().replace("m.items[key] += 2", "m.items[key]++"))
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     update_summaries(shop, shop / ".golore")
     assert doubts(shop) == {}
 
@@ -191,7 +191,7 @@ def test_a_learn_that_does_not_know_what_changed_finds_the_same(shop: Path) -> N
     update_summaries(shop, shop / ".golore")
     text = (shop / "store/store.go").read_text()
     (shop / "store/store.go").write_text(text.replace("{ return s.Save(key) }", "{ return s.Save(key + key) }"))
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     finish(shop, shop / ".golore")
     assert doubts(shop) == {f"symbol {PUT}": "stale: its code has changed since"}
 
@@ -269,7 +269,7 @@ def test_the_graph_has_a_copy_with_the_chain(shop: Path) -> None:
     with Store.open(shop / ".golore", write=False) as store:
         rows = list(store.rows("MATCH (s:Summary) RETURN s.id, s.status, s.text ORDER BY s.text"))
     assert rows == [[first.id, "superseded", "One."], [second.id, "current", "Two."]]
-    learn(shop, store_directory=shop / ".golore", workers=0, full=True)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0, full=True)
     update_summaries(shop, shop / ".golore")
     assert projected(shop) == ["main.go"]
 

@@ -15,7 +15,7 @@ from golore.graph.errors import AnswerBroken, ModelUnavailable
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current, every, tally
 from golore.graph.knowledge.summary_inputs import inputs_of
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for, tokens_of
@@ -96,7 +96,7 @@ def test_a_server_that_only_says_garbage_ends_the_run(shop: Path) -> None:
     (shop / "more").mkdir()
     for number in range(8):
         (shop / "more" / f"f{number}.go").write_text(f"package more\n\nfunc F{number}() int {{ return {number} }}\n")
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     with fake_ollama() as server:
         server.moods.extend(["garbage"] * 50)
         outcome = run(shop, server)
@@ -158,7 +158,7 @@ def test_a_prompt_fits_the_context_and_is_cut_between_declarations(shop: Path) -
     body = "".join(f"\tn += {number}\n" for number in range(60))
     functions = "".join(f"func F{at}(n int) int {{\n{body}\treturn n\n}}\n\n" for at in range(9))
     (shop / "long.go").write_text(f"package main\n\n{functions}")
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     with Store.open(shop / ".golore", write=False) as store, Knowledge.open(shop / ".golore") as knowledge:
         inputs = inputs_of(store, shop, knowledge, "file", "long.go")
         assert inputs is not None

@@ -18,8 +18,8 @@ from golore.graph.errors import UsageError
 from golore.graph.files import locks
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current, every
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.commands.doctor import examine
 from golore.mcp_server.commands.summarize import LOCK_NAME
@@ -169,7 +169,7 @@ def test_a_frontier_model_upgrades_a_draft_through_mcp(shop: Path) -> None:
     assert chain[1].supersedes == chain[0].id
     path = shop / "store" / "store.go"
     path.write_text(path.read_text().replace("m.items[key]++", "m.items[key] += 2"))
-    learn(shop, store_directory=shop / ".golore", workers=0)
+    learn_graph(shop, store_directory=shop / ".golore", workers=0)
     finish(shop, shop / ".golore")
 
     async def later(client: Client) -> None:

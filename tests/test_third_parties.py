@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 import uvicorn
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.server.http import application, bound
 from golore.mcp_server.server.open_repositories import Repositories
 from shop import make_shop
@@ -88,7 +88,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = make_shop(tmp_path_factory.mktemp("judged") / "shop")
-    learn(root)
+    learn_graph(root)
     return root
 
 

@@ -16,8 +16,8 @@ from golore.graph.search.index import GRAPH, open_index
 from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
 from golore.graph.search.weights import doubt
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.learn import learn
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
@@ -45,7 +45,7 @@ class Letters:
 @pytest.fixture
 def shop(tmp_path: Path) -> LearnedRepository:
     root = make_shop(tmp_path)
-    learn(root)
+    learn_graph(root)
     finish(root, root / ".golore")
     return LearnedRepository(root, root / ".golore")
 
@@ -59,7 +59,7 @@ def test_only_what_has_no_vector_is_embedded_and_a_run_goes_on_where_it_stopped(
     assert embed(shop, letters).made == 0
     source = shop.root / "store/store.go"
     source.write_text(source.read_text("utf-8").replace("counts a key", "adds up keys"), encoding="utf-8")
-    learn(shop.root)
+    learn_graph(shop.root)
     finish(shop.root, shop.store)
     assert embed(shop, letters).made == 1
 
@@ -104,7 +104,7 @@ def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Learn
 
     assert nearest("store sync linux: sync") == "store/sync_linux.go"
     (shop.root / "store/sync_linux.go").unlink()
-    learn(shop.root)
+    learn_graph(shop.root)
     finish(shop.root, shop.store)
     assert nearest("store sync linux: sync") == "store/sync_windows.go"
 
@@ -117,7 +117,7 @@ def test_the_embedded_model_finds_what_is_said_in_other_words(
         "// EvictStale removes entries whose lifetime is over.\nfunc EvictStale() {}\n",
         encoding="utf-8",
     )
-    learn(shop.root)
+    learn_graph(shop.root)
     finish(shop.root, shop.store)
 
     def asked(text: str, kind: str = "file") -> tuple[Hit, ...]:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.files import locks
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
-from golore.learner.pipeline.learn import learn
 from golore.learner.pipeline.saved_survey import read_saved_survey
 from golore.mcp_server.cli.main import main
 from shop import make_shop
@@ -33,7 +33,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Path, W
 
 
 def fresh(root: Path, directory: Path) -> list[str]:
-    learn(root, store_directory=directory, workers=0)
+    learn_graph(root, store_directory=directory, workers=0)
     return exported(directory)
 
 
@@ -180,7 +180,7 @@ def test_a_signal_during_the_first_learn_ends_it_as_well(tmp_path: Path) -> None
         watch.event("watching")
         os.kill(watch.pid, signal.SIGTERM)
         assert watch.ended() == (0, "")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     assert exported(root / ".golore") == fresh(root, tmp_path / "fresh")
 
 
@@ -189,7 +189,7 @@ def test_a_signal_ends_it_while_an_engine_is_busy(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT max(x) FROM n"
     busy = (
         "import sqlite3, sys; from golore.mcp_server.cli import main; from golore.mcp_server.watching import watch;"
-        f"watch.learn = lambda *_, **__: sqlite3.connect(':memory:').execute('{endless}').fetchone();"
+        f"watch.Learner.learn = lambda *_, **__: sqlite3.connect(':memory:').execute('{endless}').fetchone();"
         "sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", busy]) as watch:
@@ -348,7 +348,7 @@ def test_complaint_25_a_reader_from_before_a_new_graph_knows_that_it_is_stale(tm
         with Store.open(root / ".golore", write=False) as before:
             assert before.query(count) == [{"n": 0}]
             assert until(lambda: not before.is_stale)
-            learn(root, full=True, workers=0)
+            learn_graph(root, full=True, workers=0)
             assert before.is_stale
         edit(root / "main.go", "func lonely() {}", "func added() {}")
         watch.event("updated")
@@ -417,7 +417,7 @@ def test_complaint_33_leftovers_of_a_crash_are_removed_and_named_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = make_shop(tmp_path / "shop")
-    learn(root, workers=0)
+    learn_graph(root, workers=0)
     store = root / ".golore"
     before = exported(store)
     (store / "bulk-99999.tmp").mkdir()

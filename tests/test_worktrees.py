@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from golore.learner.checkout.git_directory import other_checkouts
-from golore.learner.pipeline.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from watching import exported
 
@@ -59,50 +59,50 @@ def test_complaint_30_worktrees_are_not_mixed_up(
     checkout: Path, where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worktree = add_worktree(checkout, checkout.parent / where)
-    learn(checkout, workers=0)
+    learn_graph(checkout, workers=0)
     before = exported(checkout / ".golore")
     code, _, told = asked(capsys, "show", "lonely", "--repo", worktree / "store")
     assert (code, "not in a learned repository" in told) == (1, True)
 
     main_go = worktree / "main.go"
     main_go.write_text(main_go.read_text().replace("func lonely() {}", "func crowded() { run() }"))
-    learn(worktree, workers=0)
+    learn_graph(worktree, workers=0)
     for root, there, absent in ((checkout, "lonely", "crowded"), (worktree, "crowded", "lonely")):
         code, out, _ = asked(capsys, "show", there, "--json", "--repo", root)
         assert (code, json.loads(out)["stale"]) == (0, [])
         assert asked(capsys, "show", absent, "--repo", root)[0] == 1
-    learn(checkout, workers=0)
+    learn_graph(checkout, workers=0)
     assert exported(checkout / ".golore") == before
     assert not [line for line in before if "inside" in line]
 
 
 def test_what_another_worktree_has_parsed_is_not_parsed_again(checkout: Path) -> None:
-    learn(checkout, workers=0)
+    learn_graph(checkout, workers=0)
     worktree = add_worktree(checkout, checkout.parent / "linked")
     main_go = worktree / "main.go"
     main_go.write_text(main_go.read_text() + "\nfunc added() {}\n")
-    report = learn(worktree, workers=0)
+    report = learn_graph(worktree, workers=0)
     assert (report.files_read, report.files_parsed) == (GO_FILES, 1)
-    learn(worktree, store_directory=checkout.parent / "alone", workers=0)
+    learn_graph(worktree, store_directory=checkout.parent / "alone", workers=0)
     assert exported(worktree / ".golore") == exported(checkout.parent / "alone")
 
     shutil.copy(main_go, checkout / "main.go")
-    assert learn(checkout, workers=0).files_parsed == 0
+    assert learn_graph(checkout, workers=0).files_parsed == 0
     second = add_worktree(checkout, checkout.parent / "second")
-    assert learn(second, workers=2).files_parsed == 1  # the committed main.go: nobody has that any more
+    assert learn_graph(second, workers=2).files_parsed == 1  # the committed main.go: nobody has that any more
 
 
 def test_a_worktree_needs_no_other_to_have_a_store(checkout: Path) -> None:
     worktree = add_worktree(checkout, checkout.parent / "linked")
-    assert learn(worktree, workers=0).files_parsed == GO_FILES
+    assert learn_graph(worktree, workers=0).files_parsed == GO_FILES
     assert not (checkout / ".golore").exists()
     shutil.rmtree(checkout)
-    assert learn(worktree, workers=0).files_parsed == 0
+    assert learn_graph(worktree, workers=0).files_parsed == 0
 
 
 @pytest.mark.parametrize("harm", ["damaged", "of another version", "locked", "gone"])
 def test_a_cache_that_cannot_be_borrowed_from_costs_time_only(checkout: Path, harm: str) -> None:
-    learn(checkout, workers=0)
+    learn_graph(checkout, workers=0)
     cache = checkout / ".golore/cache.db"
     with closing(sqlite3.connect(cache, isolation_level=None)) as held:
         if harm == "gone":
@@ -116,18 +116,18 @@ def test_a_cache_that_cannot_be_borrowed_from_costs_time_only(checkout: Path, ha
             held.execute("PRAGMA journal_mode = DELETE")
             held.execute("BEGIN EXCLUSIVE")
         worktree = add_worktree(checkout, checkout.parent / "linked")
-        report = learn(worktree, workers=0)
+        report = learn_graph(worktree, workers=0)
     assert (report.files_parsed, report.messages) == (GO_FILES, ())
-    learn(worktree, store_directory=checkout.parent / "alone", workers=0)
+    learn_graph(worktree, store_directory=checkout.parent / "alone", workers=0)
     assert exported(worktree / ".golore") == exported(checkout.parent / "alone")
 
 
 def test_a_lost_cache_of_the_lender_leaves_the_borrower_whole(checkout: Path) -> None:
-    learn(checkout, workers=0)
+    learn_graph(checkout, workers=0)
     worktree = add_worktree(checkout, checkout.parent / "linked")
-    learn(worktree, workers=0)
+    learn_graph(worktree, workers=0)
     shutil.rmtree(checkout / ".golore")
-    assert learn(worktree, full=True, workers=0).files_parsed == 0
+    assert learn_graph(worktree, full=True, workers=0).files_parsed == 0
 
 
 def test_stores_below_a_home_of_their_own_lend_as_well(

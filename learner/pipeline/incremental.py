@@ -28,20 +28,20 @@ from golore.graph.model.entities import Unresolved
 from golore.graph.progress import NoProgress, Progress
 from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_left_out
 from golore.learner.checkout.freshness import record_edits
-from golore.learner.pipeline.graph_writer import Early, GraphChange, Ready, Written, update_graph_from
-from golore.learner.pipeline.learn import (
+from golore.learner.pipeline.graph_step import (
     Report,
     Survey,
     is_mostly_new,
     keys_in_use,
     keys_of,
-    learn_and_survey,
+    learn_graph_and_survey,
     open_cache,
     report_of,
     repository_of,
     resumed_survey,
     save_survey,
 )
+from golore.learner.pipeline.graph_writer import Early, GraphChange, Ready, Written, update_graph_from
 from golore.learner.pipeline.package_keys import Keys, PackageKeys, edges_key, state_key
 from golore.learner.pipeline.resolve_workers import Plan, ResolutionWorker
 from golore.learner.pipeline.stored_keys import StoredKeys, changed_texts, updated_stored_keys
@@ -104,7 +104,7 @@ class IncrementalLearner:
         """An ordinary learn, after which updates can be quick."""
         before = self._survey
         self._forget()
-        report, survey = learn_and_survey(
+        report, survey = learn_graph_and_survey(
             self._root, store_directory=self._directory, workers=self._workers, progress=progress
         )
         self._survey, self._linked, self._is_kept = survey, _linked_files(survey), True

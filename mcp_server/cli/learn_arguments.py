@@ -45,8 +45,8 @@ def _add_audit(make: Make) -> None:
 
 
 def _learn(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.learn import run_learn
     from golore.mcp_server.hooks.precompile import compile_ahead
-    from golore.mcp_server.services.learn import run_learn
 
     code = run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
     compile_ahead()

@@ -72,7 +72,7 @@ def _context(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     if options.history:
-        from golore.mcp_server.services.summary_history import run_history
+        from golore.mcp_server.commands.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
     from golore.mcp_server.commands.questions import run_show

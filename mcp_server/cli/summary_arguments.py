@@ -60,13 +60,13 @@ def _summarize(options: argparse.Namespace) -> int:
 
 
 def _drafts(options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.draft_list import run_drafts
+    from golore.mcp_server.commands.drafts import run_drafts
 
     return run_drafts(options.repo, limit=options.limit, level=options.level or "", as_json=options.as_json)
 
 
 def _upgrade(options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.upgrades import run_upgrade
+    from golore.mcp_server.commands.upgrade import run_upgrade
 
     return run_upgrade(
         options.repo,

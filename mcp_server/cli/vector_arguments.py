@@ -15,7 +15,7 @@ def add_commands(make: Make) -> None:
 
 
 def _embed(options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.vectors import run_embed
+    from golore.mcp_server.commands.embed import run_embed
 
     return run_embed(
         options.repo, model=options.model, limit=options.limit, minutes=options.minutes, as_json=options.as_json

@@ -18,8 +18,8 @@ from golore.learner.audit.comparison import (
     render_table,
 )
 from golore.learner.audit.go_judge import find_toolchain, judge_edges
-from golore.mcp_server.services.learn import learn_with_progress
 from golore.mcp_server.services.repository import LearnedRepository, store_of
+from golore.mcp_server.services.shown_learn import learn_with_progress
 from golore.mcp_server.text.output import print_json
 
 _Place = tuple[str, str, int]

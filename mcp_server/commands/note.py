@@ -7,8 +7,7 @@ import getpass
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,10 @@ from golore.graph.cards.annotations import quoted, short_name
 from golore.graph.errors import UsageError
 from golore.graph.knowledge.notes import PinnedNote
 from golore.graph.phrases import counted
-from golore.graph.queries.answers import NameMatches
-from golore.graph.queries.name_resolver import Names
 from golore.mcp_server.services import note_actions
-from golore.mcp_server.services.note_actions import Asked, NoteOutcome, NoteRequest
-from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
+from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.text.answer_text import not_one_lines
 from golore.mcp_server.text.output import is_terminal, plain, print_json, print_lines, styled
 
 _SHOWN = 100
@@ -51,8 +47,8 @@ def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
         raise UsageError("Say what was useful or not: `golore note Store.Save --rate useful`.")
     item = ""
     if options.target:
-        with _asked(repository, options.repo) as asked:
-            item = item_of(asked, options.target)
+        with open_repository(options.repo) as opened:
+            item = item_of(opened, options.target)
     print_lines([rate_item(repository, item, options.rate, options.author or _own_name(repository.root))])
     return 0
 
@@ -64,8 +60,8 @@ def _done(repository: LearnedRepository, options: argparse.Namespace) -> tuple[s
     if options.done:
         return "done", note_actions.end_task(repository, options.done)
     if options.confirm:
-        with _asked(repository, options.repo) as asked:
-            return "confirmed", note_actions.confirm_note(asked, options.confirm)
+        with open_repository(options.repo) as opened:
+            return "confirmed", note_actions.confirm_note(opened, options.confirm)
     if options.by:
         if not options.supersede:
             raise UsageError("Say which note is superseded: `golore note --supersede OLD --by NEW`.")
@@ -78,19 +74,9 @@ def _done(repository: LearnedRepository, options: argparse.Namespace) -> tuple[s
         options.target, text, options.kind or "note", tuple(options.tag), author, supersedes=options.supersede
     )
     agree = None if options.as_json or not is_terminal(sys.stdin) else _agree
-    with _asked(repository, options.repo) as asked:
-        outcome = note_actions.write(asked, request, agree)
+    with open_repository(options.repo) as opened:
+        outcome = note_actions.write(opened, request, agree)
     return "noted" if outcome.is_new else "known", outcome
-
-
-@contextmanager
-def _asked(repository: LearnedRepository, start: Path) -> Generator[Asked]:
-    with open_current_store(repository) as store:
-        yield Asked(repository, store, Names(store), _unclear, (Path.cwd(), start.resolve()))
-
-
-def _unclear(found: NameMatches) -> str:
-    return "\n".join(not_one_lines(found)).removeprefix("golore: ")
 
 
 def _agree(note: PinnedNote) -> bool:
@@ -137,9 +123,9 @@ def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
     if options.history and options.target and _is_id(options.target):
         notes = note_actions.chain(repository, options.target)
     else:
-        with _asked(repository, options.repo) as asked:
+        with open_repository(options.repo) as opened:
             notes = note_actions.list_notes(
-                asked,
+                opened,
                 options.target,
                 kind=options.kind,
                 tag=(options.tag or [""])[0],
@@ -202,10 +188,12 @@ def _summarize(repository: LearnedRepository, options: argparse.Namespace) -> in
     text = " ".join(options.text)
     if not options.target or not text:
         raise UsageError("Say what the summary is of and what it says: `golore note --summary store/ TEXT`.")
-    with _asked(repository, options.repo) as asked, Knowledge.open(repository.store) as knowledge:
-        subject = asked.subject(options.target)
-        record = write_summary(knowledge, asked.store, repository.root, subject.level, subject.id, text)
-        card = anchor_at(CodeFinder(repository.root.resolve(), asked.store), subject.level, subject.id).anchor.card_path
+    with open_repository(options.repo) as opened, Knowledge.open(repository.store) as knowledge:
+        subject = note_actions.subject_of(opened, options.target)
+        record = write_summary(knowledge, opened.store, repository.root, subject.level, subject.id, text)
+        card = anchor_at(
+            CodeFinder(repository.root.resolve(), opened.store), subject.level, subject.id
+        ).anchor.card_path
     looked = update_summaries(repository.root, repository.store, changed=(), wait=1.0)
     rebuild_cards_of(repository.store, {*looked.card_paths, card})
     if options.as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,15 +12,24 @@ from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.graph.queries.name_resolver import Names
-from golore.mcp_server.services.open_store import open_current_store
-from golore.mcp_server.services.repository import find_repository
+from golore.mcp_server.services.current_summary import symbol_summaries
+from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.services.summary_history import symbol_summaries
-from golore.mcp_server.text import answer_text
-from golore.mcp_server.text.output import plain, print_json, print_lines
+from golore.mcp_server.services.targets import UnclearName, only_meaning
+from golore.mcp_server.text.output import plain, print_json, print_lines, table_lines
+from golore.mcp_server.text.replies import (
+    answer_reply,
+    details_lines,
+    full_name,
+    impact_reply,
+    people_lines,
+    route_reply,
+    unresolved_lines,
+)
 
 _SHOWN: Final = 50
-"""Lines of each sort in text; JSON holds everything unless a limit is given."""
+"""Rows of each section in text. JSON has everything unless a limit is given."""
+_STEPS: Final = 1_000
 _Stale = tuple[str, ...] | None
 """Files that changed since they were learned; None where that cannot be told."""
 _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
@@ -34,87 +42,80 @@ _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[
 
 def run_question(question: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
     ask, kinds = _QUESTIONS[question]
-    with _opened(start) as (store, names, stale):
-        meaning = _meant(names, text, kinds, as_json, stale)
-        if meaning is None:
-            return 1
+    with _opened(start, as_json=as_json) as (store, names, stale):
+        meaning = only_meaning(names, text, kinds)
         answer = ask(store, meaning)
     if as_json:
         print_json({**_answer_document(answer, limit), "stale": stale})
     else:
-        print_lines(answer_text.answer_lines(answer, limit or _SHOWN))
+        print_lines(people_lines(answer_reply(answer, full_name), limit or _SHOWN))
     return 0
 
 
 def run_show(text: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, names, stale):
-        meaning = _meant(names, text, frozenset(), as_json, stale)
-        if meaning is None:
-            return 1
+    with _opened(start, as_json=as_json) as (store, names, stale):
+        meaning = only_meaning(names, text)
         shown = questions.show(store, meaning)
         told = symbol_summaries(store, (symbol.id for symbol in meaning.symbols if not symbol.external))
     if as_json:
         print_json({**_show_document(shown), "summaries": told, "stale": stale})
     else:
         summaries = [f"summary ({one['quality']}): {one['text']}" for one in told]
-        print_lines([*answer_text.show_lines(shown), *summaries])
+        print_lines([*_show_lines(shown), *summaries])
     return 0
 
 
 def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int | None) -> int:
-    with _opened(start) as (store, names, stale):
-        meaning = _meant(names, text, frozenset(), as_json, stale)
-        if meaning is None:
-            return 1
+    with _opened(start, as_json=as_json) as (store, names, stale):
+        meaning = only_meaning(names, text)
         found = impact.impact(store, meaning, depth)
     if as_json:
         print_json({**_impact_document(found, limit), "stale": stale})
     else:
-        print_lines(answer_text.impact_lines(found, limit or _SHOWN))
+        print_lines(people_lines(impact_reply(found, full_name), limit or _SHOWN))
     return 0
 
 
 def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, names, stale):
-        first = _meant(names, source, questions.CALLING, as_json, stale)
-        last = _meant(names, target, questions.CALLABLE, as_json, stale) if first is not None else None
-        if first is None or last is None:
-            return 1
+    with _opened(start, as_json=as_json) as (store, names, stale):
+        first = only_meaning(names, source, questions.CALLING)
+        last = only_meaning(names, target, questions.CALLABLE)
         route = impact.path(store, first, last)
     if as_json:
         print_json({**_route_document(route), "stale": stale})
     else:
-        print_lines(answer_text.route_lines(route))
+        print_lines(people_lines(route_reply(route, full_name), _STEPS))
     return 0
 
 
 def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start) as (store, _, _):
+    with _opened(start, as_json=as_json) as (store, _, _):
         rows = store.query(cypher)
     if as_json:
         print_json({"rows": rows})
     else:
-        print_lines(answer_text.table_lines(rows))
+        print_lines(table_lines(rows))
     return 0
 
 
 @contextmanager
-def _opened(start: Path) -> Generator[tuple[Store, Names, _Stale]]:
-    """The store to ask, after saying which files it is behind."""
-    repository = find_repository(start)
-    with open_current_store(repository) as store:
-        yield store, Names(store), warn_if_stale(repository.root, store)
+def _opened(start: Path, *, as_json: bool) -> Generator[tuple[Store, Names, _Stale]]:
+    """The store to ask, after a warning about files that changed since they were learned."""
+    with open_repository(start) as opened:
+        stale = warn_if_stale(opened.repository.root, opened.store)
+        try:
+            yield opened.store, opened.names, stale
+        except UnclearName as unclear:
+            if as_json:
+                print_json({**_not_one_document(unclear.matches), "stale": stale})
+            raise
 
 
-def _meant(names: Names, text: str, kinds: frozenset[str], as_json: bool, stale: _Stale) -> Meaning | None:
-    """The one thing that a text means; None after saying why there is not one."""
-    found = names.find(text, kinds)
-    if len(found.meanings) == 1:
-        return found.meanings[0]
-    if as_json:
-        print_json({**_not_one_document(found), "stale": stale})
-    print("\n".join(answer_text.not_one_lines(found)), file=sys.stderr)
-    return None
+def _show_lines(shown: SymbolAnswer) -> list[str]:
+    lines: list[str] = []
+    for details in shown.declarations:
+        lines += [*details_lines(details), ""]
+    return [*lines[:-1], *unresolved_lines(shown.unresolved, full_name)]
 
 
 def _not_one_document(found: NameMatches) -> dict[str, Any]:

@@ -6,7 +6,6 @@ each time. Lines are those of the file as it is now; a symbol's are as it was le
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from golore.learner.checkout.git_activity import (
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.text import answer_text
+from golore.mcp_server.services.targets import find_file, only_meaning
 from golore.mcp_server.text.output import columns, print_json, print_lines
 
 _DAY: Final = 24 * 3600
@@ -60,31 +59,19 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
     checkout = checkout_at(root)
     update_recent_commits(root, repository.store)
     with create_recent_commits(repository.store) as recent:
-        path = _as_file(repository, start, target) if target else ""
+        path = find_file(root, target, (Path.cwd(), start.resolve())) if target else ""
+        if target.endswith(".go") and not path:
+            raise UsageError(f"There is no file {target} here. Give its path from the root of the repository.")
         if target and not path:
             answers = _of_symbol(repository, recent, checkout, target, limit)
         else:
             answers = [_answer(root, recent, checkout, path, limit)]
-    if answers is None:
-        return 1
     if as_json:
         documents = [_document(answer) for answer in answers]
         print_json(documents[0] if len(documents) == 1 else {"declarations": documents})
     else:
         print_lines(line for answer in answers for line in _lines(answer, int(time.time())))
     return 0
-
-
-def _as_file(repository: LearnedRepository, start: Path, target: str) -> str:
-    """The file that is meant, below the root; empty where none is."""
-    root = repository.root.resolve()
-    for base in dict.fromkeys((Path.cwd(), start.resolve(), root)):
-        path = (base / target).resolve()
-        if path.is_file() and path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
-    if target.endswith(".go"):
-        raise UsageError(f"There is no file {target} here. Give its path from the root of the repository.")
-    return ""
 
 
 def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, limit: int) -> RecentAnswer:
@@ -100,15 +87,11 @@ def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, lim
 
 def _of_symbol(
     repository: LearnedRepository, recent: RecentCommits, checkout: GitHead, target: str, limit: int
-) -> list[RecentAnswer] | None:
+) -> list[RecentAnswer]:
     root = repository.root.resolve()
     with open_current_store(repository) as store:
         warn_if_stale(repository.root, store)
-        found = Names(store).find(target)
-        symbols = [symbol for meaning in found.meanings for symbol in meaning.symbols if not symbol.external]
-        if len(found.meanings) != 1:
-            print("\n".join(answer_text.not_one_lines(found)), file=sys.stderr)
-            return None
+        symbols = [symbol for symbol in only_meaning(Names(store), target).symbols if not symbol.external]
         statement = "MATCH (s:Symbol {id: $id}) RETURN s.end_line"
         ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
     if not symbols:

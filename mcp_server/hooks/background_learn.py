@@ -43,13 +43,13 @@ def relearn(root: str, store: str, lock: int) -> int:
     import fcntl
     from pathlib import Path
 
-    from golore.mcp_server.services.learn import learn_and_finish
+    from golore.learner.learn import learn
 
     mark = os.path.join(store, MARK_NAME)
     rounds = 0
     while rounds < _ROUNDS and _taken_away(mark):
         rounds += 1
-        learn_and_finish(Path(root), Path(store), workers=0)
+        learn(Path(root), Path(store), workers=0)
         if not os.path.exists(mark):
             # A hook may have left its mark after the look and before the lock is free; then somebody must go on.
             fcntl.flock(lock, fcntl.LOCK_UN)

@@ -1,4 +1,4 @@
-"""How far a graph is behind its files, asked again and again by a process that stays.
+"""How far a graph is behind its files, opened again and again by a process that stays.
 
 Comparing all files takes a tenth of a second at 13,000. Where the kernel says that nothing has happened in the
 directories since the last comparison, that one still holds.

@@ -1,4 +1,4 @@
-"""Whether anything has happened in some directories, asked of the Linux kernel.
+"""Whether anything has happened in some directories, opened of the Linux kernel.
 
 The kernel notes a change before the call that made it returns, so who asks afterwards is told, without a delay. What
 changed is not told. Not seen: changes made by other machines on a network file system, and writes to mapped memory.

@@ -17,7 +17,8 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.queries.questions import count_store
-from golore.mcp_server.services.learn import learn_and_finish, summary_lines
+from golore.learner.learn import learn
+from golore.mcp_server.text.learn_text import summary_lines
 from golore.mcp_server.text.output import as_utf8
 
 _BETWEEN: Final = 0.2
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> int:
     os.environ["NO_COLOR"] = "1"
     root, directory = (Path(argument) for argument in arguments[:2])
     try:
-        report = learn_and_finish(root, directory, full="--full" in arguments, progress=Reported())
+        report = learn(root, directory, full="--full" in arguments, progress=Reported())
         with Store.open(directory, write=False) as store:
             counts = count_store(store)
     except (GoloreError, OSError) as failure:

@@ -24,6 +24,7 @@ from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
 from golore.mcp_server.server.glibc_memory import give_memory_back
+from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 _LOOK_EVERY: Final = 0.05
@@ -34,17 +35,14 @@ _KEPT_OPEN: Final = 30.0
 """Seconds without a question after which a store is closed, to give its memory back."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRepository:
-    """A repository that can be asked, and how far its graph is behind the files; None where that cannot be told."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenServedRepository(OpenRepository):
+    """An open repository of a server. `changes`: how far the graph is behind the files, None where that is unknown."""
 
-    repository: LearnedRepository
-    store: Store
-    names: Names
     changes: Changes | None
     is_being_learned: bool
     is_outdated: bool
-    """Whether an older golore made it, so that some of it may be missing or wrong."""
+    """Whether an older golore made the graph, so that some of it may be missing or wrong."""
     adjacency_job: AdjacencyJob
 
 
@@ -57,8 +55,8 @@ class ServedRepository:
         self._store: Store | None = None
         self._listed: tuple[str, NameList | None] = ("", None)
         self._edition: tuple[str, bool] = ("", False)
-        self._vigil = FreshnessCache()
-        self._mapper = AdjacencyJob()
+        self._freshness = FreshnessCache()
+        self._adjacency_job = AdjacencyJob()
         self._used = 0.0
 
     @property
@@ -74,7 +72,7 @@ class ServedRepository:
             return LearnedRepository(self.path, store_of(self.path))
 
     @contextmanager
-    def opened(self) -> Generator[OpenRepository]:
+    def opened(self) -> Generator[OpenServedRepository]:
         learned = self.learned
         with self._turn:
             try:
@@ -82,11 +80,17 @@ class ServedRepository:
                 generation = store.generation
                 made_of, listed = self._listed
                 names = Names(store, listed if made_of == generation else None)
-                changes = self._vigil.changes(learned.root, store, generation)
+                changes = self._freshness.changes(learned.root, store, generation)
                 if self._edition[0] != generation:
                     self._edition = (generation, is_outdated(store))
-                yield OpenRepository(
-                    learned, store, names, changes, _is_written(learned), self._edition[1], self._mapper
+                yield OpenServedRepository(
+                    learned,
+                    store,
+                    names,
+                    changes=changes,
+                    is_being_learned=_is_written(learned),
+                    is_outdated=self._edition[1],
+                    adjacency_job=self._adjacency_job,
                 )
                 self._listed = (generation, names.listed)
             finally:
@@ -112,8 +116,8 @@ class ServedRepository:
     def close(self) -> None:
         with self._turn:
             self._close()
-            self._vigil.close()
-            self._mapper.close()
+            self._freshness.close()
+            self._adjacency_job.close()
 
     def _current(self, learned: LearnedRepository) -> Store:
         if self._store is not None and (self._store.directory != learned.store or self._store.is_stale):
@@ -189,7 +193,7 @@ class Repositories:
         return tuple(name if names.count(name) == 1 else root for name, root in zip(names, roots, strict=True))
 
     @contextmanager
-    def opened(self, name: str = "") -> Generator[OpenRepository]:
+    def opened(self, name: str = "") -> Generator[OpenServedRepository]:
         try:
             with self.named(name).opened() as opened:
                 yield opened

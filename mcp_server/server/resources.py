@@ -5,7 +5,7 @@ from __future__ import annotations
 from golore.graph.errors import GoloreError, UsageError
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET
+from golore.mcp_server.text.replies import BUDGET
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
@@ -36,8 +36,8 @@ def _overview(repositories: Repositories) -> str:
     parts: list[str] = []
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         try:
-            with repositories.opened(str(repository.learned.root)) as asked:
-                text = context_reply(asked, "", BUDGET)
+            with repositories.opened(str(repository.learned.root)) as opened:
+                text = context_reply(opened, "", BUDGET)
         except GoloreError as failure:
             text = str(failure)
         parts.append(text if len(repositories.all) == 1 else f"# {title}\n{text}")
@@ -50,8 +50,8 @@ def _file(repositories: Repositories, path: str) -> str:
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         inner = path.removeprefix(f"{title}/") if len(repositories.all) > 1 else path
         try:
-            with repositories.opened(str(repository.learned.root)) as asked:
-                return context_reply(asked, inner, BUDGET)
+            with repositories.opened(str(repository.learned.root)) as opened:
+                return context_reply(opened, inner, BUDGET)
         except UsageError as unknown:
             failures.append(str(unknown))
         except GoloreError as failure:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from math import log1p
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.cards.card_store import CardStore, open_card_store
@@ -18,9 +17,7 @@ from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import all_current
 from golore.graph.knowledge.summary_inputs import InputReader, Inputs, inputs_from
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.mcp_server.services.open_store import open_current_store
-from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.text.output import print_json, print_lines, styled
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for
 
@@ -44,21 +41,6 @@ class Draft(NamedTuple):
     value: float
     digest: str = ""
     material: str = ""
-
-
-def run_drafts(start: Path, *, limit: int, level: str, as_json: bool) -> int:
-    repository = find_repository(start)
-    with open_current_store(repository) as store:
-        found = drafts(repository, store, limit, level, with_material=as_json)
-    if as_json:
-        print_json({"drafts": found})
-        return 0
-    if not found:
-        print("There is nothing to improve: no summary is a draft or stale.")
-        return 0
-    for one in found:
-        print_lines([styled(f"{one.level} {one.subject}", "bold") + f" ({one.standing})", f"  {one.text}"])
-    return 0
 
 
 def drafts(

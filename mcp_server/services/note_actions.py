@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.cards.annotations import in_display_order
@@ -36,12 +35,11 @@ from golore.graph.knowledge.notes import (
     supersede,
     write_notes,
 )
-from golore.graph.queries.answers import NameMatches
-from golore.graph.queries.name_resolver import Names
 from golore.learner.derived.note_code_finder import CodeFinder
 from golore.learner.derived.note_step import anchor_at, current_anchor
+from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.targets import Subject, find_subject
+from golore.mcp_server.services.targets import Target, find_target
 
 _WAIT: Final = 1.0
 """Seconds to wait for a learn before a note's copy is left to it."""
@@ -71,33 +69,29 @@ class NoteOutcome(NamedTuple):
     card_paths: frozenset[str] = frozenset()
 
 
-class Asked(NamedTuple):
-    """A repository that is open for questions; `bases` are the directories that a path may start from, and `unclear`
-    says why a name is not that of one thing."""
-
-    repository: LearnedRepository
-    store: Store
-    names: Names
-    unclear: Callable[[NameMatches], str]
-    bases: tuple[Path, ...] = ()
-
-    def subject(self, target: str) -> Subject:
-        return find_subject(self.store, self.names, self.repository.root, target, self.bases, self.unclear)
+def subject_of(opened: OpenRepository, text: str) -> Target:
+    """What a note can be pinned to. Raises `UsageError` for code outside the repository."""
+    target = find_target(opened, text)
+    if target.level == "symbol" and not target.symbols:
+        raise UsageError(f"{text} is declared outside the repository. Note it on the code here that uses it.")
+    return target
 
 
-def write(asked: Asked, request: NoteRequest, agree: Callable[[PinnedNote], bool] | None = None) -> NoteOutcome:
+def write(
+    opened: OpenRepository, request: NoteRequest, agree: Callable[[PinnedNote], bool] | None = None
+) -> NoteOutcome:
     """Write a note. `agree` is asked whether it takes the place of one that says much the same; without, that is left
     to the writer, who is told of it. One that is there already, from the same hand, is not written twice."""
     if request.kind not in KINDS:
         raise UsageError(f"There is no kind {request.kind!r}. Use one of {', '.join(KINDS)}.")
     text = checked_text(request.text)
-    subject = asked.subject(request.target)
-    found = anchor_at(CodeFinder(asked.repository.root.resolve(), asked.store), subject.level, subject.id)
+    subject = subject_of(opened, request.target)
+    found = anchor_at(CodeFinder(opened.repository.root.resolve(), opened.store), subject.level, subject.id)
     tags = tuple(sorted({_name(tag) for tag in request.tags} - {""}))
     author, source = _name(request.author), _name(request.source)
     draft = NewNote(request.kind, text, author, found.anchor, source, tags, lookalikes=found.lookalikes or ())
-    messages = [_twins(subject)] if subject.twins else []
-    with Knowledge.open(asked.repository.store) as knowledge:
+    messages = [_twins(subject)] if len(subject.symbols) > 1 else []
+    with Knowledge.open(opened.repository.store) as knowledge:
         if request.supersedes:
             draft = draft._replace(supersedes=note_of(knowledge, request.supersedes).id)
         alike = much_the_same(knowledge, draft)
@@ -122,11 +116,11 @@ def _known(knowledge: Knowledge, same: PinnedNote, older: str, messages: list[st
     return NoteOutcome(same, False, (), ("The same is noted already.", *messages), _cards(*replaced))
 
 
-def confirm_note(asked: Asked, id: str) -> NoteOutcome:
+def confirm_note(opened: OpenRepository, id: str) -> NoteOutcome:
     """Note that it holds for the code as it is, where the note stands now."""
-    with Knowledge.open(asked.repository.store) as knowledge:
+    with Knowledge.open(opened.repository.store) as knowledge:
         before = note_of(knowledge, id)
-        found = current_anchor(CodeFinder(asked.repository.root.resolve(), asked.store), before.anchor)
+        found = current_anchor(CodeFinder(opened.repository.root.resolve(), opened.store), before.anchor)
         confirm(knowledge, before.id, found.anchor, found.lookalikes or ())
         note = note_of(knowledge, before.id)
     return NoteOutcome(note, False, (), (), _cards(before, note))
@@ -161,12 +155,18 @@ def forget_note(repository: LearnedRepository, id: str) -> NoteOutcome:
 
 
 def list_notes(
-    asked: Asked, target: str, *, kind: str = "", tag: str = "", everything: bool = False, history: bool = False
+    opened: OpenRepository,
+    target: str,
+    *,
+    kind: str = "",
+    tag: str = "",
+    everything: bool = False,
+    history: bool = False,
 ) -> list[PinnedNote]:
     """The notes about a target and what is in it, or all of them; those that no longer count only with `everything` or
     as the history of others."""
-    with Knowledge.open(asked.repository.store) as knowledge:
-        found = _about(asked, knowledge, target) if target else all_notes(knowledge)
+    with Knowledge.open(opened.repository.store) as knowledge:
+        found = _about(opened, knowledge, target) if target else all_notes(knowledge)
         if history:
             return [one for note in in_display_order(found, _always()) for one in chain_of(knowledge, note)]
     found = [note for note in found if kind in ("", note.kind) and (not tag or tag in note.tags)]
@@ -186,11 +186,11 @@ def _always() -> datetime:
     return datetime.min.replace(tzinfo=UTC)
 
 
-def _about(asked: Asked, knowledge: Knowledge, target: str) -> Iterable[PinnedNote]:
-    subject = asked.subject(target)
+def _about(opened: OpenRepository, knowledge: Knowledge, target: str) -> Iterable[PinnedNote]:
+    subject = subject_of(opened, target)
     if subject.level in ("symbol", "repository"):
-        return notes_about(knowledge, (subject.id, *subject.twins))
-    anchor = anchor_at(CodeFinder(asked.repository.root.resolve(), asked.store), subject.level, subject.id).anchor
+        return notes_about(knowledge, [symbol.id for symbol in subject.symbols] or [subject.id])
+    anchor = anchor_at(CodeFinder(opened.repository.root.resolve(), opened.store), subject.level, subject.id).anchor
     return [note for note in all_notes(knowledge) if _is_in(note.anchor.card_path, anchor.card_path)]
 
 
@@ -229,6 +229,6 @@ def _cards(*notes: PinnedNote) -> frozenset[str]:
     return frozenset(note.anchor.card_path for note in notes)
 
 
-def _twins(subject: Subject) -> str:
-    others = ", ".join(subject.twins)
+def _twins(subject: Target) -> str:
+    others = ", ".join(symbol.id for symbol in subject.symbols[1:])
     return f"It is pinned to {subject.id}; declarations of the same name for other builds are {others}."

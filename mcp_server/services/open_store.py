@@ -1,20 +1,43 @@
-"""Opening a store to ask it: one that an older golore made is learned again first, with a word about it.
+"""Opens a store for questions. A graph that an older golore made is learned again first, with a message.
 
-What only wants to know of the store (`status`, `doctor`) or writes it anyway opens it by itself.
+`status` and `doctor`, which report on the store itself, and commands that write it anyway open it directly.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
+from golore.graph.queries.name_resolver import Names
 from golore.learner.pipeline.version import is_outdated
-from golore.mcp_server.services.repository import LearnedRepository
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRepository:
+    """A learned repository whose store is open. `bases`: the directories that a path may start from."""
+
+    repository: LearnedRepository
+    store: Store
+    names: Names
+    bases: tuple[Path, ...] = ()
+
+
+@contextmanager
+def open_repository(start: Path) -> Generator[OpenRepository]:
+    """The repository around a directory, for a command that was called there."""
+    repository = find_repository(start)
+    with open_current_store(repository) as store:
+        yield OpenRepository(repository, store, Names(store), (Path.cwd(), start.resolve()))
 
 
 def open_current_store(repository: LearnedRepository) -> Store:
-    """The store of a repository for reading, as this golore would have made it."""
+    """The store for reading, with a graph as this version of golore makes it."""
     try:
         store = Store.open(repository.store, write=False)
     except StoreOutdated:
@@ -27,16 +50,16 @@ def open_current_store(repository: LearnedRepository) -> Store:
             store.close()
             raise
         store.close()
-    from golore.mcp_server.services.learn import learn_with_progress
+    from golore.mcp_server.services.shown_learn import learn_with_progress
 
-    _tell("An older golore has learned this repository; learning it again.")
+    _print("An older golore learned this repository; learning it again.")
     try:
         learn_with_progress(repository)
     except GoloreError as failure:
-        # Somebody else may be at it, or nothing can be written here. What is old is better than nothing.
-        _tell(f"{failure} The answer is from the old graph.")
+        # Another process may be learning, or the store may not be writable. An old answer is better than none.
+        _print(f"{failure} The answer is from the old graph.")
     return Store.open(repository.store, write=False)
 
 
-def _tell(sentence: str) -> None:
+def _print(sentence: str) -> None:
     print(f"golore: {sentence}", file=sys.stderr)

@@ -14,7 +14,8 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import note_of
 from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, take_back
 from golore.graph.search.index import open_index
-from golore.mcp_server.services.note_actions import Asked
+from golore.mcp_server.services.note_actions import subject_of
+from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 
 WORDS: Final = ("useful", "useless", "reset")
@@ -22,12 +23,12 @@ _SHORTEST_ID: Final = 4
 _WAIT: Final = 0.1
 
 
-def item_of(asked: Asked, target: str) -> str:
+def item_of(opened: OpenRepository, target: str) -> str:
     """What a text means as something to rate: a note by its id, or a symbol, file or package as people name it."""
     is_id = len(target) >= _SHORTEST_ID and all(letter in "0123456789abcdef" for letter in target)
     if not is_id:
-        return asked.subject(target).id
-    with Knowledge.open(asked.repository.store) as knowledge:
+        return subject_of(opened, target).id
+    with Knowledge.open(opened.repository.store) as knowledge:
         return note_of(knowledge, target).id
 
 

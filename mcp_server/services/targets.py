@@ -1,74 +1,132 @@
-"""What a note is about, as people name it: a symbol, a file, a package, or the repository.
+"""Resolves TARGET, the way people and agents name things: the repository, a package, a file or a symbol.
 
-`.` is the repository, a path below the root a file or a package, anything else the name of a package or a symbol.
+- `.` is the package in the current directory, or the repository where that is its root.
+- A path names a file (`store/store.go`) or a package (`store/`), from the current directory or the repository's root.
+- Anything else is the import path of a package, or the name of a symbol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.graph.queries.answers import NameMatches
+from golore.graph.queries.answers import Meaning, NameMatches, Ref
 from golore.graph.queries.name_resolver import Names
+from golore.mcp_server.services.open_store import OpenRepository
+from golore.mcp_server.text.replies import matches_reply, people_lines
 
-_REPOSITORY: Final = frozenset((".", ""))
+_HERE: Final = (".", "./")
 _NEAR: Final = 5
 
 
-class Subject(NamedTuple):
+class UnclearName(UsageError):
+    """A name that means nothing, or several things. `matches` has what it may mean."""
+
+    exit_code = 1
+
+    def __init__(self, matches: NameMatches) -> None:
+        reply = matches_reply(matches)
+        advice = () if matches.meanings or matches.suggestions else ("Run `golore learn` if it is new.",)
+        first, *rest = people_lines(reply, len(reply.sections[0].rows) if reply.sections else 0)
+        super().__init__("\n".join([" ".join((first, *advice)), *filter(None, rest)]))
+        self.matches = matches
+
+
+class Target(NamedTuple):
+    """One node of the graph. `card_path` is the path of the card that describes it; of a symbol, that of its file."""
+
     level: str
     id: str
-    twins: tuple[str, ...] = ()
-    """ids of the declarations of the same name for other builds"""
+    card_path: str
+    meaning: Meaning | None = None
+    """of a symbol: all its declarations, also those for other builds"""
+
+    @property
+    def symbols(self) -> tuple[Ref, ...]:
+        """The declarations of a symbol in this repository; none for one that is declared outside."""
+        found = self.meaning.symbols if self.meaning is not None else ()
+        return tuple(symbol for symbol in found if not symbol.external)
 
 
-def find_subject(
-    store: Store, names: Names, root: Path, target: str, bases: Iterable[Path], unclear: Callable[[NameMatches], str]
-) -> Subject:
-    """The one thing that is meant; refused with what it may mean. Paths may be below one of the bases."""
-    target = target.strip()
-    if target in _REPOSITORY:
-        return Subject("repository", REPOSITORY_ID)
-    paths = list(_paths(root.resolve(), target, bases))
-    if target.endswith(".go"):
+def find_target(opened: OpenRepository, text: str) -> Target:
+    """The one node that a text names. Raises `UnclearName` or `UsageError` with what it may mean."""
+    text = text.strip()
+    if text in ("", "/"):
+        return Target("repository", REPOSITORY_ID, "")
+    paths = list(_paths_below_root(opened, text))
+    if text.endswith(".go"):
         for path in paths:
-            if _ids(store, "MATCH (f:File {id: $name}) RETURN f.id", path):
-                return Subject("file", path)
-        raise UsageError(_no_file(store, target))
-    for name in (*paths, target.rstrip("/")):
-        statement = "MATCH (p:Package) WHERE p.dir = $name OR p.path = $name RETURN p.id ORDER BY p.test, p.id LIMIT 1"
-        if found := _ids(store, statement, name):
-            return Subject("package", found[0])
-    meant = names.find(target)
-    if len(meant.meanings) != 1:
-        raise UsageError(unclear(meant))
-    symbols = [symbol.id for symbol in meant.meanings[0].symbols if not symbol.external]
-    if not symbols:
-        raise UsageError(f"{target} lies outside the repository. Note it on the code here that uses it.")
-    return Subject("symbol", symbols[0], tuple(symbols[1:]))
+            if _has_file(opened.store, path):
+                return Target("file", path, path)
+        raise UsageError(_no_file(opened.store, text))
+    if text in _HERE:
+        package = _package(opened.store, paths[0]) if paths and paths[0] else None
+        return package or Target("repository", REPOSITORY_ID, "")
+    for name in (*paths, text.rstrip("/")):
+        if package := _package(opened.store, name):
+            return package
+    return _symbol(opened.names, text)
 
 
-def _paths(root: Path, target: str, bases: Iterable[Path]) -> Iterable[str]:
-    """The paths below the root that a text may be, as the graph names them; the root itself is the empty one."""
+def only_meaning(names: Names, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
+    """The one symbol that a name means, of these kinds where any are given. Raises `UnclearName`."""
+    matches = names.find(text, kinds)
+    if len(matches.meanings) != 1:
+        raise UnclearName(matches)
+    return matches.meanings[0]
+
+
+def find_file(root: Path, text: str, bases: tuple[Path, ...]) -> str:
+    """The path below the root of a file on disk; empty where there is none."""
+    root = root.resolve()
     for base in dict.fromkeys((*bases, root)):
-        path = (base / target).resolve()
+        path = (base / text).resolve()
+        if path.is_file() and path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return ""
+
+
+def _paths_below_root(opened: OpenRepository, text: str) -> Iterator[str]:
+    """The paths that a text may mean, as the graph has them; the root itself is the empty one."""
+    root = opened.repository.root.resolve()
+    if text.startswith("/") and not Path(text).resolve().is_relative_to(root):
+        raise UsageError(f"{text} is not below {root}. Give a path in this repository.")
+    for base in dict.fromkeys((*opened.bases, root)):
+        path = (base / text).resolve()
         if path.is_relative_to(root):
             relative = path.relative_to(root).as_posix()
             yield "" if relative == "." else relative
 
 
-def _ids(store: Store, statement: str, name: str) -> list[str]:
-    return [row[0] for row in store.rows(statement, {"name": name})]
+def _has_file(store: Store, path: str) -> bool:
+    return any(True for _ in store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
 
 
-def _no_file(store: Store, target: str) -> str:
-    base = target.rpartition("/")[2]
+def _package(store: Store, name: str) -> Target | None:
+    """A package by its directory or import path; the package itself before its external test."""
+    statement = (
+        "MATCH (p:Package) WHERE p.dir = $name OR p.path = $name RETURN p.id, p.dir ORDER BY p.test, p.id LIMIT 1"
+    )
+    for id, directory in store.rows(statement, {"name": name}):
+        return Target("package", id, f"{directory or '.'}/")
+    return None
+
+
+def _symbol(names: Names, text: str) -> Target:
+    meaning = only_meaning(names, text)
+    inside = [symbol for symbol in meaning.symbols if not symbol.external]
+    first = inside[0] if inside else meaning.first
+    return Target("symbol", first.id, first.file, meaning)
+
+
+def _no_file(store: Store, text: str) -> str:
+    base = text.rpartition("/")[2]
     statement = "MATCH (f:File) WHERE f.path ENDS WITH $name RETURN f.path ORDER BY size(f.path), f.path"
-    near = [path for path in _ids(store, statement, base) if path == base or path.endswith(f"/{base}")][:_NEAR]
-    if near:
-        return f"{target} is not in the graph. Did you mean {' or '.join(near)}?"
-    return f"{target} is not in the graph. Give a Go file's path from the root; learn it if it is new."
+    same = [path for (path,) in store.rows(statement, {"name": base}) if path == base or path.endswith(f"/{base}")]
+    if same:
+        return f"{text} is not in the graph. Did you mean {' or '.join(same[:_NEAR])}?"
+    return f"{text} is not in the graph. Give the path of a Go file from the root; learn the repository if it is new."

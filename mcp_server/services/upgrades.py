@@ -1,42 +1,22 @@
-"""Better texts in the place of drafts: from an agent through memory_upgrade, or in bulk through an API.
+"""Accepts a better text in place of a draft summary, and publishes it: on the card and in the graph.
 
-A text is taken only if what it was written from is still the same and everything it names exists. `golore upgrade` says
-what it will cost before it asks anybody; the key comes from the environment and is sent to that one server.
+A text is accepted only if what it was written from has not changed and everything it names exists.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from contextlib import suppress
 
 from golore.graph.cards.card_builder import rebuild_cards_of
 from golore.graph.database.store import Store
-from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable, UsageError
+from golore.graph.errors import GoloreError, UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import SummaryRecord, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
-from golore.graph.phrases import counted
-from golore.mcp_server.services.draft_list import Draft, drafts
-from golore.mcp_server.services.open_store import open_current_store
-from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.services.settings import UpgradeSettings, upgrade_settings
-from golore.mcp_server.text.output import print_json, print_lines, styled
-from golore.summarizers.drafting.prompts import again, prompt_for, tokens_of
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.grounding.check import grounding_problems
-from golore.summarizers.models.anthropic import HOST, AnthropicModel
-from golore.summarizers.models.model import ANSWER, Model, Prompt, ask
-from golore.summarizers.models.openai import OpenAiModel
-
-_MILLION: Final = 1_000_000
-_KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-_OPENAI: Final = "https://api.openai.com"
 
 
 def accept(
@@ -63,186 +43,3 @@ def publish_summary(repository: LearnedRepository, record: SummaryRecord, *, wai
             places = card_paths_of(run, [(record.level, record.subject)])
         rebuild_cards_of(repository.store, places)
         update_summaries(repository.root, repository.store, changed=(), wait=wait)
-
-
-@dataclass(slots=True)
-class Upgrade:
-    """What came of a bulk upgrade. `cost` is in dollars, 0 where the prices are not known."""
-
-    model: str
-    taken: int = 0
-    refused: int = 0
-    prompt_tokens: int = 0
-    answer_tokens: int = 0
-    cost: float = 0.0
-    stopped: str = ""
-    reasons: list[str] = field(default_factory=list[str])
-
-
-def run_upgrade(
-    start: Path,
-    *,
-    limit: int,
-    max_cost: float | None,
-    price: str,
-    is_agreed: bool,
-    as_json: bool,
-    provider: str | None = None,
-    model: str | None = None,
-    host: str | None = None,
-) -> int:
-    repository = find_repository(start)
-    settings = upgrade_settings({"provider": provider, "model": model, "host": host, **_prices(price)})
-    if max_cost is not None and not settings.price_in:
-        raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars for a million tokens.")
-    with closing(frontier_model(settings)) as asked:
-        return _run(repository, asked, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
-
-
-def _run(
-    repository: LearnedRepository,
-    asked: Model,
-    settings: UpgradeSettings,
-    limit: int,
-    max_cost: float | None,
-    *,
-    is_agreed: bool,
-    as_json: bool,
-) -> int:
-    with open_current_store(repository) as store:
-        found = drafts(repository, store, limit, with_material=True)
-        prompts = [_prompt(repository, store, one, asked.context) for one in found]
-    work = [(one, prompt) for one, prompt in zip(found, prompts, strict=True) if prompt is not None]
-    told = _estimate(work, settings, asked)
-    if not as_json:
-        print_lines(told)
-    if not work:
-        return 0
-    if not is_agreed and not _agreed():
-        print("Nothing was sent.", file=sys.stderr)
-        return 1
-    outcome = _upgrade(repository, asked, work, settings, max_cost)
-    if as_json:
-        print_json(outcome)
-    else:
-        print_lines(_lines(outcome))
-    return 1 if outcome.stopped and not outcome.taken else 0
-
-
-def frontier_model(settings: UpgradeSettings) -> AnthropicModel | OpenAiModel:
-    variable = _KEYS[settings.provider]
-    key = os.environ.get(variable, "")
-    if not key and not settings.host:
-        raise ModelUnavailable(f"There is no key in {variable}. Set it, or name a server without one with --host.")
-    if not settings.model:
-        raise ModelUnavailable("Which model? Name it with --model, as the API calls it, or in your settings.")
-    if settings.provider == "anthropic":
-        return AnthropicModel(settings.model, key, settings.host or HOST, context=settings.context)
-    return OpenAiModel(settings.model, settings.host or _OPENAI, key=key, context=settings.context)
-
-
-def _prompt(repository: LearnedRepository, store: Store, one: Draft, context: int) -> Prompt | None:
-    with Knowledge.open(repository.store) as knowledge:
-        inputs = inputs_of(store, repository.root, knowledge, one.level, one.subject)
-    if inputs is None or inputs.digest != one.digest:
-        return None
-    name = inputs.pieces[0].title if one.level == "symbol" else one.subject
-    facts = [one.material.partition("\n\n")[0], f"A draft to improve on, which may be wrong: {one.text}"]
-    return prompt_for(inputs, name, facts, context)
-
-
-def _upgrade(
-    repository: LearnedRepository,
-    model: Model,
-    work: list[tuple[Draft, Prompt]],
-    settings: UpgradeSettings,
-    max_cost: float | None,
-) -> Upgrade:
-    outcome = Upgrade(model.name)
-    for one, prompt in work:
-        if max_cost is not None and outcome.cost + _cost(tokens_of(prompt), ANSWER, settings) > max_cost:
-            outcome.stopped = f"The next text might cost more than what is left of ${max_cost:.2f}."
-            break
-        try:
-            _improve(repository, model, one, prompt, settings, outcome)
-        except AnswerBroken as failure:
-            outcome.refused += 1
-            outcome.reasons.append(f"{one.subject}: {failure}")
-        except ModelError as failure:
-            outcome.stopped = str(failure)
-            break
-    return outcome
-
-
-def _improve(
-    repository: LearnedRepository, model: Model, one: Draft, prompt: Prompt, settings: UpgradeSettings, outcome: Upgrade
-) -> None:
-    """One text; asked for once more where it is not taken."""
-    why = ""
-    for attempt in range(2):
-        answer = ask(model, prompt, threading.Event())
-        outcome.prompt_tokens += answer.prompt_tokens
-        outcome.answer_tokens += answer.answer_tokens
-        outcome.cost += _cost(answer.prompt_tokens, answer.answer_tokens, settings)
-        try:
-            with Store.open(repository.store, write=False) as store:
-                record = accept(repository, store, one.level, one.subject, answer.text, one.digest, model=model.name)
-        except UsageError as refusal:
-            why = str(refusal)
-            if attempt == 0:
-                prompt = again(prompt, answer.text, [why])
-            continue
-        publish_summary(repository, record)
-        outcome.taken += 1
-        return
-    outcome.refused += 1
-    outcome.reasons.append(f"{one.subject}: {why}")
-
-
-def _cost(tokens_in: int, tokens_out: int, settings: UpgradeSettings) -> float:
-    return (tokens_in * settings.price_in + tokens_out * settings.price_out) / _MILLION
-
-
-def _prices(text: str) -> dict[str, float]:
-    if not text:
-        return {}
-    first, _, second = text.partition("/")
-    try:
-        return {"price_in": float(first), "price_out": float(second)}
-    except ValueError as failure:
-        raise UsageError(f"--price {text} is not IN/OUT, such as 3/15.") from failure
-
-
-def _estimate(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings, model: Model) -> list[str]:
-    if not work:
-        return ["There is nothing to improve: no summary is a draft or stale."]
-    tokens = sum(tokens_of(prompt) for _, prompt in work)
-    answers = len(work) * ANSWER
-    if settings.price_in:
-        price = f"at most about ${_cost(tokens, answers, settings):.2f}, twice that if every text must be written twice"
-    else:
-        price = "at a price that is not known here; --price IN/OUT tells it"
-    sent = f"about {tokens:,} tokens of code and facts"
-    return [
-        styled(f"{counted(len(work), 'summary')} to be rewritten by {model.name}:", "bold")
-        + f" {sent} would be sent and up to {answers:,} come back, {price}."
-    ]
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("Nothing is sent without consent. Say --yes.")
-    return input("Send it? [y/N] ").strip().lower() in ("y", "yes")
-
-
-def _lines(outcome: Upgrade) -> list[str]:
-    cost = f", ${outcome.cost:.2f}" if outcome.cost else ""
-    tokens = f"{outcome.prompt_tokens:,} tokens in, {outcome.answer_tokens:,} out{cost}"
-    done = f"{counted(outcome.taken, 'summary')} rewritten by {outcome.model}"
-    lines = [styled(done, "bold") + f" ({tokens})."]
-    if outcome.refused:
-        lines.append(f"{counted(outcome.refused, 'text')} not taken:")
-        lines += [f"  {reason}" for reason in outcome.reasons]
-    if outcome.stopped:
-        lines.append(f"Stopped: {outcome.stopped}")
-    return lines

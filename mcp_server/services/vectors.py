@@ -15,17 +15,14 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, ModelUnavailable
-from golore.graph.phrases import counted
 from golore.graph.progress import Progress
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index import SearchIndex
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
-from golore.mcp_server.services.repository import LearnedRepository, find_repository
+from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import MODEL_NAME, index_of
-from golore.mcp_server.text.output import print_json, print_lines
-from golore.mcp_server.text.progress import show_progress
-from golore.summarizers.models.embeddings import BATCH, DEFAULT, Embedder, open_embedder
+from golore.summarizers.models.embeddings import BATCH, Embedder, open_embedder
 
 _AFTER_LEARN: Final = 20.0
 """Seconds that a learn is followed by embedding what it changed; the rest waits for the next one."""
@@ -37,21 +34,6 @@ class EmbedResult(NamedTuple):
     made: int
     left: int
     seconds: float
-
-
-def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
-    repository = find_repository(start)
-    selected = model or _selected(repository.store) or DEFAULT
-    embedder = _opened(selected)
-    with show_progress() as progress:
-        done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
-    (repository.store / MODEL_NAME).write_text(selected, encoding="utf-8")
-    if as_json:
-        print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
-    else:
-        left = f"; {counted(done.left, 'text')} left, run it again to go on" if done.left else ""
-        print_lines([f"Embedded {counted(done.made, 'text')} with {embedder.name} in {done.seconds:.1f} s{left}."])
-    return 0
 
 
 def embed(
@@ -89,19 +71,19 @@ def embed(
 
 def update_vectors(repository: LearnedRepository, progress: Progress | None = None) -> None:
     """After a learn, embed what it changed, where a store has vectors at all. Words work without."""
-    selected = _selected(repository.store)
+    selected = selected_model(repository.store)
     if selected:
         with suppress(GoloreError):
-            embed(repository, _opened(selected), seconds=_AFTER_LEARN, progress=progress)
+            embed(repository, embedder_named(selected), seconds=_AFTER_LEARN, progress=progress)
 
 
 def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
     """How near each file is to a question; None where a store has no vectors or their model is not at hand."""
-    selected = _selected(directory)
+    selected = selected_model(directory)
     if not selected:
         return None
     try:
-        embedder = _opened(selected)
+        embedder = embedder_named(selected)
         file = stored_vectors(directory, embedder.name)
         if file is None:
             return None
@@ -126,13 +108,13 @@ def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) 
     return known[1]
 
 
-def _opened(selected: str) -> Embedder:
+def embedder_named(selected: str) -> Embedder:
     if selected not in _embedders:
         _embedders[selected] = open_embedder(selected)
     return _embedders[selected]
 
 
-def _selected(directory: Path) -> str:
+def selected_model(directory: Path) -> str:
     try:
         return (directory / MODEL_NAME).read_text(encoding="utf-8").strip()
     except OSError:

@@ -13,7 +13,6 @@ from typing import Final
 
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.phrases import counted
-from golore.graph.queries.answers import NameMatches
 from golore.mcp_server.hooks.log import log_failure
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.sessions.proposals import (
@@ -79,26 +78,22 @@ def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
     """The id of the note that it becomes, on the first of its files that the graph has, or else on the repository."""
     from golore.graph.queries.name_resolver import Names
     from golore.mcp_server.services import note_actions
-    from golore.mcp_server.services.open_store import open_current_store
+    from golore.mcp_server.services.open_store import OpenRepository, open_current_store
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"
     with open_current_store(repository) as store:
-        asked = note_actions.Asked(repository, store, Names(store), _unclear)
+        opened = OpenRepository(repository, store, Names(store))
         outcome = None
         for target in (*proposal.files, "."):
             with suppress(UsageError):
                 request = note_actions.NoteRequest(target, text, "correction", (_TAG,), _own_name(), "person")
-                outcome = note_actions.write(asked, request)
+                outcome = note_actions.write(opened, request)
                 break
     if outcome is None:
         raise UsageError(f"The proposal {proposal.id} cannot be noted; its text is too long.")
     note_actions.publish_note(repository, outcome)
     decide(repository.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
-
-
-def _unclear(found: NameMatches) -> str:
-    return f"{found.text} is not the name of one thing."
 
 
 def _own_name() -> str:

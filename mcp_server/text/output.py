@@ -63,6 +63,14 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
     return lines
 
 
+def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Rows as a table with the names of the columns above."""
+    if not rows:
+        return ["No rows."]
+    names = list(rows[0])
+    return columns([names, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
+
+
 def print_lines(lines: Iterable[str]) -> None:
     print("\n".join(lines))
 

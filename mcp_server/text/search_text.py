@@ -1,4 +1,4 @@
-"""How search results look, in the parts that the command line and the MCP tool share."""
+"""How search results look: the parts that the command line and the MCP tool share."""
 
 from __future__ import annotations
 

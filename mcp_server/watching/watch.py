@@ -31,10 +31,8 @@ from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import counted
 from golore.learner.checkout.discovery import discover
 from golore.learner.checkout.freshness import changes_since
-from golore.learner.derived.card_step import refresh_card
-from golore.learner.derived.finish import finish
-from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner
-from golore.learner.pipeline.learn import Report
+from golore.learner.learn import Learner
+from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.text.output import plain
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
@@ -250,7 +248,7 @@ class _Learning:
         self._pause = _FIRST_RETRY
         self._due = float("inf")
         self._told: str = ""
-        self._learner = IncrementalLearner(repository.root, repository.store)
+        self._learner = Learner(repository.root, repository.store)
         self._looked = 0.0
         self._learned = float("inf")
 
@@ -266,10 +264,7 @@ class _Learning:
     def try_once(self, paths: frozenset[str] | None = None) -> None:
         """Learn: after an edit of these files, or without such knowledge."""
         try:
-            code = None if paths is None else frozenset(path for path in paths if path.endswith(".go"))
-            update = self._learner.learn() if code is None else self._learner.update(code, early=self._renew)
-            is_about_code = paths is not None and code == paths
-            finish(self._repository.root, self._repository.store, changed=update.changed, is_about_code=is_about_code)
+            update = self._learner.learn(paths)
         except (GoloreError, OSError) as failure:
             self._failed(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives what it watches
@@ -299,9 +294,6 @@ class _Learning:
     def end(self) -> None:
         with suppress(GoloreError, OSError):
             self._learner.save()
-
-    def _renew(self, edit: BodyEdit) -> None:
-        refresh_card(self._repository.store, edit)
 
     def _failed(self, reason: str) -> None:
         if reason != self._told and self._repository.root.exists():

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import Annotated, Final
 
 from golore.graph.errors import GoloreError
-from golore.graph.queries.answers import Meaning
-from golore.graph.queries.name_resolver import Names
-from golore.mcp_server.server.reply_text import LARGEST, SMALLEST, not_one_text
+from golore.mcp_server.services.targets import UnclearName
+from golore.mcp_server.text.replies import LARGEST, SMALLEST, agent_text, matches_reply
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
@@ -22,18 +21,19 @@ Budget = Annotated[int, Field(ge=SMALLEST, le=LARGEST, description="About how ma
 READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
+WRITES: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+
 @contextmanager
 def reporting_failures() -> Generator[None]:
-    """Let the caller read what went wrong and what to do; of any other exception it would only learn that it was."""
+    """Re-raise our own errors and `OSError` as `ToolError`, so that the client sees the message. The SDK reports other
+    exceptions without detail."""
     try:
         yield
+    except UnclearName as unclear:
+        advice = () if unclear.matches.meanings else ("Try memory_search, or memory_learn if the code is new.",)
+        raise ToolError(agent_text(matches_reply(unclear.matches).with_tail(*advice), LARGEST)) from unclear
     except (GoloreError, OSError) as failure:
         raise ToolError(str(failure)) from failure
-
-
-def meant(names: Names, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
-    """The one thing that a name means, or a failure that shows what it may mean."""
-    found = names.find(text, kinds)
-    if len(found.meanings) != 1:
-        raise ToolError(not_one_text(found))
-    return found.meanings[0]

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.ratings import record_shown
+from golore.mcp_server.text.replies import BUDGET
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -35,7 +35,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         structured_output=False,
     )
     def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
-        with reporting_failures(), repositories.opened(repository or repositories.around(target)) as asked:
-            told = context_reply(asked, target, budget)
-            record_shown(asked.repository.store, target, len(told))
+        with reporting_failures(), repositories.opened(repository or repositories.around(target)) as opened:
+            told = context_reply(opened, target, budget)
+            record_shown(opened.repository.store, target, len(told))
             return told

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, fit_reply, staleness_lines
+from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.draft_list import Draft, drafts
+from golore.mcp_server.text.replies import BUDGET, Reply, agent_text
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -38,13 +39,13 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     def memory_drafts(
         limit: Limit = 1, level: Level = "", budget: Budget = BUDGET, repository: RepositoryName = ""
     ) -> str:
-        with reporting_failures(), repositories.opened(repository) as asked:
-            found = drafts(asked.repository, asked.store, limit, level, with_material=True)
-            behind = staleness_lines(asked)
+        with reporting_failures(), repositories.opened(repository) as opened:
+            found = drafts(opened.repository, opened.store, limit, level, with_material=True)
+            behind = staleness_lines(opened)
         if not found:
-            return fit_reply(Reply(("Nothing to improve: no summary is a draft or stale.",), (), behind), budget)
+            return agent_text(Reply(("Nothing to improve: no summary is a draft or stale.",), (), behind), budget)
         room = max(0, (budget * 3 - len("\n".join(behind))) // len(found) - _ROOM)
-        return fit_reply(Reply(tuple(_text(one, room) for one in found), (), behind), budget)
+        return agent_text(Reply(tuple(_text(one, room) for one in found), (), behind), budget)
 
 
 def _text(one: Draft, room: int) -> str:

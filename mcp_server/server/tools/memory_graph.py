@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 from golore.graph.database.store import Store
@@ -11,17 +10,19 @@ from golore.graph.errors import UsageError
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Meaning
 from golore.graph.queries.symbol_steps import Steps, open_steps
-from golore.mcp_server.server.open_repositories import OpenRepository, Repositories
-from golore.mcp_server.server.reply_text import (
+from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
+from golore.mcp_server.server.staleness import staleness_lines
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
+from golore.mcp_server.services.targets import only_meaning
+from golore.mcp_server.text.replies import (
     BUDGET,
     Reply,
+    agent_text,
     answer_reply,
-    fit_reply,
     impact_reply,
     route_reply,
-    staleness_lines,
+    short_name,
 )
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, meant, reporting_failures
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -77,35 +78,36 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = BUDGET,
         repository: RepositoryName = "",
     ) -> str:
-        with reporting_failures(), repositories.opened(repository) as asked:
-            reply = _reply(asked, question, symbol, to, depth)
-            tail = (*reply.tail, *staleness_lines(asked))
-            return fit_reply(replace(reply, tail=tail), budget)
+        with reporting_failures(), repositories.opened(repository) as opened:
+            reply = _reply(opened, question, symbol, to, depth)
+            return agent_text(reply.with_tail(*staleness_lines(opened)), budget)
 
 
-def _reply(asked: OpenRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
+def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
     if question in ("path", "impact"):
-        steps = open_steps(asked.store)
-        reply = _far_reply(asked, steps, question, symbol, to, depth)
-        asked.adjacency_job.consider(asked.store.directory, steps)
+        steps = open_steps(opened.store)
+        reply = _far_reply(opened, steps, question, symbol, to, depth)
+        opened.adjacency_job.consider(opened.store.directory, steps)
         return reply
     ask, kinds = _ASKED[question]
-    subject = meant(asked.names, symbol, kinds)
+    subject = only_meaning(opened.names, symbol, kinds)
     if question == "implementers" and subject.first.kind not in _SATISFYING and not subject.first.external:
         raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
-    reply = answer_reply(ask(asked.store, subject))
-    return replace(reply, tail=(*reply.tail, *_unsettled(asked.store, subject))) if question == "callees" else reply
+    reply = answer_reply(ask(opened.store, subject), short_name)
+    return reply.with_tail(*_unsettled(opened.store, subject)) if question == "callees" else reply
 
 
-def _far_reply(asked: OpenRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
+def _far_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
     """What is found over several steps."""
     if question == "impact":
-        return impact_reply(impact.impact(asked.store, meant(asked.names, symbol), depth, _MOST_REACHED, steps))
+        return impact_reply(
+            impact.impact(opened.store, only_meaning(opened.names, symbol), depth, _MOST_REACHED, steps), short_name
+        )
     if not to:
         raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
-    source = meant(asked.names, symbol, questions.CALLING)
-    target = meant(asked.names, to, questions.CALLABLE)
-    return route_reply(impact.path(asked.store, source, target, _MOST_STEPS, steps))
+    source = only_meaning(opened.names, symbol, questions.CALLING)
+    target = only_meaning(opened.names, to, questions.CALLABLE)
+    return route_reply(impact.path(opened.store, source, target, _MOST_STEPS, steps), short_name)
 
 
 def _unsettled(store: Store, subject: Meaning) -> list[str]:

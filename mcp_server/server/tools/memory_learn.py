@@ -15,12 +15,11 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
+from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services.repository import LearnedRepository
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
@@ -28,9 +27,6 @@ Learn the repository, or bring its graph up to date after edits: seconds for wha
 first learn of four million lines. The other tools go on answering meanwhile, from the graph before. Changes only \
 golore's own store, never the code."""
 _LEAST: Final = 0.01
-_WRITES: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
 
 Full = Annotated[bool, Field(description="Make the graph anew, whatever is stored. Hardly ever needed.")]
 
@@ -40,7 +36,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         name="memory_learn",
         title="Learn the code",
         description=_DESCRIPTION,
-        annotations=_WRITES,
+        annotations=WRITES,
         structured_output=False,
     )
     async def memory_learn(context: Context, full: Full = False, repository: RepositoryName = "") -> str:

@@ -7,14 +7,12 @@ from typing import Annotated, Final
 from golore.graph.cards.annotations import quoted, short_name
 from golore.graph.knowledge.notes import KINDS
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import not_one_text
-from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
+from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services import note_actions
-from golore.mcp_server.services.note_actions import Asked, NoteOutcome, NoteRequest
+from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
 from golore.mcp_server.services.ratings import WORDS, item_of, rate_item
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
@@ -23,9 +21,6 @@ again, what a user has corrected. It is pinned to a symbol, file, package or the
 opens that code, and marked when the code changes. Write one fact a note, in a sentence or two. With `confirm`, say \
 that a note marked as written before the last change still holds; with `done`, that a task is done; with `rate` and \
 a `target`, whether what you were told of it was useful, which moves it in searches."""
-_WRITES: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
 
 Target = Annotated[
     str, Field(description="What it is about: Memory.Save, store/store.go, store/ or example.com/shop/store, or `.`")
@@ -59,7 +54,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         name="memory_note",
         title="Pin a note to code",
         description=_DESCRIPTION,
-        annotations=_WRITES,
+        annotations=WRITES,
         structured_output=False,
     )
     def memory_note(
@@ -84,14 +79,13 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             named = repository or repositories.around(target)
             with repositories.opened(named) as opened:
                 learned = opened.repository
-                asked = Asked(learned, opened.store, opened.names, not_one_text)
                 if rate:
-                    return rate_item(learned, item_of(asked, target), rate, model or "agent")
+                    return rate_item(learned, item_of(opened, target), rate, model or "agent")
                 if text:
-                    outcome = note_actions.write(asked, request)
+                    outcome = note_actions.write(opened, request)
                 else:
                     outcome = (
-                        note_actions.confirm_note(asked, confirm) if confirm else note_actions.end_task(learned, done)
+                        note_actions.confirm_note(opened, confirm) if confirm else note_actions.end_task(learned, done)
                     )
             return _told(
                 note_actions.publish_note(learned, outcome), "Confirmed" if confirm else "Done" if done else "Noted"

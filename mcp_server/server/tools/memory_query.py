@@ -11,8 +11,9 @@ from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.phrases import counted
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, ReplySection, fit_reply, staleness_lines
+from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
+from golore.mcp_server.text.replies import BUDGET, Reply, Section, agent_text
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -69,8 +70,8 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         repository: RepositoryName = "",
     ) -> str:
         with reporting_failures():
-            with repositories.opened(repository) as asked:
-                learned, behind = asked.repository, staleness_lines(asked)
+            with repositories.opened(repository) as opened:
+                learned, behind = opened.repository, staleness_lines(opened)
             # Opened once more, so that a long query keeps nobody else waiting.
             with Store.open(learned.store, write=False) as store:
                 try:
@@ -78,7 +79,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                 except UsageError as failure:
                     known = f"The graph has these labels and properties:\n{graph_schema()}"
                     raise ToolError(f"{failure}\n{known}") from failure
-        return fit_reply(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
+        return agent_text(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
 
 
 def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[str, ...]) -> Reply:
@@ -86,9 +87,9 @@ def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[s
         return Reply(("No rows.",), (), behind)
     head = json.dumps(list(rows[0]), ensure_ascii=False)
     values = ([_plain(value) for value in row.values()] for row in rows)
-    lines = tuple(json.dumps(row, ensure_ascii=False, default=str) for row in values)
+    lines = tuple((json.dumps(row, ensure_ascii=False, default=str),) for row in values)
     more = (f"There are more than {counted(limit, 'row')}; raise `limit` or narrow the query.",) if is_cut else ()
-    return Reply((), (ReplySection(f"{counted(len(rows), 'row')} of {head}:", lines),), (*more, *behind))
+    return Reply((), (Section(f"{counted(len(rows), 'row')} of {head}", lines),), (*more, *behind))
 
 
 def _plain(value: object) -> object:

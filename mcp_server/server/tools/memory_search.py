@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final
 from golore.graph.phrases import counted
 from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, SearchRequest, search
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.reply_text import BUDGET, Reply, ReplySection, fit_reply, staleness_lines
+from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.search_sources import sources_of
+from golore.mcp_server.text.replies import BUDGET, Reply, Section, agent_text
 from golore.mcp_server.text.search_text import explained, location_of, result_of
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
@@ -82,12 +83,12 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         request = SearchRequest(query, kind, limit, path, module, tests, generated, explain)
         with (
             reporting_failures(),
-            repositories.opened(repository) as asked,
-            sources_of(asked.repository, asked.store) as sources,
+            repositories.opened(repository) as opened,
+            sources_of(opened.repository, opened.store) as sources,
         ):
             found = search(sources, request)
-            behind = staleness_lines(asked)
-            changed = None if asked.changes is None else list(asked.changes.paths)
+            behind = staleness_lines(opened)
+            changed = None if opened.changes is None else list(opened.changes.paths)
         hits = _within(found.hits, budget)
         document: dict[str, Any] = {
             "results": [result_of(hit) for hit in hits],
@@ -95,7 +96,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             "suggestions": list(found.suggestions),
             "behind": changed,
         }
-        text = fit_reply(_reply(query, found, behind), budget)
+        text = agent_text(_reply(query, found, behind), budget)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
@@ -113,11 +114,11 @@ def _reply(query: str, found: Hits, behind: tuple[str, ...]) -> Reply:
     if not found.hits:
         nothing = f"Nothing is named or described with {query!r}. Try a part of the name, or other words."
         return Reply((nothing,), (), behind)
-    rows = tuple(_row(hit) for hit in found.hits)
+    rows = tuple((_row(hit),) for hit in found.hits)
     more = [f"Perhaps meant: {', '.join(found.suggestions)}."] if found.suggestions else []
     if found.left_out:
         more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.")
-    return Reply((), (ReplySection(f"{counted(len(found.hits), 'result')} for {query!r}:", rows),), (*more, *behind))
+    return Reply((), (Section(f"{counted(len(found.hits), 'result')} for {query!r}", rows),), (*more, *behind))
 
 
 def _row(hit: Hit) -> str:

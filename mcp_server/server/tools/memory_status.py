@@ -9,7 +9,7 @@ from golore.graph.phrases import counted
 from golore.graph.queries.answers import StoreCounts
 from golore.graph.queries.questions import count_store
 from golore.mcp_server.server.open_repositories import Repositories, ServedRepository
-from golore.mcp_server.server.reply_text import staleness_lines
+from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, RepositoryName, reporting_failures
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
@@ -50,9 +50,9 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     )
     def memory_status(repository: RepositoryName = "") -> Annotated[CallToolResult, Statuses]:
         with reporting_failures():
-            asked = (repositories.named(repository),) if repository else repositories.all
+            opened = (repositories.named(repository),) if repository else repositories.all
             titles = dict(zip(repositories.all, repositories.titles, strict=True))
-            told = [_status(one, titles[one]) for one in asked]
+            told = [_status(one, titles[one]) for one in opened]
         document: dict[str, Any] = {"repositories": [status.model_dump() for status, _ in told]}
         text = "\n\n".join(text for _, text in told)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
@@ -61,10 +61,10 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 def _status(repository: ServedRepository, title: str) -> tuple[RepositoryStatus, str]:
     root = repository.learned.root
     try:
-        with repository.opened() as asked:
-            counts = count_store(asked.store)
-            changes, lines = asked.changes, staleness_lines(asked)
-            is_being_learned = asked.is_being_learned
+        with repository.opened() as opened:
+            counts = count_store(opened.store)
+            changes, lines = opened.changes, staleness_lines(opened)
+            is_being_learned = opened.is_being_learned
     except GoloreError as failure:
         is_learned = not isinstance(failure, StoreMissing)
         return RepositoryStatus(name=title, root=str(root), is_learned=is_learned, message=str(failure)), str(failure)

@@ -6,10 +6,9 @@ from typing import Annotated, Final
 
 from golore.graph.knowledge.summaries import LEVELS
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.server.tools.common import RepositoryName, reporting_failures
+from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services.upgrades import accept, publish_summary
 from mcp.server import MCPServer
-from mcp_types import ToolAnnotations
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
@@ -17,9 +16,6 @@ Replace the summary of a file, symbol, package or the repository with a better o
 role, what it relies on and guarantees, and what must stay in step with it. Level, subject and digest come from \
 memory_drafts; a text is refused where the code has changed since, where it names something that does not exist, or \
 where it gives orders. The old text stays in the history."""
-_WRITES: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
 
 Level = Annotated[str, Field(description="As memory_drafts says.", json_schema_extra={"enum": list(LEVELS)})]
 Subject = Annotated[str, Field(min_length=1, description="As memory_drafts says.")]
@@ -35,7 +31,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         name="memory_upgrade",
         title="Improve a summary",
         description=_DESCRIPTION,
-        annotations=_WRITES,
+        annotations=WRITES,
         structured_output=False,
     )
     def memory_upgrade(
@@ -47,9 +43,9 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         repository: RepositoryName = "",
     ) -> str:
         with reporting_failures():
-            with repositories.opened(repository) as asked:
-                learned = asked.repository
-                written = accept(learned, asked.store, level, subject, text, digest, model=model)
+            with repositories.opened(repository) as opened:
+                learned = opened.repository
+                written = accept(learned, opened.store, level, subject, text, digest, model=model)
             # The store is no longer in use here: what follows may write to it.
             publish_summary(learned, written)
         replaced = "The text before it is in the history." if written.supersedes else "There was none before."

@@ -1,4 +1,4 @@
-"""`learn`: from the files of a repository to its graph in the store. The only place that knows the order of the steps.
+"""`learn_graph`: from the files of a repository to its graph in the store, and the order of the steps between.
 
 A first learn, or one after which most packages would change, loads the whole graph anew; any other compares those
 packages whose keys changed with what the store has, and writes the difference in one transaction.
@@ -72,7 +72,7 @@ class Survey(NamedTuple):
     """The graph that was left, as `freshness` tells graphs apart."""
 
 
-def learn(
+def learn_graph(
     root: Path,
     *,
     store_directory: Path | None = None,
@@ -82,12 +82,12 @@ def learn(
     progress: Progress | None = None,
 ) -> Report:
     """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
-    return learn_and_survey(
+    return learn_graph_and_survey(
         root, store_directory=store_directory, full=full, edges=edges, workers=workers, progress=progress
     )[0]
 
 
-def learn_and_survey(
+def learn_graph_and_survey(
     root: Path,
     *,
     store_directory: Path | None = None,

@@ -1,0 +1,145 @@
+"""`learn`: brings the store of a repository up to date with its files.
+
+Every way to learn goes through here: the command, the MCP tool, the background learn of the hooks, and `watch`. A learn
+first writes the graph (see `pipeline`), then updates what is made from it: notes that follow their code, summaries,
+documents, cards, the search index and `CHANGES_WITH`. Each step does only what the changed files require, and no step
+changes what another one made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from golore.graph.cards.card_builder import ChangedFiles, rebuild_cards_of
+from golore.graph.cards.card_store import create_card_store
+from golore.graph.database.projection import fold_log
+from golore.graph.database.store import Store
+from golore.graph.database.subgraph import read_meta
+from golore.graph.knowledge.summary_staleness import update_summaries
+from golore.graph.progress import Progress
+from golore.learner.checkout.git_activity import update_recent_commits
+from golore.learner.derived.card_step import refresh_card, update_cards
+from golore.learner.derived.co_change_step import newly_there, update_co_change
+from golore.learner.derived.note_step import update_notes
+from golore.learner.derived.search_step import update_search_index
+from golore.learner.documents.document_step import update_documents
+from golore.learner.pipeline.graph_step import Report, learn_graph
+from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
+from golore.learner.pipeline.stored_keys import STATE
+
+_FINISHED: Final = "finished"
+"""Name of the meta row with the state of the graph for which all steps were last completed."""
+_MANY_CARDS: Final = 300
+"""If more cards show another last commit, as after a switch of branches, building all cards is faster."""
+
+
+def learn(
+    root: Path,
+    store_directory: Path,
+    *,
+    full: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Learn once, starting from what the last learn saved. `full`: build everything again."""
+    if full:
+        report = learn_graph(root, store_directory=store_directory, full=True, workers=workers, progress=progress)
+        finish(root, store_directory, whole=True, progress=progress)
+        return report
+    update = IncrementalLearner(root, store_directory, workers).resume(progress)
+    finish(root, store_directory, changed=update.changed, progress=progress)
+    return update.report
+
+
+class Learner:
+    """Learns the same repository repeatedly, for a process that keeps running. Not thread-safe."""
+
+    def __init__(self, root: Path, store_directory: Path) -> None:
+        self._root = root
+        self._directory = store_directory
+        self._graph = IncrementalLearner(root, store_directory)
+
+    @property
+    def updates(self) -> int:
+        """Number of updates since all files were last compared."""
+        return self._graph.updates
+
+    def learn(self, edited: Collection[str] | None = None) -> Update:
+        """Learn after these files were edited, or, without that knowledge, after comparing all files.
+
+        The cards of edited files are refreshed before the graph is written, where the edits stay inside bodies.
+        """
+        if edited is None:
+            update = self._graph.learn()
+            finish(self._root, self._directory, changed=update.changed)
+            return update
+        code = frozenset(path for path in edited if path.endswith(".go"))
+        update = self._graph.update(code, early=self._refresh_card)
+        finish(self._root, self._directory, changed=update.changed, is_only_code=len(code) == len(edited))
+        return update
+
+    def save(self) -> None:
+        """Save what is known, so that the next learn, perhaps of another process, can start from it."""
+        self._graph.save()
+
+    def _refresh_card(self, edit: BodyEdit) -> None:
+        refresh_card(self._directory, edit)
+
+
+def finish(
+    root: Path,
+    store_directory: Path,
+    *,
+    changed: ChangedFiles | None = None,
+    is_only_code: bool = False,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """The steps after the graph is written.
+
+    `changed`: the Go files that changed, if known. `is_only_code`: it is also known that no document changed.
+    `whole`: build everything again.
+    """
+    with closing(create_card_store(store_directory)) as card_store:
+        # A process may have been killed between its graph and these steps. Then more has changed than `changed` says.
+        if changed is not None and card_store.meta(_FINISHED) != changed.since.encode():
+            changed = None
+    paths = None if changed is None else changed.paths
+    moved_notes = update_notes(root, store_directory, changed=paths)
+    summaries = update_summaries(root, store_directory, changed=paths)
+    with ThreadPoolExecutor(1) as thread:
+        # Most of the work is done by git.
+        reading = thread.submit(update_recent_commits, root, store_directory)
+        documents = update_documents(
+            root, store_directory, changed=paths, is_about_code=is_only_code and changed is not None, whole=whole
+        )
+        committed = reading.result()
+    arrived = newly_there(store_directory, paths or ())
+    with Store.open(store_directory, write=False) as store:
+        built = update_cards(
+            root,
+            store_directory,
+            store=store,
+            changed=changed,
+            whole=whole or len(committed) > _MANY_CARDS,
+            progress=progress,
+        )
+        update_search_index(root, store_directory, store=store, changed=paths, whole=whole, progress=progress)
+    update_co_change(root, store_directory, changed=paths, arrived=arrived)
+    if not built.whole:
+        card_paths = moved_notes | summaries.card_paths | documents.card_paths | committed
+        rebuild_cards_of(store_directory, card_paths.difference(paths or ()))
+    if changed is None:
+        fold_log(store_directory)
+    with closing(create_card_store(store_directory)) as card_store:
+        state = _state_of(store_directory) if changed is None else changed.state
+        card_store.set_meta(_FINISHED, state.encode())
+
+
+def _state_of(store_directory: Path) -> str:
+    with Store.open(store_directory, write=False) as store:
+        return read_meta(store, STATE)

@@ -1,0 +1,28 @@
+"""`golore embed`: make the vectors that searches by meaning need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from golore.graph.phrases import counted
+from golore.mcp_server.services.repository import find_repository
+from golore.mcp_server.services.search_sources import MODEL_NAME
+from golore.mcp_server.services.vectors import embed, embedder_named, selected_model
+from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.progress import show_progress
+from golore.summarizers.models.embeddings import DEFAULT
+
+
+def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
+    repository = find_repository(start)
+    selected = model or selected_model(repository.store) or DEFAULT
+    embedder = embedder_named(selected)
+    with show_progress() as progress:
+        done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
+    (repository.store / MODEL_NAME).write_text(selected, encoding="utf-8")
+    if as_json:
+        print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
+    else:
+        left = f"; {counted(done.left, 'text')} left, run it again to continue" if done.left else ""
+        print_lines([f"Embedded {counted(done.made, 'text')} with {embedder.name} in {done.seconds:.1f} s{left}."])
+    return 0

@@ -1,0 +1,34 @@
+"""The summary of a subject: the one that somebody wrote, or else the one that is composed from the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.composed_summaries import structural_summary
+from golore.graph.knowledge.summaries import SummaryRecord, current
+from golore.graph.knowledge.summary_lines import doubtful_children
+
+STRUCTURAL: Final = "structural"
+
+
+def summary_of(store: Store, level: str, subject: str) -> tuple[str, str]:
+    """The quality and the text."""
+    if Knowledge.exists(store.directory):
+        with Knowledge.open(store.directory) as knowledge:
+            found = current(knowledge, level, subject)
+            if found is not None:
+                return _quality(knowledge, found), found.text
+    return STRUCTURAL, structural_summary(store, level, subject)
+
+
+def symbol_summaries(store: Store, ids: Iterable[str]) -> list[dict[str, Any]]:
+    found = ((id, *summary_of(store, "symbol", id)) for id in ids)
+    return [{"subject": id, "quality": quality, "text": text} for id, quality, text in found if text]
+
+
+def _quality(knowledge: Knowledge, found: SummaryRecord) -> str:
+    weak = doubtful_children(knowledge, found)
+    return f"{found.standing}; {weak:,} of the summaries it was written from in doubt" if weak else found.standing

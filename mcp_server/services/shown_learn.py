@@ -1,0 +1,20 @@
+"""A learn that shows its progress on standard error, for commands."""
+
+from __future__ import annotations
+
+from golore.learner.learn import learn
+from golore.learner.pipeline.graph_step import Report
+from golore.mcp_server.services.repository import LearnedRepository
+from golore.mcp_server.services.search_sources import MODEL_NAME
+from golore.mcp_server.text.progress import show_progress
+
+
+def learn_with_progress(repository: LearnedRepository, *, full: bool = False, workers: int | None = None) -> Report:
+    """Learn, then embed what is new, if the user has asked for vectors before (`golore embed`)."""
+    with show_progress() as progress:
+        report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
+        if (repository.store / MODEL_NAME).exists():
+            from golore.mcp_server.services.vectors import update_vectors
+
+            update_vectors(repository, progress)
+        return report

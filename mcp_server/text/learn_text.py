@@ -1,0 +1,42 @@
+"""What is printed after a learn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.answers import StoreCounts
+from golore.learner.pipeline.graph_step import Report
+from golore.mcp_server.text.output import styled
+
+_EXAMPLES: Final = 5
+
+
+def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
+    held = ", ".join(
+        (
+            counted(report.packages, "package"),
+            counted(report.files, "file"),
+            counted(sum(counts.symbols.values()), "symbol"),
+            counted(counts.edges["CALLS"], "call"),
+        )
+    )
+    done = f"{counted(report.files_parsed, 'file')} parsed, {counted(report.rows_written, 'row')} written"
+    if not report.rows_written:
+        done = "nothing has changed since the last time"
+    lines = [styled(f"Learned {held} in {report.seconds:.1f} s", "bold") + f" ({done})."]
+    if counts.unresolved:
+        lines.append(f"{counted(counts.unresolved_sites, 'use')} could not be resolved.")
+    if report.missing_imports:
+        lines.append(
+            f"The source of {counted(len(report.missing_imports), 'imported package')} is not at hand: "
+            f"{listed(report.missing_imports, _EXAMPLES)}. What goes through their types stays unresolved."
+        )
+    if report.problems:
+        lines.append(f"{counted(len(report.problems), 'problem')}:")
+        for problem in report.problems[:_EXAMPLES]:
+            line = f":{problem.line}" if problem.line else ""
+            lines.append(f"  {problem.file}{line}: {problem.message}")
+        if len(report.problems) > _EXAMPLES:
+            lines.append(f"  and {len(report.problems) - _EXAMPLES:,} more")
+    return [*lines, *report.messages]

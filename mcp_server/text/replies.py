@@ -1,0 +1,301 @@
+"""Answers as text, in two styles: aligned lines with full names for people, compact lines with short names for agents.
+
+What an answer says is decided once, here: resolved first, then candidates, and always how much is unresolved. The style
+decides how symbols are named and how rows are laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.answers import (
+    Answer,
+    Impact,
+    Link,
+    Meaning,
+    NameMatches,
+    Reached,
+    Ref,
+    Route,
+    SymbolDetails,
+    UnresolvedUses,
+)
+from golore.mcp_server.text.output import columns, styled
+
+BUDGET: Final = 2_000
+SMALLEST, LARGEST = 200, 20_000
+CHARACTERS: Final = 3
+"""Characters in a token, at least: names and paths of Go code have fewer characters to a token than prose."""
+_SITES: Final = 4
+_OUTSIDE: Final = 4
+_MATCHES: Final = 15
+_MEMBERS: Final = 40
+_LEFT_OUT: Final = 100
+"""Characters reserved for the sentence on what was left out."""
+_ABOUT_USERS: Final = ("callers", "users")
+_TITLES: Final = {
+    "callers": "Callers of {}",
+    "callees": "What {} calls",
+    "users": "Users of {}",
+    "implementers": "Implementations of {}",
+    "implements": "Interfaces that {} implements",
+    "tests": "Tests that reach {}",
+}
+_NONE: Final = {
+    "callers": "No callers are known",
+    "callees": "No calls in it are known",
+    "users": "No users are known",
+    "implementers": "No implementations are known",
+    "implements": "It implements no known interface",
+    "tests": "No tests that reach it are known",
+}
+CANDIDATES: Final = "candidates, through interfaces"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title and rows of cells."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`head` and `tail` are always shown whole; of each section as many rows as fit."""
+
+    head: tuple[str, ...]
+    sections: tuple[Section, ...] = ()
+    tail: tuple[str, ...] = ()
+
+    def with_tail(self, *lines: str) -> Reply:
+        return replace(self, tail=(*self.tail, *lines))
+
+
+Naming = Callable[[str], str]
+
+
+def full_name(qualified_name: str) -> str:
+    """For people: `example.com/shop/store.Memory.Save`."""
+    return qualified_name
+
+
+def short_name(qualified_name: str) -> str:
+    """For agents: `store.Memory.Save`, as Go code would name it. That is enough to ask about it again."""
+    return qualified_name.rpartition("/")[2]
+
+
+def people_lines(reply: Reply, limit: int) -> list[str]:
+    """The reply in columns, with at most `limit` rows of each section."""
+    head = [styled(reply.head[0], "bold"), *reply.head[1:]] if reply.head else []
+    lines = [*head]
+    for section in reply.sections:
+        lines += [section.title, *columns(section.rows[:limit])]
+        if len(section.rows) > limit:
+            lines.append(f"  and {len(section.rows) - limit:,} more: use --limit to see them")
+    return [*lines, *reply.tail]
+
+
+def agent_text(reply: Reply, budget: int) -> str:
+    """The reply within a budget of tokens."""
+    tail = "".join(f"\n{line}" for line in reply.tail)
+    room = budget * CHARACTERS - len(tail)
+    low, high = 0, max((len(section.rows) for section in reply.sections), default=0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_agent_text(reply, middle, budget)) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return f"{_cut(_agent_text(reply, low, budget), room, budget)}{tail}"
+
+
+def answer_reply(answer: Answer, name: Naming) -> Reply:
+    head = [_heading(_TITLES[answer.question], answer.subject)]
+    sections: list[Section] = []
+    is_about_users = answer.question in _ABOUT_USERS
+    if answer.resolved:
+        sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved]))
+    if answer.candidates:
+        sections.append(_section(CANDIDATES, [_link_row(answer, link, name) for link in answer.candidates]))
+    if not sections:
+        head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
+    elif not answer.resolved:
+        head.append(f"{_NONE[answer.question]} for certain.")
+    # Unresolved uses of the name leave in doubt who uses it, not what it does.
+    return Reply(tuple(head), tuple(sections), unresolved_lines(answer.unresolved, name) if is_about_users else ())
+
+
+def impact_reply(found: Impact, name: Naming) -> Reply:
+    head = [_heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)]
+    parts = (("resolved", found.resolved), (CANDIDATES, found.candidates), ("tests", found.tests))
+    sections = [_section(title, [_reached_row(one, name) for one in reached]) for title, reached in parts if reached]
+    if not sections:
+        head.append(_nothing("Nothing that uses it is known", found.unresolved, is_about_users=True))
+    elif not found.complete:
+        head.append("This may not be all: the search stopped at its depth or at its limit of symbols.")
+    return Reply(tuple(head), tuple(sections), unresolved_lines(found.unresolved, name))
+
+
+def route_reply(route: Route, name: Naming) -> Reply:
+    ends = f"{name(route.source.name)} to {name(route.target.name)}"
+    if not route.steps:
+        nearest = "" if route.complete else " among the nearest calls"
+        sentence = _nothing(f"No path from {ends} is known{nearest}", route.unresolved, is_about_users=True)
+        return Reply((sentence,), (), unresolved_lines(route.unresolved, name))
+    certainty = "" if route.certain else ", possible through interfaces only"
+    rows = [("from", name(route.steps[0].symbol.qualified_name), location(route.steps[0].symbol))]
+    for step in route.steps[1:]:
+        where = f"{step.file}:{_sites(step.sites)}" if step.sites else location(step.symbol)
+        rows.append((step.how, name(step.symbol.qualified_name), where))
+    return Reply(
+        (f"From {ends}: {counted(len(route.steps) - 1, 'step')}{certainty}",), (Section("steps", tuple(rows)),)
+    )
+
+
+def matches_reply(matches: NameMatches) -> Reply:
+    """Why a name was not accepted: what it may mean, or the names that are similar."""
+    if matches.meanings:
+        rows = [
+            (symbol.kind, meaning.name if len(meaning.symbols) > 1 else symbol.id, location(symbol))
+            for meaning in matches.meanings
+            for symbol in meaning.symbols[:1]
+        ]
+        left = len(rows) - _MATCHES
+        title = f"{matches.text!r} is ambiguous: it may mean {counted(len(rows), 'symbol')}. Give one of these names:"
+        tail = (f"  and {left:,} more",) if left > 0 else ()
+        return Reply((title,), (Section("", tuple(rows[:_MATCHES])),), tail)
+    title = f"Nothing is named {matches.text!r}."
+    if matches.suggestions:
+        rows = [(symbol.kind, symbol.qualified_name, location(symbol)) for symbol in matches.suggestions]
+        return Reply((f"{title} Similar names:",), (Section("", tuple(rows)),))
+    return Reply((title,))
+
+
+def details_lines(details: SymbolDetails) -> list[str]:
+    """Everything known about a declaration, for people."""
+    symbol = details.symbol
+    lines = [styled(symbol.qualified_name, "bold") + f"  ({symbol.kind}, {location(symbol)})"]
+    if details.signature:
+        lines.append(f"  {details.signature}")
+    if details.doc:
+        lines += ["", *(f"  {line}".rstrip() for line in details.doc.splitlines()), ""]
+    facts = [
+        ("deprecated", "yes" if details.deprecated else ""),
+        ("built when", details.constraint),
+        ("tag", details.tag),
+        ("belongs to", details.owner),
+        ("callers", str(details.callers or "")),
+        ("callees", str(details.callees or "")),
+        ("users", str(details.users or "")),
+        ("implementers", str(details.implementers or "")),
+        ("implements", _names(link.symbol for link in details.implements)),
+        ("embeds", _names(link.symbol for link in details.embeds)),
+        ("tested by", _names(details.tests)),
+    ]
+    lines += columns([fact for fact in facts if fact[1]])
+    if details.members:
+        lines.append(f"  members ({len(details.members):,})")
+        rows = [(member.kind, member.name, location(member)) for member in details.members[:_MEMBERS]]
+        lines += columns(rows, indent=4)
+        if len(details.members) > _MEMBERS:
+            lines.append(f"    and {len(details.members) - _MEMBERS:,} more")
+    return lines
+
+
+def location(symbol: Ref) -> str:
+    return f"{symbol.file}:{symbol.line}" if symbol.file else f"outside ({symbol.source or 'unknown'})"
+
+
+def unresolved_lines(unresolved: UnresolvedUses, name: Naming) -> tuple[str, ...]:
+    """The unresolved uses of a name, and the interfaces outside the repository through which it may be called."""
+    lines: list[str] = []
+    if unresolved.sites:
+        rows = [(f"{use.file}:{use.line}", name(use.source), use.reason) for use in unresolved.examples]
+        lines = [f"{_unresolved_uses(unresolved)}:", *columns(rows)]
+        if unresolved.sites > len(rows):
+            lines.append(f"  and {unresolved.sites - len(rows):,} more")
+    if unresolved.outside:
+        outside = listed(unresolved.outside, _OUTSIDE)
+        lines.append(
+            f"Its type also satisfies {outside}, declared outside the repository; calls from there are not counted."
+        )
+    return tuple(lines)
+
+
+def _unresolved_uses(unresolved: UnresolvedUses) -> str:
+    verb = "has" if unresolved.sites == 1 else "have"
+    return f"{counted(unresolved.sites, 'unresolved use')} {verb} the name {unresolved.name}"
+
+
+def _nothing(sentence: str, unresolved: UnresolvedUses, *, is_about_users: bool) -> str:
+    if not is_about_users:
+        return f"{sentence}."
+    if not unresolved.sites:
+        return f"{sentence}, and no unresolved use has the name {unresolved.name}."
+    return f"{sentence} for certain."  # the unresolved uses are listed below
+
+
+def _agent_text(reply: Reply, most: int, budget: int) -> str:
+    lines = [*reply.head]
+    left_out = 0
+    for section in reply.sections:
+        lines += [f"{section.title}:"] if section.title else []
+        lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in section.rows[:most]]
+        left = max(0, len(section.rows) - most)
+        left_out += left
+        if left:
+            lines.append(f"  … {left:,} more")
+    if left_out:
+        lines.append(f"Left out: {counted(left_out, 'row')}; raise `budget` (now {budget}) to see more.")
+    return "\n".join(lines)
+
+
+def _cut(text: str, room: int, budget: int) -> str:
+    """Ends a text at the last line that fits; only needed where the head alone is too long."""
+    if len(text) <= room:
+        return text
+    kept = text[: max(0, room - _LEFT_OUT)]
+    kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
+    return f"{kept}\n… {len(text) - len(kept):,} more characters left out; raise `budget` (now {budget}) to see them."
+
+
+def _heading(title: str, subject: Meaning) -> str:
+    """In full, whatever the style: a reader may need the name to ask again."""
+    first = subject.first
+    twins = f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds" if len(subject.symbols) > 1 else ""
+    return f"{title.format(subject.name)} ({first.kind}, {location(first)}{twins})"
+
+
+def _section(title: str, rows: Sequence[tuple[str, ...]]) -> Section:
+    return Section(f"{title} ({len(rows):,})", tuple(rows))
+
+
+def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:
+    where, how = location(link.symbol), ""
+    if answer.question in ("callers", "users", "tests"):
+        where = f"{link.file}:{_sites(link.sites)}" if link.sites else where
+        how = link.how if answer.question == "users" else ""
+    elif answer.question == "callees":
+        how = f"at {_sites(link.sites)}"
+    elif link.how == "implements" and link.symbol.kind != "method":
+        how = "by pointer" if link.pointer else "by value"
+    if link.via:
+        how = f"{how} via {name(link.via)}".strip()
+    return (where, name(link.symbol.qualified_name), how)
+
+
+def _reached_row(one: Reached, name: Naming) -> tuple[str, ...]:
+    return (str(one.depth), location(one.symbol), name(one.symbol.qualified_name), f"{one.how} {name(one.through)}")
+
+
+def _sites(sites: Sequence[int]) -> str:
+    shown = ",".join(map(str, sites[:_SITES]))
+    return shown if len(sites) <= _SITES else f"{shown},…"
+
+
+def _names(symbols: Iterable[Ref]) -> str:
+    return listed([symbol.qualified_name for symbol in symbols], _SITES)
