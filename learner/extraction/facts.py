@@ -62,7 +62,7 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, gc=False):
     generated: bool
     cgo: bool
     shape: str
-    complaints: tuple[LineProblem, ...]
+    problems: tuple[LineProblem, ...]
 
 
 FUNC: Final = 0

@@ -155,7 +155,7 @@ def _add_file(
 
 def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None:
     outline = file.outline
-    problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.complaints]
+    problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.problems]
     path = file.entry.path
     rows.nodes["File"].append(
         File(

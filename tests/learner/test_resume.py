@@ -1,0 +1,282 @@
+"""A learn that goes on from where the last one left off, and the cards that follow an edit without being made anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+from golore.graph.cards.card_store import create_card_store
+from golore.graph.cards.edit_effects import shift_lines
+from golore.graph.database.store import Store
+from golore.graph.files.identity import graph_identity
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.checkout.freshness import Changes, changes_since
+from golore.learner.derived.card_step import refresh_card, update_cards
+from golore.learner.learn import finish
+from golore.learner.pipeline.graph_step import learn_graph
+from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
+from golore.learner.pipeline.saved_survey import KEPT_NAME
+from support.shop import make_shop
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = make_shop(tmp_path_factory.mktemp("going-on"))
+    vendored = root / "vendor" / "example.com" / "other"
+    vendored.mkdir(parents=True)
+    (vendored / "other.go").write_text("package other\n\nfunc Do() {}\n")
+    (root / "vendor" / "modules.txt").write_text("# example.com/other v1.0.0\n## explicit\nexample.com/other\n")
+    (root / "more.go").write_text('package main\n\nimport "example.com/other"\n\nfunc more() { other.Do() }\n')
+    _age(root)
+    update = IncrementalLearner(root, workers=0).resume()
+    finish(root, root / ".golore", changed=update.changed)
+    return root
+
+
+@pytest.fixture
+def root(learned: Path, tmp_path: Path) -> Path:
+    """A copy that counts as learned: it lies elsewhere, so that is done once more."""
+    copy = copytree(learned, tmp_path / "shop", symlinks=True)
+    finish(copy, copy / ".golore", changed=IncrementalLearner(copy, workers=0).resume().changed)
+    return copy
+
+
+def _age(root: Path) -> None:
+    """Make the files so old that their times are believed."""
+    for path in root.rglob("*"):
+        if ".golore" not in path.parts:
+            os.utime(path, ns=(10**18, 10**18))
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def _resume(root: Path) -> Update:
+    update = IncrementalLearner(root, workers=0).resume()
+    finish(root, root / ".golore", changed=update.changed)
+    return update
+
+
+def _cards(root: Path) -> dict[str, str]:
+    with create_card_store(root / ".golore") as card_store:
+        cards = (card_store.card(path, silent=True) for path in card_store.paths() if path.endswith(".go"))
+        return {card.path: f"{card.digest} {card.text}" for card in cards if card is not None}
+
+
+def test_an_edited_body_takes_no_ordinary_learn_in_another_process(root: Path) -> None:
+    assert _resume(root).is_warm
+    _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
+    update = _resume(root)
+    assert (update.is_warm, update.paths, update.report.files_parsed) == (True, ("main.go",), 1)
+    again = _resume(root)
+    assert (again.is_warm, again.paths, again.report.rows_written) == (True, (), 0)
+
+
+def _new_file(root: Path) -> None:
+    (root / "store" / "new.go").write_text("package store\n")
+
+
+def _deleted_file(root: Path) -> None:
+    (root / "more.go").unlink()
+
+
+def _edited_module(root: Path) -> None:
+    _edit(root / "go.mod", "module example.com/shop", "module example.com/store")
+
+
+def _edited_vendor(root: Path) -> None:
+    _edit(root / "vendor" / "example.com" / "other" / "other.go", "Do()", "Do(int)")
+
+
+def _lost_vendor(root: Path) -> None:
+    (root / "vendor" / "example.com" / "other" / "other.go").unlink()
+
+
+def _lost_cache(root: Path) -> None:
+    for path in (root / ".golore").glob("cache.db*"):
+        path.unlink()
+
+
+def _lost_survey(root: Path) -> None:
+    (root / ".golore" / KEPT_NAME).unlink()
+
+
+def _damaged_survey(root: Path) -> None:
+    (root / ".golore" / KEPT_NAME).write_bytes(b"\x93nothing")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _new_file,
+        _deleted_file,
+        _edited_module,
+        _edited_vendor,
+        _lost_vendor,
+        _lost_cache,
+        _lost_survey,
+        _damaged_survey,
+    ],
+)
+def test_whatever_else_has_changed_is_learned_the_ordinary_way(root: Path, change: Callable[[Path], None]) -> None:
+    change(root)
+    assert not _resume(root).is_warm
+
+
+def test_cards_that_name_lines_get_their_new_numbers(root: Path) -> None:
+    assert "(main.go:13)" in _cards(root)["store/store.go"]
+    _edit(root / "main.go", "func run(", "// One\n// and two lines more.\nfunc run(")
+    update = _resume(root)
+    assert update.is_warm
+    assert update.changed is not None
+    assert update.changed.ripple is not None
+    assert update.changed.ripple.files == frozenset()
+    after = _cards(root)
+    assert "(main.go:13)" not in after["store/store.go"]
+    assert "(main.go:17)" in after["store/store.go"]
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+
+
+def test_cards_of_what_is_used_otherwise_are_made_anew(root: Path) -> None:
+    _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
+    update = _resume(root)
+    assert update.changed is not None
+    assert update.changed.ripple is not None
+    assert update.changed.ripple.files == {"store/store.go"}
+    after = _cards(root)
+    assert "Flush: 1 caller: main.run" in after["store/store.go"]
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+
+
+def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> None:
+    learner = IncrementalLearner(root, workers=0)
+    learner.resume()
+    _edit(root / "store" / "store.go", "func Flush() {", "func Flush() {\n\tmissing()")
+    told: list[tuple[BodyEdit, str, str]] = []
+
+    def early(edit: BodyEdit) -> None:
+        before = _cards(root)[edit.path]
+        refresh_card(root / ".golore", edit)
+        told.append((edit, before, _cards(root)[edit.path]))
+
+    update = learner.update(["store/store.go"], early=early)
+    ((edit, before, renewed),) = told
+    assert before.startswith(edit.before)
+    assert renewed.startswith(edit.digest)
+    assert "Unresolved in it: 1 use" in renewed
+    finish(root, root / ".golore", changed=update.changed)
+    assert _cards(root)["store/store.go"] == renewed
+
+
+def test_the_card_of_an_edited_test_is_fresh_before_the_graph_is(root: Path) -> None:
+    learner = IncrementalLearner(root, workers=0)
+    learner.resume()
+    _edit(root / "store" / "store_test.go", 'if Put(New(), "a")', 'Flush()\n\tif Put(New(), "a")')
+    before = graph_identity(root / ".golore")
+    told: list[str] = []
+
+    def early(edit: BodyEdit) -> None:
+        assert graph_identity(root / ".golore") == before
+        refresh_card(root / ".golore", edit)
+        told.append(_cards(root)[edit.path])
+
+    update = learner.update(["store/store_test.go"], early=early)
+    assert graph_identity(root / ".golore") != before
+    (renewed,) = told
+    assert "What its tests call is declared in:\n- store/store.go: Flush, New, Put" in renewed
+    finish(root, root / ".golore", changed=update.changed)
+    assert _cards(root)["store/store_test.go"] == renewed
+
+
+def test_the_cards_of_tests_follow_an_edit_of_what_helps_them(root: Path) -> None:
+    helper = root / "store" / "help_test.go"
+    helper.write_text("package store\n\nfunc help() {\n\tFlush()\n}\n")
+    (root / "store" / "calm_test.go").write_text(
+        'package store\n\nimport "testing"\n\nfunc TestCalm(t *testing.T) { help() }\n'
+    )
+    _resume(root)
+    assert "store/store.go: Flush" in _cards(root)["store/calm_test.go"]
+    _edit(helper, "Flush()", "New()")
+    assert _resume(root).is_warm
+    after = _cards(root)
+    assert "store/store.go: New" in after["store/calm_test.go"]
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+
+
+def test_what_a_killed_learn_left_undone_is_made_up_for(root: Path) -> None:
+    _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
+    IncrementalLearner(root, workers=0).resume()  # and nothing after it
+    _edit(root / "store" / "store.go", "func Flush() {", "func Flush() {\n\t// Nothing.")
+    _resume(root)
+    after = _cards(root)
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Put: 2 callers: main.run (main.go:15), x (main.go:9)",
+            "Put: 2 callers: main.run (main.go:17), x (main.go:10)",
+        ),
+        ("main.go:15 (xmain.go:15) (main.go)", "main.go:15 (xmain.go:15) (main.go)"),
+        ("note: “see (main.go:15)”; run (main.go:15)", "note: “see (main.go:15)”; run (main.go:17)"),
+        ("(main.go:15) and (main.go:16)", None),
+    ],
+)
+def test_lines_in_a_text_are_shifted_or_it_is_said_that_they_cannot_be(text: str, expected: str | None) -> None:
+    assert shift_lines(text, "main.go", {15: 17, 9: 10}) == expected
+
+
+def _exported(store_directory: Path) -> str:
+    out = StringIO()
+    with Store.open(store_directory, write=False) as store:
+        export_jsonl(store, out)
+    return out.getvalue()
+
+
+def test_an_imported_package_of_testdata_comes_and_goes_with_its_import(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    (root / "testdata" / "kept").mkdir(parents=True)
+    (root / "testdata" / "kept" / "kept.go").write_text("package kept\n\nfunc Path() {}\n")
+    more = root / "more.go"
+    plain = "package main\n\nfunc more() {}\n"
+    states = [
+        plain,
+        'package main\n\nimport "example.com/shop/testdata/kept"\n\nfunc more() { kept.Path() }\n',
+        'package main\n\nimport "example.com/shop/testdata/kept"\n\nfunc more() { kept.Path(); kept.Path() }\n',
+        plain,
+    ]
+    learner = IncrementalLearner(root, workers=0)
+    learned: list[tuple[int, bool]] = []
+    for number, text in enumerate(states):
+        more.write_text(text)
+        update = learner.update(["more.go"])
+        learned.append((update.report.files, update.is_warm))
+        learn_graph(root, store_directory=tmp_path / f"fresh{number}", workers=0)
+        assert _exported(root / ".golore") == _exported(tmp_path / f"fresh{number}")
+    assert learned == [(6, False), (7, False), (7, True), (6, False)]
+
+
+def test_an_edit_in_imported_testdata_is_noticed(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    (root / "testdata").mkdir()
+    (root / "testdata" / "kept.go").write_text("package kept\n\nfunc Path() {}\n")
+    (root / "more.go").write_text('package main\n\nimport "example.com/shop/testdata"\n\nfunc more() { kept.Path() }\n')
+    learn_graph(root, workers=0)
+    with Store.open(root / ".golore", write=False) as store:
+        assert changes_since(root, store) == Changes()
+        _edit(root / "testdata" / "kept.go", "func Path() {}", "func Path() { println() }")
+        assert changes_since(root, store) == Changes(edited=("testdata/kept.go",))
+    assert _resume(root).is_warm

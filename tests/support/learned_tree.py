@@ -1,0 +1,61 @@
+"""A repository whose store is kept up to date beside it, and its comparison with a fresh learn."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+from golore.graph.database.store import Store
+from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.learner.pipeline.graph_step import Report, learn_graph
+
+
+class Tree:
+    """A repository whose store is kept up to date beside it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.root = directory / "repository"
+        self.root.mkdir(exist_ok=True)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
+    def learn(self) -> Report:
+        return learn_graph(self.root, store_directory=self.directory / "store", workers=0)
+
+    def kept(self) -> list[str]:
+        return exported(self.directory / "store")
+
+    def staleness(self) -> list[str]:
+        """How the store differs from one that is learned anew."""
+        return differences(self.kept(), self.fresh())
+
+    def fresh(self) -> list[str]:
+        directory = self.directory / "fresh"
+        learn_graph(self.root, store_directory=directory, workers=0)
+        lines = exported(directory)
+        shutil.rmtree(directory)
+        return lines
+
+
+def differences(kept: list[str], fresh: list[str]) -> list[str]:
+    """Lines that only one of two exports has."""
+    return [f"- {line}" for line in sorted(set(kept) - set(fresh))] + [
+        f"+ {line}" for line in sorted(set(fresh) - set(kept))
+    ]
+
+
+def exported(directory: Path) -> list[str]:
+    out = io.StringIO()
+    with Store.open(directory, write=False) as store:
+        export_jsonl(store, out)
+    return out.getvalue().splitlines()
