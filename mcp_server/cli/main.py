@@ -45,7 +45,7 @@ Exit codes: 0 fine, 1 failure, 2 wrong usage."""
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _accept_any_text(stream)
-    options = _parsed(_parser(), arguments)
+    options = _parsed(make_parser(), arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         code = run(options)
@@ -91,7 +91,7 @@ def _explained(error: OSError) -> str:
     return f"{error.strerror or error}{where}."
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="golore",
         description="Learns a Go repository and answers questions about it.",

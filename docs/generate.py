@@ -1,0 +1,198 @@
+"""Writes the reference pages that are derived from the code: commands, MCP tools, graph schema, packages.
+
+    uv run python docs/generate.py
+
+`tests/test_docs.py` fails when a page differs from what this script would write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+import anyio
+from golore.graph.model.edge_kinds import EDGE_LABELS
+from golore.graph.model.tables import NODE_COLUMNS, NODE_TYPES
+from golore.mcp_server.cli.main import make_parser
+from golore.mcp_server.server.app import build_server
+from golore.mcp_server.server.open_repositories import Repositories
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+REFERENCE: Final = ROOT / "docs" / "reference"
+FOLDERS: Final = ("graph", "learner", "summarizers", "mcp_server")
+NOTICE: Final = "<!-- Written by docs/generate.py. Edit the code that it is derived from. -->\n\n"
+
+
+def commands_page() -> str:
+    """Every command, from the declarations of the parser. Not argparse's own help: that differs between Pythons."""
+    parser = make_parser()
+    about = {name: help for name, help, _ in _subcommands(parser)}
+    parts = ["# Commands\n\n", parser.description or "", "\n\n", "| command | what it does |\n|---|---|\n"]
+    parts += [f"| [`{name}`](#golore-{name}) | {help} |\n" for name, help in about.items()]
+    parts.append(
+        "\nExit codes: 0 success, 1 failure, 2 wrong usage. A symbol is named as `go doc` prints it, or by any end of "
+        "that name that is not ambiguous.\n"
+    )
+    for name, _, command in _subcommands(parser):
+        actions = [action for action in command._actions if action.dest != "help"]  # noqa: SLF001  no public way
+        usage = " ".join(["golore", name, *map(_usage, actions)])
+        parts.append(f"\n## golore {name}\n\n{command.description}\n\n```text\n{usage}\n```\n")
+        if actions:
+            parts.append("\n| argument | meaning |\n|---|---|\n")
+            parts += [f"| `{_shown(action)}` | {_escaped(action.help or '')} |\n" for action in actions]
+        if command.epilog:
+            parts.append(f"\n```text\n{command.epilog}\n```\n")
+    return "".join(parts)
+
+
+def tools_page() -> str:
+    """The MCP tools, as a client sees them."""
+    with tempfile.TemporaryDirectory() as folder, Repositories([Path(folder)]) as repositories:
+        tools = anyio.run(build_server(repositories).list_tools)
+    parts = ["# MCP tools\n\nThe tools of `golore mcp` and `golore serve`, as a client sees them.\n"]
+    for tool in tools:
+        parts.append(
+            f"\n## {tool.name}\n\n{tool.description}\n\n| parameter | type | default | meaning |\n|---|---|---|---|\n"
+        )
+        required = tool.input_schema.get("required", [])
+        for name, schema in tool.input_schema.get("properties", {}).items():
+            default = "required" if name in required else f"`{schema.get('default')!r}`"
+            parts.append(f"| `{name}` | {_type(schema)} | {default} | {schema.get('description', '')} |\n")
+    return "".join(parts)
+
+
+def schema_page() -> str:
+    """Nodes and edges of the graph, from the row types and the table of edge labels."""
+    parts = [
+        "# Graph schema\n\nFor `golore query` and `memory_query` (Cypher, read-only) and for exports.\n\n## Nodes\n"
+    ]
+    for label, row in NODE_TYPES.items():
+        about = ast.get_docstring(_class(row.__module__, label)) or ""
+        parts.append(f"\n### {label}\n\n{about}\n\n" if about else f"\n### {label}\n\n")
+        parts.append("| property | type |\n|---|---|\n")
+        parts += [f"| `{column.name}` | {column.type} |\n" for column in NODE_COLUMNS[label]]
+    parts.append("\n## Edges\n\n| label | joins | properties | meaning |\n|---|---|---|---|\n")
+    for edge in EDGE_LABELS.values():
+        ends = ", ".join(f"{source} → {target}" for source, target in edge.ends)
+        properties = ", ".join(f"`{name}`" for name in edge.properties) or "–"
+        parts.append(f"| `{edge.label}` | {ends} | {properties} | {edge.meaning} |\n")
+    parts.append(
+        "\n`sites` are the lines where the relation occurs, in the file of the source, as text: `12 40`. "
+        "`evidence` says how the edge is known.\n"
+    )
+    return "".join(parts)
+
+
+def packages_page() -> str:
+    """Every package and module, with the first sentence of its docstring."""
+    parts = [
+        "# Packages and modules\n\nWhere things are. The folders install as one package: `graph/` is imported as "
+        "`golore.graph`. Imports go `mcp_server` → `learner` or `summarizers` → `graph`. Inside a folder, a package may "
+        "import those that are listed below it, never those above. import-linter checks both.\n"
+    ]
+    for folder in FOLDERS:
+        parts.append(f"\n## {folder}\n\n{_docstring(ROOT / folder / '__init__.py')}\n")
+        parts.append(_modules(ROOT / folder))
+        for package in _packages(folder):
+            parts.append(f"\n### {package.relative_to(ROOT).as_posix()}\n\n{_docstring(package / '__init__.py')}\n")
+            parts.append(_modules(package))
+    return "".join(parts)
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "commands.md": commands_page,
+    "mcp-tools.md": tools_page,
+    "graph-schema.md": schema_page,
+    "packages.md": packages_page,
+}
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    for action in parser._actions:  # noqa: SLF001  argparse has no public way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+            for name, command in cast("dict[str, argparse.ArgumentParser]", action.choices).items():
+                yield name, _escaped(helps[name]), command
+
+
+def _shown(action: argparse.Action) -> str:
+    """An argument as it is typed: `--limit N`, `SYMBOL`."""
+    if not action.option_strings:
+        return str(action.metavar or action.dest).replace("|", "\\|")
+    names = ", ".join(action.option_strings)
+    if action.nargs == 0:
+        return names
+    choices = "\\|".join(map(str, action.choices)) if action.choices else ""
+    return f"{names} {action.metavar or choices or action.dest.upper()}"
+
+
+def _usage(action: argparse.Action) -> str:
+    shown = _shown(action).replace("\\|", "|")
+    if action.option_strings:
+        return f"[{shown.split(', ')[-1]}]"
+    if action.nargs == "?":
+        return f"[{shown}]"
+    return f"[{shown}...]" if action.nargs == "*" else f"{shown}..." if action.nargs == "+" else shown
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"] if value)
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    return str(schema.get("type", ""))
+
+
+def _class(module: str, name: str) -> ast.ClassDef:
+    tree = ast.parse((ROOT / Path(*module.split(".")[1:])).with_suffix(".py").read_text(encoding="utf-8"))
+    return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+
+
+def _packages(folder: str) -> list[Path]:
+    """The packages of a folder, highest layer first, as import-linter's contracts have them."""
+    import tomllib
+
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = next(one["layers"] for one in contracts if one.get("containers") == [f"golore.{folder}"])
+    names = [name.strip() for layer in layers for name in layer.split("|")]
+    found = [ROOT / folder / name for name in names if (ROOT / folder / name).is_dir()]
+    return [
+        path for package in found for path in (package, *sorted(path.parent for path in package.glob("*/__init__.py")))
+    ]
+
+
+def _modules(package: Path) -> str:
+    rows = [
+        f"| `{path.stem}` | {_first_paragraph(path)} |\n"
+        for path in sorted(package.glob("*.py"))
+        if path.stem != "__init__"
+    ]
+    return "".join(["\n| module | what it does |\n|---|---|\n", *rows]) if rows else ""
+
+
+def _first_paragraph(path: Path) -> str:
+    return _escaped(" ".join(_docstring(path).partition("\n\n")[0].split()))
+
+
+def _docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def main() -> None:
+    REFERENCE.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        (REFERENCE / name).write_text(NOTICE + make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The documentation: generated pages are current, the site builds without warnings, commands and examples are real."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+from golore.mcp_server.cli.main import make_parser
+from golore.mcp_server.server import tools
+from support.shop import make_shop
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GOLORE = Path(sys.executable).with_name("golore")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+REAL_GOLORE = re.compile(r"(?:^|\s|`)golore((?: [^\s`|&;#…]+)+)")
+
+
+class Example(NamedTuple):
+    """A command of a `console` block and the output shown below it."""
+
+    page: Path
+    command: str
+    output: str
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language in languages:
+            yield text
+
+
+def examples(page: Path) -> list[Example]:
+    found: list[Example] = []
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            found.append(Example(page, command, output))
+    return found
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["commands.md", "mcp-tools.md", "graph-schema.md", "packages.md"])
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    pages = generator()
+    assert name in pages.PAGES
+    written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+    assert written == pages.NOTICE + pages.PAGES[name](), "run `uv run python docs/generate.py`"
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-d", str(tmp_path / "trees")]
+    done = subprocess.run(
+        [*command, str(ROOT / "docs"), str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_links_in_markdown_lead_to_files() -> None:
+    for page in PAGES:
+        prose = re.sub(r"```.*?```|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
+
+
+def test_paths_in_markdown_exist() -> None:
+    """Files of this repository that the documents name as code."""
+    named = re.compile(r"`((?:graph|learner|summarizers|mcp_server|tests|fixtures|benchmarks|docs)/[\w./-]+)`")
+    for page in PAGES:
+        for path in named.findall(page.read_text(encoding="utf-8")):
+            if "NAME" not in path and "AGENT" not in path:
+                assert (ROOT / path).exists(), f"{page.relative_to(ROOT)}: {path}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_in_documents_are_accepted_by_the_parser(page: Path) -> None:
+    lines = [line for block in blocks(page, "sh", "console") for line in block.replace("\\\n", " ").splitlines()]
+    parser = make_parser()
+    for line in lines:
+        for call in re.findall(r"(?:^\$ |^|&& |; )(?:uv run (?:--[\w-]+ )*)?golore ([^|&;]+)", line):
+            words = shlex.split(call, comments=True)
+            if words != ["--help"]:
+                parser.parse_known_args(words)  # exits with a message if the command or an option does not exist
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
+def test_examples_print_what_the_document_shows(page: Path, tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    environment = {**os.environ, "PATH": f"{GOLORE.parent}{os.pathsep}{os.environ['PATH']}", "GIT_AUTHOR_NAME": "ann"}
+    for example in examples(page):
+        done = subprocess.run(
+            example.command, shell=True, cwd=root, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        expected = re.escape(example.output).replace("…", ".*")
+        assert re.fullmatch(expected, done.stdout, re.S), f"{example.command}:\n{done.stdout}"
+
+
+def test_every_tool_module_is_registered() -> None:
+    page = (ROOT / "docs" / "reference" / "mcp-tools.md").read_text(encoding="utf-8")
+    modules = [path.stem for path in Path(tools.__path__[0]).glob("memory_*.py")]
+    assert sorted(modules) == sorted(re.findall(r"^## (memory_\w+)$", page, re.M))
+
+
+@pytest.mark.slow
+def test_the_card_in_the_readme_is_real(tmp_path: Path) -> None:
+    go = Path(sys.executable).with_name("go")
+    goroot = subprocess.run([go, "env", "GOROOT"], capture_output=True, text=True, check=True).stdout.strip()
+    environment = {**os.environ, "GOLORE_HOME": str(tmp_path)}
+    source = Path(goroot) / "src"
+    subprocess.run([GOLORE, "learn", source], env=environment, check=True)
+    command = [GOLORE, "context", "container/heap/heap.go", "--repo", source]
+    card = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    (shown,) = blocks(ROOT / "README.md", "text")
+    assert shown in card
