@@ -80,7 +80,7 @@ class AnnotationReader:
         return Annotations(role=role, notes=notes, documents=documents, recent=recent, more_notes=more)
 
     def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """The lines of all notes about these symbols, packages or files."""
+        """The lines of all active notes about these symbols, packages or files that have not faded."""
         if self._knowledge is None:
             return ()
         found = in_display_order(notes_about(self._knowledge, tuple(ids)), self._now)
@@ -152,7 +152,7 @@ def note_line(note: PinnedNote, card_path: str, longest: int = _LONGEST) -> str:
 
 
 def quoted(text: str, longest: int) -> str:
-    """The text on one line in quotation marks; those inside are replaced, so that it cannot end the quotation."""
+    """The text on one line, at most `longest` characters, in quotation marks that it cannot close itself."""
     plain = " ".join(text.replace("“", '"').replace("”", '"').split())
     if len(plain) > longest:
         plain = f"{plain[: longest - 1].rstrip()}…"

@@ -1,8 +1,8 @@
 """The card store: rendered cards in `cache.db`, found by one look-up, and a record of what each session was shown.
 
-A hook process reads it and must start quickly, so this module imports only SQLite: no typing, pathlib or json (each
-costs a tenth of the whole process), no engine, nothing else of golore. Its tables (`deck_*`) can be built again from
-the graph; when `CARD_STORE_VERSION` changes, the old ones are dropped.
+A hook process reads it and must start quickly, so this module imports little but SQLite: no typing, pathlib or json
+(each costs a tenth of the whole process), no engine, nothing else of golore. Its tables (`deck_*`) can be built again
+from the graph; when `CARD_STORE_VERSION` changes, the old ones are dropped.
 """
 
 from __future__ import annotations
