@@ -1,8 +1,8 @@
-"""The text of a card: facts about a file that the file itself does not tell, most useful first, in few words.
+"""The text of a card: facts about a file that the file itself does not show, most useful first, in few words.
 
-States facts and nothing else. What is only possible, through an interface, is called a candidate; what could not be
-settled is said to be so. Each section holds the lines that fit and says how many were left out. Where the facts come
-from is `gathering`'s affair, and which cards are made when, `dealing`'s.
+A card states facts and nothing else. A possible call through an interface is called a candidate, and unresolved uses
+are reported as such. Each section shows the lines that fit and says how many were left out. `queries.file_facts`
+collects the facts; `card_builder` decides which cards are built.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
 
 LONGEST: Final = 2_000
-"""Characters of a card."""
+"""Most characters of a card."""
 _SYMBOLS: Final = 8
-_PLACES: Final = 3
+_LOCATIONS: Final = 3
 _NAMES: Final = 4
 _FEW: Final = 5
 _OWN_SHARE: Final = 3
-"""What a file's own bodies hold takes no more of a card than one part in so many."""
+"""Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
-"""Unresolved uses beyond which a name is so common, like `String`, that they say nothing of one of its methods."""
+"""With more unresolved uses than this, a name is so common, like `String`, that they say nothing about one method."""
 
 Ranks = Mapping[str, float]
 
 
 class CardSection(NamedTuple):
-    """A line by itself, or one with lines below. `rest` is how many more lines there would be, beyond those given."""
+    """A title, lines below it, or both. `rest` is the number of further lines that were not passed."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class CardSection(NamedTuple):
 
 
 class Users:
-    """The uses of a file's declarations, by declaration, and what is said of them; for card and symbols alike."""
+    """The uses of a file's declarations, by declaration, and a text about each; for its card and its symbol lines."""
 
     def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
         self.by_symbol: defaultdict[CardSymbol, list[Use]] = defaultdict(list)
@@ -52,30 +52,29 @@ class Users:
 
     def text(self, symbol: CardSymbol) -> str:
         if symbol not in self._texts:
-            self._texts[symbol] = _users(self.by_symbol[symbol], self._ranks)
+            self._texts[symbol] = _users_text(self.by_symbol[symbol], self._ranks)
         return self._texts[symbol]
 
 
 def file_texts(
-    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, lore: Annotations = NOTHING
+    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, annotations: Annotations = NOTHING
 ) -> tuple[str, str]:
-    """The card of a file, in two parts: what others have to do with it, and what its own bodies hold. Both are empty
-    where there is nothing to say."""
+    """The card of a file in two parts, `Card.main` and `Card.own`. Both are empty if there is nothing to say."""
     sections = [
-        *_pinned(lore),
-        *_used(facts, users),
+        *_role_and_notes(annotations),
+        *_used_by(facts, users),
         *_interfaces(facts),
-        *_reached(facts),
-        *_tested(facts),
-        *_changes(coupled),
-        *_told_elsewhere(lore),
+        *_candidate_calls(facts),
+        *_tests(facts),
+        *_changes_with(coupled),
+        *_documents(annotations),
     ]
-    # What comes now is told only beside something that is known: alone it is no reason to speak.
+    # These are shown only beside other facts: alone they do not justify a card.
     if sections:
-        sections += [*_last_change(lore), *_doubted(facts)]
+        sections += [*_last_commit(annotations), *_same_named_uses(facts)]
     exercised = [(target.file, target.local) for _, target in facts.exercised]
-    held = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
-    return fit_sections(sections, longest - len(held) - 1), held
+    own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
+    return fit_sections(sections, longest - len(own) - 1), own
 
 
 def own_text(
@@ -85,34 +84,37 @@ def own_text(
     *,
     is_alone: bool,
 ) -> str:
-    """The second part: what tests in the file call in others, by file and name, and what could not be settled in it."""
-    own = [*_exercises(exercised)]
+    """The own part of a card: what tests in the file call, as pairs of file and name, and its unresolved uses.
+
+    `is_alone`: the card has no main part. Then unresolved uses alone give no text, and the part may fill the card.
+    """
+    own = [*_tested_files(exercised)]
     if own or not is_alone:
-        own += _unsettled(unresolved)
+        own += _unresolved(unresolved)
     return fit_sections(own, longest if is_alone else longest // _OWN_SHARE)
 
 
-def with_annotations(text: str, lore: Annotations, longest: int = LONGEST) -> str:
-    """The card of a package or the repository, told without lore so far, with it."""
-    if lore == NOTHING:
+def with_annotations(text: str, annotations: Annotations, longest: int = LONGEST) -> str:
+    """The text of a package or repository card with annotations added. Lines that no longer fit are left out."""
+    if annotations == NOTHING:
         return text
-    before = fit_sections([*_pinned(lore)], longest)
-    after = fit_sections([*_told_elsewhere(lore)], max(0, longest - len(before)))
+    before = fit_sections([*_role_and_notes(annotations)], longest)
+    after = fit_sections([*_documents(annotations)], max(0, longest - len(before)))
     room = longest - len(before) - len(after) - 2
     lines = text.splitlines()
-    kept = list(lines)
-    while kept and len("\n".join(kept)) + (len(_left_out(lines, kept)) + 1) * (len(kept) < len(lines)) > room:
-        kept.pop()
-    told = [*kept, _left_out(lines, kept)] if len(kept) < len(lines) else kept
-    return "\n".join(filter(None, (before, *told, after)))
+    shown = list(lines)
+    while shown and len("\n".join(shown)) + (len(_left_out(lines, shown)) + 1) * (len(shown) < len(lines)) > room:
+        shown.pop()
+    middle = [*shown, _left_out(lines, shown)] if len(shown) < len(lines) else shown
+    return "\n".join(filter(None, (before, *middle, after)))
 
 
-def _left_out(lines: Sequence[str], kept: Sequence[str]) -> str:
-    return f"{counted(len(lines) - len(kept), 'more line')} left out"
+def _left_out(lines: Sequence[str], shown: Sequence[str]) -> str:
+    return f"{counted(len(lines) - len(shown), 'more line')} left out"
 
 
 def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -> Iterable[tuple[CardSymbol, str]]:
-    """A line or two about each of some declarations of a file."""
+    """A text about each of `wanted`, declarations of the file; unexported ones without a known use are skipped."""
     tests: defaultdict[CardSymbol, set[str]] = defaultdict(set)
     interfaces: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for test, target in facts.tests:
@@ -127,27 +129,31 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
         parts.append(users.text(symbol) if is_used else "no use in other files is known")
         if symbol in tests:
-            parts.append(f"tested by {listed(sorted(tests[symbol]), _PLACES)}")
+            parts.append(f"tested by {listed(sorted(tests[symbol]), _LOCATIONS)}")
         if symbol in interfaces:
-            parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _PLACES)}")
+            parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _LOCATIONS)}")
         if types[symbol]:
             parts.append(f"satisfied by {counted(types[symbol], 'type')} in other files")
         yield symbol, "; ".join(parts)
 
 
 def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
-    """The sections as text. Too long, it loses lines below titles, the last of the longest section first; then whole
-    sections, from the end."""
+    """The sections as text of at most `longest` characters. While it is too long, the section with the most lines loses
+    its last line; once none has more than one, whole sections are dropped from the end."""
     kept = [list(section.lines) for section in sections]
     dropped = 0
     while True:
-        lines = [line for section, some in zip(sections, kept, strict=False) for line in _rendered(section, some)]
+        lines = [
+            line
+            for section, section_lines in zip(sections, kept, strict=False)
+            for line in _section_lines(section, section_lines)
+        ]
         if dropped:
             lines.append(f"{counted(dropped, 'more section')} left out")
         text = "\n".join(lines)
         if len(text) <= longest or not kept:
             return text[:longest]
-        widest = max(range(len(kept)), key=lambda at: (len(kept[at]), -at))
+        widest = max(range(len(kept)), key=lambda index: (len(kept[index]), -index))
         if len(kept[widest]) > 1:
             kept[widest].pop()
         else:
@@ -155,7 +161,7 @@ def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
             dropped += 1
 
 
-def _rendered(section: CardSection, lines: Sequence[str]) -> Iterable[str]:
+def _section_lines(section: CardSection, lines: Sequence[str]) -> Iterable[str]:
     if section.title:
         yield section.title
     yield from (f"- {line}" for line in lines)
@@ -164,25 +170,25 @@ def _rendered(section: CardSection, lines: Sequence[str]) -> Iterable[str]:
         yield f"- {rest:,} more left out"
 
 
-def _pinned(lore: Annotations) -> Iterable[CardSection]:
-    if lore.role:
-        yield CardSection(lore.role)
-    if lore.notes:
-        yield CardSection("Notes:", lore.notes, lore.more_notes)
+def _role_and_notes(annotations: Annotations) -> Iterable[CardSection]:
+    if annotations.role:
+        yield CardSection(annotations.role)
+    if annotations.notes:
+        yield CardSection("Notes:", annotations.notes, annotations.more_notes)
 
 
-def _told_elsewhere(lore: Annotations) -> Iterable[CardSection]:
-    if lore.documents:
-        yield CardSection("Documents:", lore.documents)
+def _documents(annotations: Annotations) -> Iterable[CardSection]:
+    if annotations.documents:
+        yield CardSection("Documents:", annotations.documents)
 
 
-def _last_change(lore: Annotations) -> Iterable[CardSection]:
-    if lore.recent:
-        yield CardSection(lore.recent)
+def _last_commit(annotations: Annotations) -> Iterable[CardSection]:
+    if annotations.recent:
+        yield CardSection(annotations.recent)
 
 
-def _used(facts: FileFacts, users: Users) -> Iterable[CardSection]:
-    """Who uses what the file declares, by symbol. Where tests alone do, the section about tests says enough."""
+def _used_by(facts: FileFacts, users: Users) -> Iterable[CardSection]:
+    """Who uses the file's declarations, by symbol. If only tests do, the section about tests is enough."""
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if facts.uses and tests == len(files) and not facts.test:
@@ -190,33 +196,35 @@ def _used(facts: FileFacts, users: Users) -> Iterable[CardSection]:
         if facts.tests:
             return
     elif facts.uses:
-        places = {directory_of(file) for file in files if not file.endswith("_test.go")}
-        where = f"Used from {counted(len(files), 'other file')}"
-        where += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
-        is_own = not places or places == {directory_of(facts.path)}
-        where += ", all of its own package" if is_own else f" in {counted(len(places), 'package')}"
-        yield CardSection(f"{where}:")
-    ordered = sorted(users.by_symbol.items(), key=lambda item: (-_worth(item[0], item[1]), item[0].line, item[0].name))
-    told = [item for item in ordered if not all(use.source.file.endswith("_test.go") for use in item[1])] or ordered
+        directories = {directory_of(file) for file in files if not file.endswith("_test.go")}
+        title = f"Used from {counted(len(files), 'other file')}"
+        title += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
+        is_own = not directories or directories == {directory_of(facts.path)}
+        title += ", all of its own package" if is_own else f" in {counted(len(directories), 'package')}"
+        yield CardSection(f"{title}:")
+    ordered = sorted(
+        users.by_symbol.items(), key=lambda item: (-_user_score(item[0], item[1]), item[0].line, item[0].name)
+    )
+    shown = [item for item in ordered if not all(use.source.file.endswith("_test.go") for use in item[1])] or ordered
     most = 1 if facts.generated else _SYMBOLS
-    lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in told[:most])
+    lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in shown[:most])
     if lines:
         yield CardSection("", lines, len(ordered) - len(lines))
 
 
-def _worth(symbol: CardSymbol, uses: Sequence[Use]) -> float:
-    """How much the users of a symbol matter: files count, tests little, and a field less than what has behaviour."""
+def _user_score(symbol: CardSymbol, uses: Sequence[Use]) -> float:
+    """How much the users of a symbol matter. Test files count less than others, and so do fields and constants."""
     files = {use.source.file for use in uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
-    # Counted first: a sum of such numbers depends on their order, and a set has none.
+    # Files are counted first: a sum of floats depends on their order, and a set has none.
     value = 0.3 * tests + (len(files) - tests) + len(uses) / 100
     return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
 
 
-def _users(uses: Sequence[Use], ranks: Ranks) -> str:
+def _users_text(uses: Sequence[Use], ranks: Ranks) -> str:
     sources: dict[CardSymbol, Use] = {}
     for use in uses:
-        # One may use a type in several ways; the first line that is known tells most.
+        # A symbol may use a type in several ways; the first known line says most.
         known = sources.get(use.source)
         if known is None or (not use.sites, use.line) < (not known.sites, known.line):
             sources[use.source] = use
@@ -224,23 +232,23 @@ def _users(uses: Sequence[Use], ranks: Ranks) -> str:
     by_file: dict[str, list[Use]] = {}
     for source, use in sources.items():
         by_file.setdefault(source.file, []).append(use)
-    tests = sum(len(some) for file, some in by_file.items() if file.endswith("_test.go"))
-    # Tests are told of elsewhere; and one user of each file tells more than several of one.
-    told = [file for file in by_file if tests == len(sources) or not file.endswith("_test.go")]
-    best = nsmallest(_PLACES, told, key=lambda file: (-ranks.get(file, 0.0), file))
-    first = [min(by_file[file], key=_place) for file in best]
-    if len(first) < _PLACES:
-        first += [use for file in best for use in sorted(by_file[file], key=_place)[1 : _PLACES + 1]]
-    places = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in first[:_PLACES])
+    tests = sum(len(users) for file, users in by_file.items() if file.endswith("_test.go"))
+    # Tests have their own section, and one user from each file says more than several from one file.
+    shown = [file for file in by_file if tests == len(sources) or not file.endswith("_test.go")]
+    best = nsmallest(_LOCATIONS, shown, key=lambda file: (-ranks.get(file, 0.0), file))
+    first = [min(by_file[file], key=_by_declaration) for file in best]
+    if len(first) < _LOCATIONS:
+        first += [use for file in best for use in sorted(by_file[file], key=_by_declaration)[1 : _LOCATIONS + 1]]
+    locations = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in first[:_LOCATIONS])
     text = counted(len(sources), noun)
     if len(by_file) > 1:
         text += f" in {len(by_file):,} files"
     if tests:
         text += f", {tests:,} in tests" if tests < len(sources) else ", tests only"
-    return f"{text}: {places}"
+    return f"{text}: {locations}"
 
 
-def _place(use: Use) -> tuple[int, str]:
+def _by_declaration(use: Use) -> tuple[int, str]:
     return use.source.line, use.source.name
 
 
@@ -252,46 +260,51 @@ def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
     for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
         kinds.sort(key=lambda kind: (kind.test, kind.file, kind.line))
         names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds]
-        lines.append(f"{interface.local} is satisfied by {listed(names, _PLACES)}")
+        lines.append(f"{interface.local} is satisfied by {listed(names, _LOCATIONS)}")
     by_type: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for kind, interface in facts.satisfies:
         if kind.kind != "interface" and interface.short != "error" and (kind.test or not interface.test):
             by_type[kind].append(interface)
-    # Types that satisfy the same are told together.
-    alike: defaultdict[tuple[str, ...], list[CardSymbol]] = defaultdict(list)
+    # Types that satisfy the same interfaces share a line.
+    by_interfaces: defaultdict[tuple[str, ...], list[CardSymbol]] = defaultdict(list)
     for kind, interfaces in by_type.items():
-        alike[tuple(_interface_names(interfaces))].append(kind)
-    for interfaces_named, kinds in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
+        by_interfaces[tuple(_interface_names(interfaces))].append(kind)
+    for interface_names, kinds in sorted(by_interfaces.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
         subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
-        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {listed(interfaces_named, _NAMES)}")
+        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {listed(interface_names, _NAMES)}")
     if lines:
         yield CardSection("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
 
 
 def _interface_names(interfaces: Iterable[CardSymbol]) -> list[str]:
-    """Those of the repository first, with their places."""
-    ordered = sorted(set(interfaces), key=lambda one: (not one.file, one.test, one.short, one.file))
-    return [f"{one.short} ({one.file}:{one.line})" if one.file else one.short for one in ordered]
+    """The names of interfaces: those of the repository first, with their locations."""
+    ordered = sorted(
+        set(interfaces), key=lambda interface: (not interface.file, interface.test, interface.short, interface.file)
+    )
+    return [
+        f"{interface.short} ({interface.file}:{interface.line})" if interface.file else interface.short
+        for interface in ordered
+    ]
 
 
-def _reached(facts: FileFacts) -> Iterable[CardSection]:
+def _candidate_calls(facts: FileFacts) -> Iterable[CardSection]:
     best: dict[CardSymbol, tuple[int, CardSymbol]] = {}
     for reach in facts.reached:
         if reach.method.test or not reach.through.test:
             best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
-    behind: defaultdict[tuple[int, CardSymbol], list[CardSymbol]] = defaultdict(list)
-    for method, way in best.items():
-        behind[way].append(method)
-    ordered = sorted(behind.items(), key=lambda item: (-item[0][0], item[1][0].line))
-    ways = [
-        f"{listed([one.local for one in methods], _PLACES)} behind {through.short} ({counted(callers, 'caller')})"
+    by_most_called: defaultdict[tuple[int, CardSymbol], list[CardSymbol]] = defaultdict(list)
+    for method, most_called in best.items():
+        by_most_called[most_called].append(method)
+    ordered = sorted(by_most_called.items(), key=lambda item: (-item[0][0], item[1][0].line))
+    texts = [
+        f"{listed([one.local for one in methods], _LOCATIONS)} behind {through.short} ({counted(callers, 'caller')})"
         for (callers, through), methods in ordered
     ]
-    if ways:
-        yield CardSection(f"May be called through interfaces (candidates): {listed(ways, _NAMES)}")
+    if texts:
+        yield CardSection(f"May be called through interfaces (candidates): {listed(texts, _NAMES)}")
 
 
-def _tested(facts: FileFacts) -> Iterable[CardSection]:
+def _tests(facts: FileFacts) -> Iterable[CardSection]:
     if facts.test or facts.generated:
         return
     if not facts.tests:
@@ -304,30 +317,30 @@ def _tested(facts: FileFacts) -> Iterable[CardSection]:
         by_file[test.file].add(test.name)
     number = sum(map(len, by_file.values()))
     ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines = tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered[:_PLACES])
+    lines = tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered[:_LOCATIONS])
     title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {'reaches' if number == 1 else 'reach'} it:"
     yield CardSection(title, lines, len(ordered) - len(lines))
 
 
-def _exercises(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
-    """For a test file: where the code is that it tests."""
+def _tested_files(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
+    """For a test file: the files that declare the code it tests."""
     by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file, name in exercised:
         by_file[file][name] += 1
     if by_file:
         ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
         lines = tuple(
-            f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most)], _NAMES)}"
+            f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most_first)], _NAMES)}"
             for file, names in ordered[:_FEW]
         )
         yield CardSection("What its tests call is declared in:", lines, len(ordered) - len(lines))
 
 
-def _most(item: tuple[str, int]) -> tuple[int, str]:
+def _most_first(item: tuple[str, int]) -> tuple[int, str]:
     return (-item[1], item[0])
 
 
-def _changes(coupled: Coupled | None) -> Iterable[CardSection]:
+def _changes_with(coupled: Coupled | None) -> Iterable[CardSection]:
     if coupled is None:
         return
     least = max(OFTEN, coupled.commits * SHARE)
@@ -338,19 +351,19 @@ def _changes(coupled: Coupled | None) -> Iterable[CardSection]:
         yield CardSection(f"Changes along with (commits out of {coupled.commits:,}): {names}")
 
 
-def _doubted(facts: FileFacts) -> Iterable[CardSection]:
-    doubts = [doubt for doubt in facts.doubts if doubt[1] <= _COMMON]
-    if doubts:
-        names = [f"{name} ({number:,})" for name, number in sorted(doubts, key=_most)]
-        yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _PLACES)}")
+def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
+    uses = [use for use in facts.doubts if use[1] <= _COMMON]
+    if uses:
+        names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
+        yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _LOCATIONS)}")
 
 
-def _unsettled(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
-    sites = sum(one.sites for one in unresolved)
+def _unresolved(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
+    sites = sum(name.sites for name in unresolved)
     if sites:
         reasons: Counter[str] = Counter()
-        for one in unresolved:
-            reasons[one.reason] += one.sites
+        for name in unresolved:
+            reasons[name.reason] += name.sites
         reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
         yield CardSection(f"Unresolved in it: {counted(sites, 'use')} {why}")

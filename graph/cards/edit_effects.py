@@ -1,8 +1,8 @@
-"""What an edit means for the cards of other files: whose declarations are used otherwise now, and where lines went.
+"""The effects of an edit on the cards of other files: files whose uses changed, and lines that moved.
 
-Found from the difference that is written to the graph. A card that only names lines of an edited file is as true as
-before once these have their new numbers; making it anew would take a hundred times as long. Not followed: counts of
-callers behind an interface, which wait until all cards are made.
+They are derived from the delta that is written to the graph. A card that only mentions lines of an edited file is
+correct again once it has the new line numbers; rebuilding it would take a hundred times as long. Not tracked: counts
+of callers through an interface, which are updated when all cards are built.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from golore.graph.model.entities import Edge, File, Symbol
 
 
 class EditEffects(NamedTuple):
-    """`files`: what is said of their declarations has changed. `lines`: for each edited file, the new numbers of the
-    lines that cards may name; none where they are no longer in the same order."""
+    """`files`: the cards of these files must be rebuilt, because uses of their declarations changed. `lines`: for each
+    edited file, the new number of each line that cards may mention; empty if the lines are in another order now."""
 
     files: frozenset[str] = frozenset()
     lines: Mapping[str, Mapping[int, int]] = {}
 
 
 def effects_of(store: Store, old: Subgraph, new: Subgraph, delta: GraphDelta) -> EditEffects:
-    """What follows from a delta that was made of these two slices. Asked before it is applied."""
+    """The effects of a delta, the difference between these two subgraphs. Call it before the delta is applied."""
     before = {row.id: row for row in old.nodes.get("Symbol", ()) if isinstance(row, Symbol)}
     after = {row.id: row for row in new.nodes.get("Symbol", ()) if isinstance(row, Symbol)}
     files = {id: row.file for id, row in (before | after).items()}
     used: set[str] = set()
     for kind, pairs in delta.edges_removed.items():
-        used.update(_mattering(kind, pairs))
+        used.update(_shown_on_cards(kind, pairs))
     for kind, edges in delta.edges_added.items():
-        used.update(_mattering(kind, ((edge.source, edge.target) for edge in edges)))
+        used.update(_shown_on_cards(kind, ((edge.source, edge.target) for edge in edges)))
     lines: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    edited = _edited(old, new)
+    edited = _edited_files(old, new)
     for id in before.keys() & after.keys():
         if files[id] in edited:
             lines[files[id]].append((before[id].line, after[id].line))
     for target in _moved_sites(old, new, edited, files, lines):
         used.add(target)
     return EditEffects(
-        frozenset(_files_of(store, used, files)), {path: _in_order(lines[path]) for path in sorted(edited)}
+        frozenset(_files_of(store, used, files)), {path: _line_map(lines[path]) for path in sorted(edited)}
     )
 
 
 def shift_lines(text: str, path: str, lines: Mapping[int, int]) -> str | None:
-    """A text with the new numbers of a file's lines; None if it names one whose number is not known. What it quotes,
-    such as notes, stays as it is."""
+    """The text with the new line numbers of a file; None if it mentions a line whose new number is not known. Quoted
+    text, such as notes, is not changed."""
     is_known = True
 
-    def number(match: re.Match[str]) -> str:
+    def new_location(match: re.Match[str]) -> str:
         nonlocal is_known
         if match[1] is None:
             return match[0]
@@ -63,12 +63,12 @@ def shift_lines(text: str, path: str, lines: Mapping[int, int]) -> str | None:
         is_known = is_known and line is not None
         return f"({path}:{line})"
 
-    written = re.sub(rf"“[^”]*”|\({re.escape(path)}:(\d+)\)", number, text)
-    return written if is_known else None
+    shifted = re.sub(rf"“[^”]*”|\({re.escape(path)}:(\d+)\)", new_location, text)
+    return shifted if is_known else None
 
 
-def _mattering(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The symbols of whose files the cards tell of such edges."""
+def _shown_on_cards(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The symbols whose files have cards that show these edges: targets, and for some kinds sources."""
     if kind.label in RELATIONS and kind.target == "Symbol":
         for source, target in ends:
             yield target
@@ -76,7 +76,7 @@ def _mattering(kind: EdgeKind, ends: Iterable[tuple[str, str]]) -> Iterator[str]
                 yield source
 
 
-def _edited(old: Subgraph, new: Subgraph) -> set[str]:
+def _edited_files(old: Subgraph, new: Subgraph) -> set[str]:
     before = {row.id: row.digest for row in old.nodes.get("File", ()) if isinstance(row, File)}
     after = {row.id: row.digest for row in new.nodes.get("File", ()) if isinstance(row, File)}
     return {path for path in before.keys() & after.keys() if before[path] != after[path]}
@@ -89,33 +89,33 @@ def _moved_sites(
     files: Mapping[str, str],
     lines: defaultdict[str, list[tuple[int, int]]],
 ) -> Iterator[str]:
-    """Adds where the sites of edges have gone; yields targets that are used more or less often than before."""
+    """Add the old and new lines of unchanged edges to `lines`; yield targets that are used more or less often now."""
     for kind, edges in new.edges.items():
         if kind.label not in RELATIONS or kind.target != "Symbol":
             continue
-        known = {(edge.source, edge.target): edge for edge in old.edges.get(kind, ())}
+        old_edges = {(edge.source, edge.target): edge for edge in old.edges.get(kind, ())}
         for edge in edges:
             path = files.get(edge.source, "")
-            last: Edge | None = known.get((edge.source, edge.target))
-            if path not in edited or last is None:
+            old_edge: Edge | None = old_edges.get((edge.source, edge.target))
+            if path not in edited or old_edge is None:
                 continue
-            if len(last.sites) == len(edge.sites):
-                lines[path] += zip(last.sites, edge.sites, strict=True)
+            if len(old_edge.sites) == len(edge.sites):
+                lines[path] += zip(old_edge.sites, edge.sites, strict=True)
             else:
                 yield edge.target
 
 
-def _in_order(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Where each line went, without those that went to several; nothing where lines have changed places."""
-    found: dict[int, int] = {}
-    doubtful: set[int] = set()
-    for line, now in pairs:
-        if found.setdefault(line, now) != now:
-            doubtful.add(line)
-    ordered = [found[line] for line in sorted(found) if line not in doubtful]
+def _line_map(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Old → new line, without lines that have several new numbers; empty if the order of lines has changed."""
+    new_lines: dict[int, int] = {}
+    ambiguous: set[int] = set()
+    for line, new_line in pairs:
+        if new_lines.setdefault(line, new_line) != new_line:
+            ambiguous.add(line)
+    ordered = [new_lines[line] for line in sorted(new_lines) if line not in ambiguous]
     if any(later < earlier for earlier, later in pairwise(ordered)):
         return {}
-    return {line: now for line, now in found.items() if line not in doubtful}
+    return {line: new_line for line, new_line in new_lines.items() if line not in ambiguous}
 
 
 def _files_of(store: Store, symbols: set[str], known: Mapping[str, str]) -> set[str]:

@@ -1,7 +1,7 @@
-"""How important files are to each other: PageRank over the uses between them, by power iteration in plain Python.
+"""The rank of files: PageRank over the uses between them, by power iteration in plain Python.
 
-A file matters when files that matter use it. At Kubernetes' size (13,000 files, 96,000 pairs) this takes 0.6 s; a graph
-library would take as long to be loaded and filled.
+A file is important if important files use it. At Kubernetes' size (13,000 files, 96,000 pairs) this takes 0.6 s;
+loading and filling a graph library would take as long.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from typing import Final
 
 _DAMPING: Final = 0.85
 _ROUNDS: Final = 25
-_CLOSE: Final = 1e-4
+_TOLERANCE: Final = 1e-4
 
 
 def importance(files: Iterable[str], uses: Mapping[tuple[str, str], int]) -> dict[str, float]:
-    """Of each file, so that the average is 1. `uses` counts how often the first file of a pair uses the second."""
+    """The rank of each file; the average is 1. `uses` counts how often the first file of a pair uses the second."""
     names = sorted(files)
     if not names:
         return {}
-    at = {name: position for position, name in enumerate(names)}
+    index = {name: position for position, name in enumerate(names)}
     pairs = [
-        (at[user], at[used], log1p(number))
+        (index[user], index[used], log1p(number))
         for (user, used), number in uses.items()
-        if user != used and user in at and used in at
+        if user != used and user in index and used in index
     ]
-    pairs.sort()  # sums of floats depend on their order
-    out = [0.0] * len(names)
+    pairs.sort()  # a sum of floats depends on their order
+    total_weight = [0.0] * len(names)
     for user, _, weight in pairs:
-        out[user] += weight
-    steps = [(user, used, weight / out[user]) for user, used, weight in pairs]
+        total_weight[user] += weight
+    shares = [(user, used, weight / total_weight[user]) for user, used, weight in pairs]
     ranks = [1.0] * len(names)
     for _ in range(_ROUNDS):
-        idle = sum(rank for rank, weight in zip(ranks, out, strict=True) if not weight) / len(names)
-        after = [1.0 - _DAMPING + _DAMPING * idle] * len(names)
-        for user, used, share in steps:
-            after[used] += _DAMPING * share * ranks[user]
-        moved = sum(abs(new - old) for new, old in zip(after, ranks, strict=True))
-        ranks = after
-        if moved < _CLOSE * len(names):
+        sink_share = sum(rank for rank, weight in zip(ranks, total_weight, strict=True) if not weight) / len(names)
+        new_ranks = [1.0 - _DAMPING + _DAMPING * sink_share] * len(names)
+        for user, used, share in shares:
+            new_ranks[used] += _DAMPING * share * ranks[user]
+        change = sum(abs(new - old) for new, old in zip(new_ranks, ranks, strict=True))
+        ranks = new_ranks
+        if change < _TOLERANCE * len(names):
             break
     return {name: round(rank, 4) for name, rank in zip(names, ranks, strict=True)}

@@ -1,7 +1,7 @@
-"""Which other files someone who edits a file should know, best first: a blend of what history and structure say.
+"""Scores which other files someone who edits a file should know, from history and structure.
 
-The weights were measured (see `WEIGHTS`); each source is a plain number for a pair of files. What the numbers are made
-from is given: couplings, uses between files and names. Reading them is others' affair.
+A score is a weighted sum of numbers about a pair of files, which come from couplings, uses between files and file
+names. The weights were fitted to real histories (see `WEIGHTS`). The module reads no store: callers pass the data.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from typing import Final, NamedTuple
 from golore.graph.history.co_change import Coupled, directory_of
 
 MOST: Final = 30
+"""Most related files of a file."""
 _DOUBT: Final = 0.5
-"""Added to a file's mass: one commit long ago does not make a certainty."""
+"""Added to a file's mass, so that a single old commit does not count as a certainty."""
 _FIRST: Final = 12
-"""Partners whose own partners are looked at, and how many of those."""
+"""Number of partners whose own partners are considered."""
 _SECOND: Final = 25
+"""Number of partners that are considered of each of those."""
 _NAMESAKES: Final = 30
+"""With this many files of one stem or more, the stem is ignored."""
 _CAMEL: Final = re.compile(r"([a-z0-9])([A-Z])")
 _WORD: Final = re.compile(r"[a-z]+|[0-9]+")
 _BUILDS: Final = frozenset(
@@ -32,62 +35,64 @@ _BUILDS: Final = frozenset(
 
 class Weights(NamedTuple):
     together: float
-    """log of the share of the file's commits that also changed the other one"""
+    """logarithm of the share of the file's commits that also changed the other file"""
     often: float
-    """root of the same share"""
+    """square root of that share"""
     through: float
-    """root of that share over one file between"""
+    """square root of that share by way of a third file"""
     directory: float
-    """root of the share of the directory's commits that also changed the other one"""
+    """square root of the share of the directory's commits that also changed the other file"""
     sibling: float
-    """in the same directory, less the larger it is"""
+    """the other file is in the same directory; less in a larger directory"""
     namesake: float
-    """the same name elsewhere, less the more there are"""
+    """the other file has the same stem in another directory; less if many files have it"""
     alike: float
-    """words that names in one directory share"""
+    """words that the names of two files in one directory share"""
     calls: float
+    """the file calls the other one"""
     called: float
+    """the other file calls this one"""
     used: float
-    """the other one refers to what is declared here"""
+    """the other file uses declarations of this one without calling them"""
     busy: float
-    """the other one changed much of late"""
+    """the other file changed often recently"""
     common: float
-    """the other one changes much anyway"""
+    """the other file changes often anyway"""
 
 
 WEIGHTS: Final = Weights(1.2, -3.1, 3.6, 2.0, 3.7, 1.5, 1.1, 0.5, 0.5, 0.4, 0.35, -0.3)
-"""Fitted to the newest 400 commits of five repositories (cobra, syft, hugo, prometheus, etcd) so that the files that
-were changed together come first, and checked on six others; see benchmarks/usefulness.py."""
+"""Fitted to the newest 400 commits of five repositories (cobra, syft, hugo, prometheus, etcd), so that files that were
+changed together come first, and checked on six others; see benchmarks/usefulness.py."""
 
 
 class Surroundings(NamedTuple):
-    """What is known around the files of a repository. The mappings may look things up when they are asked."""
+    """Data about the files of a repository. The functions may query a database when they are called."""
 
     coupled: Callable[[str], Coupled | None]
     siblings: Callable[[str], Collection[str]]
     """the files of a directory ("dir/")"""
     namesakes: Callable[[str], Collection[str]]
-    """the files with a stem"""
-    standing: Mapping[str, float] | None = None
-    """what each file's own history adds to its score, where that was reckoned before"""
+    """the files with a stem (see `stem_of`)"""
+    history_scores: Mapping[str, float] | None = None
+    """what each file's own history adds to its score under `WEIGHTS`, if it was computed in advance"""
 
 
 def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surroundings:
-    """Those of files that are all in memory."""
-    places, stems = by_directory(files), by_stem(files)
+    """The `Surroundings` of files that are all in memory."""
+    directories, stems = by_directory(files), by_stem(files)
 
-    def siblings(place: str) -> Collection[str]:
-        return places.get(place, ())
+    def siblings(directory: str) -> Collection[str]:
+        return directories.get(directory, ())
 
     def namesakes(stem: str) -> Collection[str]:
         return stems.get(stem, ())
 
-    standing = {path: _standing(history, WEIGHTS) for path, history in coupled.items()}
-    return Surroundings(coupled.get, siblings, namesakes, standing)
+    history_scores = {path: _history_score(history, WEIGHTS) for path, history in coupled.items()}
+    return Surroundings(coupled.get, siblings, namesakes, history_scores)
 
 
 class UseCounts(NamedTuple):
-    """Uses between one file and others, counted: calls from here, calls from there, other uses from there."""
+    """Counts of uses between one file and others, by the other file: calls to it, calls from it, other uses from it."""
 
     calls: Mapping[str, int]
     called: Mapping[str, int]
@@ -95,74 +100,78 @@ class UseCounts(NamedTuple):
 
 
 def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = WEIGHTS) -> dict[str, float]:
-    """How much each other file matters to someone who edits this one, for all that have any tie to it."""
-    found: defaultdict[str, float] = defaultdict(float)
-    place = directory_of(path)
+    """The score of each file that has any relation to this one: how much it matters to someone who edits this one."""
+    scored: defaultdict[str, float] = defaultdict(float)
+    directory = directory_of(path)
     own = around.coupled(path)
     if own is not None:
-        _add_history(found, own, around, weights)
-    whole = around.coupled(place)
-    if whole is not None:
-        for other, weight, _ in whole.partners:
-            found[other] += weights.directory * sqrt(weight / (whole.mass + _DOUBT))
-    _add_names(found, path, place, around, weights)
+        _add_history(scored, own, around, weights)
+    directory_history = around.coupled(directory)
+    if directory_history is not None:
+        for other, weight, _ in directory_history.partners:
+            scored[other] += weights.directory * sqrt(weight / (directory_history.mass + _DOUBT))
+    _add_names(scored, path, directory, around, weights)
     for counts, weight in ((uses.calls, weights.calls), (uses.called, weights.called), (uses.used, weights.used)):
         total = sqrt(fsum(map(log1p, counts.values())))
-        for other, number in counts.items():
-            found[other] += weight * log1p(number) / total
-    found.pop(path, None)
-    standing = around.standing if weights is WEIGHTS else None
-    for other in found:
-        if standing is not None:
-            found[other] += standing.get(other, 0.0)
+        for other, count in counts.items():
+            scored[other] += weight * log1p(count) / total
+    scored.pop(path, None)
+    history_scores = around.history_scores if weights is WEIGHTS else None
+    for other in scored:
+        if history_scores is not None:
+            scored[other] += history_scores.get(other, 0.0)
         elif (history := around.coupled(other)) is not None:
-            found[other] += _standing(history, weights)
-    return found
+            scored[other] += _history_score(history, weights)
+    return scored
 
 
-def _standing(history: Coupled, weights: Weights) -> float:
-    """What a file's own history adds, whatever it is to another."""
+def _history_score(history: Coupled, weights: Weights) -> float:
+    """What a file's own history adds to its score, regardless of the other file."""
     return weights.busy * history.busy + weights.common * log1p(history.mass)
 
 
-def best_files(found: Mapping[str, float], most: int = MOST) -> list[str]:
-    least = sorted(found.values(), reverse=True)[most - 1] if len(found) > most else -inf
-    # Numbers alone are sorted quickly; of pairs there are few left then.
-    return [path for _, path in sorted([(-score, path) for path, score in found.items() if score >= least])[:most]]
+def best_files(scored: Mapping[str, float], most: int = MOST) -> list[str]:
+    least = sorted(scored.values(), reverse=True)[most - 1] if len(scored) > most else -inf
+    # Sorting numbers alone is fast; it leaves few pairs to sort.
+    return [path for _, path in sorted([(-score, path) for path, score in scored.items() if score >= least])[:most]]
 
 
-def _add_history(found: defaultdict[str, float], own: Coupled, around: Surroundings, weights: Weights) -> None:
+def _add_history(scored: defaultdict[str, float], own: Coupled, around: Surroundings, weights: Weights) -> None:
     through: defaultdict[str, float] = defaultdict(float)
-    whole, coupled = own.mass + _DOUBT, around.coupled
-    for at, (path, weight, _) in enumerate(own.partners):
-        share = weight / whole
-        found[path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
-        between = coupled(path) if at < _FIRST else None
-        if between is not None:
-            share /= between.mass + _DOUBT
-            for other, second, _ in between.partners[:_SECOND]:
+    mass, coupled = own.mass + _DOUBT, around.coupled
+    for index, (path, weight, _) in enumerate(own.partners):
+        share = weight / mass
+        scored[path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
+        middle = coupled(path) if index < _FIRST else None
+        if middle is not None:
+            share /= middle.mass + _DOUBT
+            for other, second, _ in middle.partners[:_SECOND]:
                 through[other] += share * second
     for other, share in through.items():
-        found[other] += weights.through * sqrt(share)
+        scored[other] += weights.through * sqrt(share)
 
 
-def _add_names(found: defaultdict[str, float], path: str, place: str, around: Surroundings, weights: Weights) -> None:
-    siblings = around.siblings(place)
-    near, own = weights.sibling / sqrt(max(1, len(siblings))), words_of(path)
+def _add_names(
+    scored: defaultdict[str, float], path: str, directory: str, around: Surroundings, weights: Weights
+) -> None:
+    siblings = around.siblings(directory)
+    sibling_score, words = weights.sibling / sqrt(max(1, len(siblings))), words_of(path)
     for other in siblings:
-        theirs = words_of(other)
-        shared = len(own & theirs)
-        found[other] += near + (weights.alike * shared / (len(own) + len(theirs) - shared) if shared else 0.0)
+        other_words = words_of(other)
+        shared = len(words & other_words)
+        scored[other] += sibling_score + (
+            weights.alike * shared / (len(words) + len(other_words) - shared) if shared else 0.0
+        )
     namesakes = around.namesakes(stem_of(path))
     if len(namesakes) < _NAMESAKES:
         for other in namesakes:
-            if directory_of(other) != place:
-                found[other] += weights.namesake / sqrt(len(namesakes))
+            if directory_of(other) != directory:
+                scored[other] += weights.namesake / sqrt(len(namesakes))
 
 
 @lru_cache(maxsize=1 << 16)
 def stem_of(path: str) -> str:
-    """A file's name without what tells tests and builds apart: `sync` of a/sync_linux_test.go."""
+    """A file's name without the suffixes for tests and builds: `sync` for a/sync_linux_test.go."""
     name = path.rpartition("/")[2].removesuffix(".go").removesuffix("_test")
     parts = name.split("_")
     while len(parts) > 1 and parts[-1] in _BUILDS:

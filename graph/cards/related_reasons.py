@@ -1,4 +1,4 @@
-"""The files that belong to a file, best first, each with the reason in a few words."""
+"""The related files of a file, best first, each with the reason in a few words."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ from golore.graph.phrases import counted
 from golore.graph.queries.file_facts import FileFacts
 
 _REASONS: Final = 2
-_ELSE: Final = "changes with what changes with it"
+_OTHER_REASON: Final = "changes with what changes with it"
 
 
 def related_files(facts: FileFacts, coupled: Coupled | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
-    """What someone who edits this file should know of."""
+    """The files that someone who edits this one should know, each with the reason."""
     called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
     used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
     uses = UseCounts(facts.calls, called, used)
     partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
-    whole = around.coupled(directory_of(facts.path))
-    near = {partner.path: partner for partner in whole.partners} if whole is not None else {}
+    directory_history = around.coupled(directory_of(facts.path))
+    directory_partners = (
+        {partner.path: partner for partner in directory_history.partners} if directory_history is not None else {}
+    )
     tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
     ordered = best_files(scores(facts.path, around, uses))
-    about = _About(facts, uses, partners, coupled.commits if coupled is not None else 0, tests, near)
-    return tuple([(path, _reason(about, path)) for path in ordered])
+    inputs = _ReasonInputs(
+        facts, uses, partners, coupled.commits if coupled is not None else 0, tests, directory_partners
+    )
+    return tuple([(path, _reason(inputs, path)) for path in ordered])
 
 
-class _About(NamedTuple):
-    """What is known of a file and those around it."""
+class _ReasonInputs(NamedTuple):
+    """What the reasons are derived from, for one file."""
 
     facts: FileFacts
     uses: UseCounts
     partners: dict[str, Partner]
     commits: int
     tests: set[str]
-    near: dict[str, Partner]
+    directory_partners: dict[str, Partner]
 
 
-def _reason(about: _About, path: str) -> str:
-    """Why a file belongs to it: the best reasons, and no more than are told."""
-    facts, uses, partners, commits, tests, near = about
+def _reason(inputs: _ReasonInputs, path: str) -> str:
+    """Why `path` is related: the best reasons."""
+    facts, uses, partners, commits, tests, directory_partners = inputs
     reasons: list[str] = []
     if path in partners:
         reasons.append(f"changed together in {partners[path].commits} of {counted(commits, 'commit')}")
@@ -59,6 +63,6 @@ def _reason(about: _About, path: str) -> str:
             reasons.append("same name, another build or test" if is_sibling else "same name in another package")
         elif is_sibling:
             reasons.append("same directory")
-        elif path in near:
-            reasons.append(f"changed with its directory in {counted(near[path].commits, 'commit')}")
-    return "; ".join(reasons) or _ELSE
+        elif path in directory_partners:
+            reasons.append(f"changed with its directory in {counted(directory_partners[path].commits, 'commit')}")
+    return "; ".join(reasons) or _OTHER_REASON

@@ -1,8 +1,8 @@
-"""Which files change together, counted from a repository's history: `History` → how strongly each file is coupled.
+"""Counts which files change together: `History` → `Coupled` for each file and directory.
 
-A commit counts less the older it is, measured from the newest one and not from the clock, and less the more files it
-changes; one that changes very many says nothing and is left out. Only files that exist are counted. Where the history
-comes from is not known here (`golore.learner.checkout.git_log` reads it from git).
+A commit weighs less the older it is, measured from the newest commit and not from the clock, and less the more files it
+changes; a commit that changes more than `LARGEST` files is ignored. Only files that exist are counted.
+`golore.learner.checkout.git_log` reads the history from git.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from math import log1p
 from typing import Final, NamedTuple
 
 LARGEST: Final = 50
-"""Files in a commit beyond which it says nothing of any two of them."""
+"""A commit that changes more files than this is ignored: it says nothing about any two of them."""
 HALF_LIFE: Final = 1000 * 86_400
-"""Seconds after which a commit counts half. From half a year to no decay at all, recall differed by 0.02 to 0.10
-between repositories, and this came out best or next to it in most."""
+"""Seconds after which a commit weighs half. Between half a year and no decay at all, recall differed by 0.02 to 0.10,
+depending on the repository; this value was the best or second best in most."""
 RECENT: Final = 180 * 86_400
-"""The same for how busy a file is of late."""
+"""Like `HALF_LIFE`, for `Coupled.busy`."""
 KEPT: Final = 60
-"""Partners kept of a file."""
+"""Most partners of a file."""
 
 
 class Commit(NamedTuple):
-    """When it was made, and the files that it left changed or new, by their present names."""
+    """The time of a commit, and the files that it changed or added, by their present names."""
 
     time: int
     paths: tuple[str, ...]
 
 
 class Origin(NamedTuple):
-    """Which commit it is, who wrote it, and the first line of what was said."""
+    """The id and author of a commit, and the first line of its message."""
 
     commit: str
     author: str
@@ -40,19 +40,19 @@ class Origin(NamedTuple):
 
 
 class History(NamedTuple):
-    """The newest commits before `head`, newest first, and all Go files there, also those that no build would take."""
+    """The newest commits up to `head`, newest first, and all Go files at `head`, including those that no build uses."""
 
     head: str
     commits: tuple[Commit, ...]
     files: frozenset[str] = frozenset()
     subjects: tuple[str, ...] = ()
-    """the first lines of the commits' messages, in their order"""
+    """the first line of each commit's message, in the order of `commits`"""
     origins: tuple[Origin, ...] = ()
-    """the same with their names and authors"""
+    """like `subjects`, with the ids and authors"""
 
 
 class Partner(NamedTuple):
-    """A file that changed together with another, in so many commits."""
+    """A file that changed together with another: the weight and the number of the commits that changed both."""
 
     path: str
     weight: float
@@ -60,9 +60,9 @@ class Partner(NamedTuple):
 
 
 class Coupled(NamedTuple):
-    """What the history says of one file, or of one directory taken as a whole.
+    """The history of one file, or of one directory as a whole.
 
-    `mass` is the weight of all its commits, `commits` their number; `busy` grows with how often it changed of late.
+    `mass` is the weight of all its commits, `commits` their number; `busy` grows with how often it changed recently.
     """
 
     path: str
@@ -74,12 +74,12 @@ class Coupled(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def directory_of(path: str) -> str:
-    """Of a file, with a slash at the end: "./" at the root."""
+    """The directory of a file, with a slash at the end: "./" at the root."""
     return path[: path.rfind("/") + 1] or "./"
 
 
 def couplings(history: History | None, files: Collection[str]) -> dict[str, Coupled]:
-    """Of every file that some commit changed, and of its directory ("dir/")."""
+    """One entry for every existing file that a counted commit changed, and one for its directory ("dir/")."""
     if history is None or not history.commits:
         return {}
     now = max(commit.time for commit in history.commits)
@@ -95,14 +95,14 @@ def couplings(history: History | None, files: Collection[str]) -> dict[str, Coup
             continue
         age = now - time
         weight, recent = 0.5 ** (age / HALF_LIFE), 0.5 ** (age / RECENT)
-        places = sorted({directory_of(path) for path in paths})
-        for path in (*paths, *places):
+        directories = sorted({directory_of(path) for path in paths})
+        for path in (*paths, *directories):
             masses[path] += weight
             totals[path] += 1
             busy[path] += recent
         if len(paths) > 1:
             share = weight / (len(paths) - 1)
-            for path in (*paths, *places):
+            for path in (*paths, *directories):
                 row, seen = weights[path], counts[path]
                 for other in paths:
                     if other != path:

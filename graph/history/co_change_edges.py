@@ -1,8 +1,8 @@
-"""Files that change together, as edges of the graph: `CHANGES_WITH`, one for each pair that is worth a word.
+"""`CHANGES_WITH` edges: one for each pair of files that changed together often enough.
 
-Counts are whole commits, not weights that decay, so that a commit changes only the pairs that it touches. What commits
-say of files is `coupling`'s affair: those that change very many files count here no more than there. All pairs of the
-history are kept in `cache.db`, also of files that are not in the graph now, for they may come back.
+Counts are whole commits, not weights that decay, so that a new commit changes only the pairs that it touches. Commits
+that change more than `LARGEST` files are ignored, as in `co_change`. All pairs of the history are stored in
+`cache.db`, also those of files that are not in the graph now, because such files may come back.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge
 
 OFTEN: Final = 2
-"""Commits from which a shared history is worth a word, and their share of all of a file's."""
+"""Fewest shared commits that make a pair."""
 SHARE: Final = 0.1
+"""Smallest share that the shared commits must have in all commits of one of the two files."""
 CHANGES_WITH: Final = EdgeKind("CHANGES_WITH", "File", "File")
-_MARK: Final = "projected CHANGES_WITH"
-_EDITION: Final = "1"
-"""Of what makes a pair; another one counts all of them anew."""
-_COUNTED: Final = "pairs counted"
-_PROJECTED: Final = "pairs projected"
+_DIGEST_KEY: Final = "projected CHANGES_WITH"
+_RULES_VERSION: Final = "1"
+"""Version of the rules that make a pair. Pairs that were counted with another version are counted again."""
+_COUNTED_KEY: Final = "pairs counted"
+_PROJECTED_KEY: Final = "pairs projected"
 _TABLES: Final = CacheTables(
     version="1",
     meta="coupled_notes",
@@ -47,7 +48,7 @@ _TABLES: Final = CacheTables(
 
 
 class Pair(NamedTuple):
-    """Two files, the first one by name first, and in how many commits they changed: both of them, and each."""
+    """Two files in the order of their paths, and the number of commits that changed both (`shared`) and each."""
 
     first: str
     second: str
@@ -61,7 +62,7 @@ class Pair(NamedTuple):
 
 
 def pairs_in(history: History | None) -> list[Pair]:
-    """Those that the card of at least one of the two would name, in order."""
+    """The sorted pairs that pass `OFTEN` and `SHARE` for at least one of the two files. Cards use the same limits."""
     totals: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
     for _, changed in history.commits if history is not None else ():
@@ -77,44 +78,44 @@ def pairs_in(history: History | None) -> list[Pair]:
 
 
 class Pairs:
-    """The pairs of a history, in `cache.db`. Open them with `open_pairs`."""
+    """The stored pairs of a history, in `cache.db`. Open them with `open_pairs`."""
 
     def __init__(self, connection: sqlite3.Connection, directory: Path) -> None:
         self._connection = connection
         self._directory = directory
 
     def are_of(self, head: str) -> bool:
-        return self._meta(_COUNTED) == f"{_EDITION} {head}"
+        return self._meta(_COUNTED_KEY) == f"{_RULES_VERSION} {head}"
 
     def replace(self, pairs: Iterable[Pair], head: str) -> None:
-        run = self._connection
-        with transaction(run):
-            run.execute("DELETE FROM coupled_pairs")
+        connection = self._connection
+        with transaction(connection):
+            connection.execute("DELETE FROM coupled_pairs")
             rows = ((pair.first, pair.second, pair.evidence) for pair in pairs)
-            run.executemany("INSERT INTO coupled_pairs VALUES (?, ?, ?)", rows)
-            self._set_meta(_COUNTED, f"{_EDITION} {head}")
+            connection.executemany("INSERT INTO coupled_pairs VALUES (?, ?, ?)", rows)
+            self._set_meta(_COUNTED_KEY, f"{_RULES_VERSION} {head}")
 
     def all(self) -> list[Edge]:
         return self._edges("SELECT first, second, evidence FROM coupled_pairs ORDER BY first, second")
 
     def at(self, path: str) -> list[Edge]:
-        """Those that a file is one of."""
+        """The pairs that include this file."""
         statement = "SELECT first, second, evidence FROM coupled_pairs WHERE first = ? UNION ALL "
         statement += "SELECT first, second, evidence FROM coupled_pairs WHERE second = ?"
         return self._edges(statement, path, path)
 
     @property
     def are_projected(self) -> bool:
-        """Whether the graph that there is got them when they were counted; files may have come and gone since."""
-        return self._meta(_PROJECTED) == self._projected_name()
+        """Whether the current graph received these pairs after they were counted. Its files may have changed since."""
+        return self._meta(_PROJECTED_KEY) == self._projected_value()
 
     def record_projected(self) -> None:
         with transaction(self._connection):
-            self._set_meta(_PROJECTED, self._projected_name())
+            self._set_meta(_PROJECTED_KEY, self._projected_value())
 
-    def _projected_name(self) -> str:
+    def _projected_value(self) -> str:
         manifest = read_manifest(self._directory)
-        return f"{self._meta(_COUNTED)} {manifest.graph if manifest else ''}"
+        return f"{self._meta(_COUNTED_KEY)} {manifest.graph if manifest else ''}"
 
     def _edges(self, statement: str, *values: str) -> list[Edge]:
         rows = self._connection.execute(statement, values)
@@ -136,11 +137,11 @@ def open_pairs(directory: Path) -> Generator[Pairs]:
 
 
 def project_pairs(directory: Path, pairs: Pairs) -> int:
-    """Bring all `CHANGES_WITH` edges of the graph up to date; how many changed."""
+    """Update all `CHANGES_WITH` edges of the graph. Returns the number of changed edges."""
     edges = pairs.all()
     if pairs.are_projected or not edges:
         with Store.open(directory, write=False) as store:
-            is_done = read_meta(store, _MARK) == _mark_of(edges, _files(store))
+            is_done = read_meta(store, _DIGEST_KEY) == _projection_digest(edges, _files(store))
         if is_done:
             pairs.record_projected()
             return 0
@@ -148,16 +149,16 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
         if store.is_empty:
             return 0
         identity = graph_identity(directory)
-        # Hardly ever is there nothing to write now, and each open reads the log.
+        # There is almost always something to write at this point, and each open reads the log.
         store.open_for_change()
         files = _files(store)
-        mark = _mark_of(edges, files)
+        projection_digest = _projection_digest(edges, files)
         changed = 0
-        if read_meta(store, _MARK) != mark:
+        if read_meta(store, _DIGEST_KEY) != projection_digest:
             old, new = Subgraph(), Subgraph()
             old.edges[CHANGES_WITH] += read_edges(store, CHANGES_WITH)
             new.edges[CHANGES_WITH] += [edge for edge in edges if edge.source in files and edge.target in files]
-            delta = difference(old, new, {_MARK: mark})
+            delta = difference(old, new, {_DIGEST_KEY: projection_digest})
             changed = len(delta) - len(delta.meta)
             store.apply(delta)
             record_same_identity(directory, identity)
@@ -166,19 +167,19 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
 
 
 def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> int:
-    """Give files that have come back to the graph their edges again; how many."""
+    """Add the edges of files that are in the graph again. Returns the number of added edges."""
     edges = {(edge.source, edge.target): edge for path in paths for edge in pairs.at(path)}
     if not edges:
         return 0
     with Store.open(directory, write=True) as store:
         ends = sorted({end for pair in edges for end in pair})
-        there = {row[0] for row in store.rows("UNWIND $ids AS i MATCH (f:File {id: i}) RETURN f.id", {"ids": ends})}
+        existing = {row[0] for row in store.rows("UNWIND $ids AS i MATCH (f:File {id: i}) RETURN f.id", {"ids": ends})}
         known: set[tuple[str, str]] = set()
         for path in paths:
             for link in ("-[:CHANGES_WITH]->", "<-[:CHANGES_WITH]-"):
                 rows = store.rows(f"MATCH (a:File {{id: $id}}){link}(b:File) RETURN b.id", {"id": path})
                 known.update((min(path, other), max(path, other)) for (other,) in rows)
-        added = [edge for pair, edge in sorted(edges.items()) if there.issuperset(pair) and pair not in known]
+        added = [edge for pair, edge in sorted(edges.items()) if existing.issuperset(pair) and pair not in known]
         if added:
             identity = graph_identity(directory)
             store.apply(GraphDelta(edges_added={CHANGES_WITH: added}))
@@ -186,8 +187,8 @@ def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> i
         return len(added)
 
 
-def _mark_of(edges: Collection[Edge], files: Collection[str]) -> str:
-    """Names the pairs and the files of the graph; empty where there are no pairs, as in a graph that never had any."""
+def _projection_digest(edges: Collection[Edge], files: Collection[str]) -> str:
+    """Digest of the pairs and of the graph's files; empty if there are no pairs, as in a graph that never had any."""
     if not edges:
         return ""
     digest = hashlib.blake2b(digest_size=16)

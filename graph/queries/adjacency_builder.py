@@ -1,9 +1,9 @@
-"""Makes the file of `adjacency` from the graph, in a process of its own.
+"""Builds the adjacency file from the graph, in a process of its own.
 
     python -m golore.graph.queries.adjacency_builder STORE
 
-Reading a graph of a million edges takes seconds and memory that a server should not keep. It steps back as soon as a
-writer comes, as any reader should; who needs the file asks the graph itself meanwhile.
+Reading a graph of a million edges takes seconds, and memory that a server should not keep. The process gives up as soon
+as a writer appears, as any reader should; until the file exists, searches query the graph itself.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
 from golore.graph.queries.adjacency_file import NOWHERE, Parts, write_adjacency
 
 _SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
-_OUTSIDE: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
+_EXTERNAL: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
 _Ends = tuple[list[int], list[int]]
 
 
 class _Interrupted(Exception):
-    """A writer waits for the graph."""
+    """A writer needs the graph."""
 
 
 class _Numbers:
-    """The numbers of nodes, by their places in the engine's tables."""
+    """The numbers of nodes, by their offsets in the engine's tables."""
 
-    def __init__(self, symbols: Sequence[int], outside: Sequence[int]) -> None:
+    def __init__(self, symbols: Sequence[int], externals: Sequence[int]) -> None:
         self.symbols = len(symbols)
-        self.total = len(symbols) + len(outside)
+        self.total = len(symbols) + len(externals)
         self.by_table = {
-            "Symbol": {place: number for number, place in enumerate(symbols)},
-            "External": {place: number + len(symbols) for number, place in enumerate(outside)},
+            "Symbol": {offset: number for number, offset in enumerate(symbols)},
+            "External": {offset: number + len(symbols) for number, offset in enumerate(externals)},
         }
 
 
 def start_mapping(directory: Path) -> subprocess.Popen[bytes]:
-    """Have the file made beside; the process says nothing and may be ended at any moment."""
+    """Build the file in another process, which prints nothing and may be killed at any time."""
     command = [sys.executable, "-m", "golore.graph.queries.adjacency_builder", str(directory)]
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def make_adjacency(directory: Path) -> bool:
-    """Make the file for the graph as it is now; whether that was possible."""
+    """Build the file for the current graph. Returns False if a writer interrupted it."""
     try:
         with no_collection(), Store.open(directory, write=False) as store:
             generation = store.generation
             symbols = _sorted_rows(_read(store, f"MATCH (s:Symbol) RETURN {_SYMBOL}"))
-            outside = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_OUTSIDE}"))
-            numbers = _Numbers([row[1] for row in symbols], [row[1] for row in outside])
+            externals = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_EXTERNAL}"))
+            numbers = _Numbers([row[1] for row in symbols], [row[1] for row in externals])
             ends = {label: _ends(store, label, numbers) for label in STEPS}
         with no_collection():
-            parts = _parts(symbols, outside, numbers.total, ends)
+            parts = _parts(symbols, externals, numbers.total, ends)
     except _Interrupted:
         return False
     write_adjacency(directory, generation, parts)
@@ -79,7 +79,7 @@ def _sorted_rows(columns: list[list[Any]]) -> list[tuple[Any, ...]]:
 
 
 def _ends(store: Store, label: str, numbers: _Numbers) -> _Ends:
-    """The two ends of all edges of a label that begin at symbols."""
+    """The numbers of the sources and targets of all edges of a label that start at symbols."""
     sources: list[int] = []
     targets: list[int] = []
     for kind in EDGE_KINDS:
@@ -91,24 +91,26 @@ def _ends(store: Store, label: str, numbers: _Numbers) -> _Ends:
     return sources, targets
 
 
-def _parts(symbols: list[tuple[Any, ...]], outside: list[tuple[Any, ...]], total: int, ends: dict[str, _Ends]) -> Parts:
-    blank = [""] * len(outside)
+def _parts(
+    symbols: list[tuple[Any, ...]], externals: list[tuple[Any, ...]], total: int, ends: dict[str, _Ends]
+) -> Parts:
+    no_texts = [""] * len(externals)
     columns: dict[str, list[str]] = {
-        "kind": [row[2] for row in symbols] + [row[2] for row in outside],
-        "name": [row[3] for row in symbols] + [row[3] for row in outside],
-        "package": [row[5] for row in symbols] + [row[4] for row in outside],
-        "file": [row[6] for row in symbols] + blank,
-        "owner": [row[8] for row in symbols] + blank,
-        "source": [""] * len(symbols) + [row[5] for row in outside],
+        "kind": [row[2] for row in symbols] + [row[2] for row in externals],
+        "name": [row[3] for row in symbols] + [row[3] for row in externals],
+        "package": [row[5] for row in symbols] + [row[4] for row in externals],
+        "file": [row[6] for row in symbols] + no_texts,
+        "owner": [row[8] for row in symbols] + no_texts,
+        "source": [""] * len(symbols) + [row[5] for row in externals],
     }
-    differing = {row[4] for row in symbols if row[4] != row[0]}
-    texts = sorted(differing.union(*map(set, columns.values())))
-    at = {text: number for number, text in enumerate(texts)}
-    numbers = {name: array("I", map(at.__getitem__, column)) for name, column in columns.items()}
-    numbers["qualified"] = array("I", (NOWHERE if row[4] == row[0] else at[row[4]] for row in symbols))
+    other_names = {row[4] for row in symbols if row[4] != row[0]}
+    texts = sorted(other_names.union(*map(set, columns.values())))
+    index = {text: number for number, text in enumerate(texts)}
+    numbers = {name: array("I", map(index.__getitem__, column)) for name, column in columns.items()}
+    numbers["qualified"] = array("I", (NOWHERE if row[4] == row[0] else index[row[4]] for row in symbols))
     numbers["line"] = array("I", (row[7] for row in symbols))
-    ids = [row[0] for row in symbols] + [row[0] for row in outside]
-    numbers["place"] = _places(columns["file"], [*numbers["line"], *(0 for _ in outside)], ids)
+    ids = [row[0] for row in symbols] + [row[0] for row in externals]
+    numbers["place"] = _location_order(columns["file"], [*numbers["line"], *(0 for _ in externals)], ids)
     links: dict[str, tuple[array[int], array[int]]] = {}
     for label, (sources, targets) in ends.items():
         if ">" in STEPS[label]:
@@ -118,19 +120,19 @@ def _parts(symbols: list[tuple[Any, ...]], outside: list[tuple[Any, ...]], total
     return Parts(ids, len(symbols), texts, numbers, links, _owned(*ends["CONTAINS"], numbers["name"], len(texts)))
 
 
-def _places(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
-    """The how manieth each node is in the order of `lookup.by_place`."""
+def _location_order(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
+    """The position of each node in the order of `edges.by_location`."""
     ordered = sorted(range(len(ids)), key=lambda number: (files[number], lines[number], ids[number]))
-    places = array("I", bytes(4 * len(ids)))
-    for place, number in enumerate(ordered):
-        places[number] = place
-    return places
+    order = array("I", bytes(4 * len(ids)))
+    for position, number in enumerate(ordered):
+        order[number] = position
+    return order
 
 
 def _owned(
     owners: Sequence[int], members: Sequence[int], names: Sequence[int], total: int
 ) -> tuple[array[int], array[int], array[int]]:
-    """The members of types by their names."""
+    """The members of types by their names (see `OWNED`)."""
     ordered = sorted([(names[member], owner, member) for owner, member in zip(owners, members, strict=True)])
     counts = [0] * (total + 1)
     for name, _, _ in ordered:
@@ -143,8 +145,8 @@ def _owned(
 
 
 def _by_source(sources: Iterable[int], targets: Iterable[int], total: int) -> tuple[array[int], array[int]]:
-    """Where each source's targets begin, and the targets, in order."""
-    # One number for both ends sorts several times faster than pairs.
+    """Where each source's targets start, and the targets, sorted."""
+    # Integers that combine both ends sort several times faster than pairs.
     pairs = sorted([source << 32 | target for source, target in zip(sources, targets, strict=True)])
     counts = [0] * (total + 1)
     for pair in pairs:
@@ -156,7 +158,7 @@ def main(arguments: list[str]) -> int:
     try:
         return 0 if make_adjacency(Path(arguments[0])) else 1
     except (GoloreError, OSError):
-        return 1  # the graph itself is asked all the same
+        return 1  # searches query the graph itself
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Which symbols are one step apart, in a file that is mapped into memory: what a search of many steps reads.
+"""The adjacency file: the neighbours of each symbol, memory-mapped, for searches of many steps.
 
-A step in the engine takes a tenth of a millisecond; here it takes a slice. Symbols and what lies outside are numbered,
-symbols first, both in the order of their ids, so that neighbours come in the order of ids too. Lines of uses and
-evidence are not in it. The file can be made again from the graph (see `mapping`), and says which graph it was made
-from; whether that is still the one that is asked is `steps`' affair.
+A step in the engine takes a tenth of a millisecond; here it is a slice of an array. Symbols and external nodes are
+numbered, symbols first, both in the order of their ids, so that neighbours are in the order of ids too. Sites and
+evidence are not included. The file can be built again from the graph (see `adjacency_builder`) and records the
+generation of that graph; `symbol_steps` checks whether it still matches.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from golore.graph.queries.answers import Ref
 FILE_NAME: Final = "adjacency"
 _MAGIC: Final = f"golore adjacency 1 {sys.byteorder} {array('I').itemsize}\n".encode()
 NOWHERE: Final = (1 << 32) - 1
+"""The largest number: no text."""
 COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")
-"""Of each node, a number: of a text, or the line, or the how manieth it is by its place. The qualified name is
-`NOWHERE` where it is the id itself."""
-
-
+"""One integer per node and column: an index into `texts`, a line number, or (`place`) the node's position in the order
+by location. `qualified` and `line` exist for symbols only; `qualified` is `NOWHERE` if it equals the id."""
 OWNED: Final = ("owned starts", "owners", "owned")
-"""The members of types by the texts of their names: where those of each text begin, their types, and they."""
+"""The members of types, grouped by the text that is their name: where the group of each text starts, the types, and
+the members."""
 SEVERAL: Final = -1
+"""Replaces the number of a member that has twins."""
 
 
 class Parts(NamedTuple):
-    """What a file is made of. `texts` are sorted; `links` are by relation and direction ("CALLS>", "CALLS<")."""
+    """The content of a file. `texts` are sorted; `links` are by relation and direction ("CALLS>", "CALLS<")."""
 
     ids: Sequence[str]
     symbols: int
     texts: Sequence[str]
     columns: Mapping[str, array[int]]
     links: Mapping[str, tuple[array[int], array[int]]]
-    """where each node's neighbours begin, and the neighbours"""
+    """where each node's neighbours start, and the neighbours"""
     owned: tuple[array[int], array[int], array[int]]
 
 
 class Adjacency:
-    """A mapped file. Numbers below `symbols` are symbols of the repository, the others lie outside."""
+    """A mapped file. Numbers below `symbols` are symbols of the repository, the others are external nodes."""
 
     def __init__(
         self, view: memoryview, sections: Mapping[str, tuple[int, int]], generation: str, symbols: int
@@ -62,12 +63,12 @@ class Adjacency:
         self._links: dict[str, tuple[memoryview, memoryview]] = {}
         self._owned: dict[str, dict[int, int]] = {}
         self._kinds: dict[int, str] = {}
-        self.places = self._columns["place"]
-        """The order by file, line and id, as a number for each node."""
+        self.location_order = self._columns["place"]
+        """The position of each node in the order by file, line and id."""
         self.total = len(self._id_starts) - 1
 
     def neighbours(self, number: int, link: str) -> list[int]:
-        """In the order of their ids, those outside last; `link` is a relation with its direction, such as "CALLS<"."""
+        """The neighbours by id, external ones last. `link` is a relation with a direction, such as "CALLS<"."""
         known = self._links.get(link)
         if known is None:
             known = self._links[link] = (self._numbers(f"{link} starts"), self._numbers(link))
@@ -75,6 +76,7 @@ class Adjacency:
         return ends[starts[number] : starts[number + 1]].tolist()
 
     def number(self, id: str, *, external: bool = False) -> int | None:
+        """The number of the symbol, or with `external` of the external node, with this id; None if there is none."""
         low, high = (self.symbols, self.total) if external else (0, self.symbols)
         at = _find(self._ids, self._id_starts, id.encode(), low, high)
         return None if at < 0 else at
@@ -90,15 +92,15 @@ class Adjacency:
         return known
 
     def owned(self, name: str) -> dict[int, int]:
-        """The types that have a member of this name, each with that member; `SEVERAL` where it has twins."""
+        """The types that have a member of this name, each with that member, or `SEVERAL` if the member has twins."""
         known = self._owned.get(name)
         if known is None:
             known = self._owned[name] = {}
             at = _find(self._texts, self._text_starts, name.encode(), 0, len(self._text_starts) - 1)
             starts, owners, members = (self._numbers(section) for section in OWNED)
-            for place in range(starts[at], starts[at + 1]) if at >= 0 else ():
-                owner = owners[place]
-                known[owner] = SEVERAL if owner in known else members[place]
+            for entry in range(starts[at], starts[at + 1]) if at >= 0 else ():
+                owner = owners[entry]
+                known[owner] = SEVERAL if owner in known else members[entry]
         return known
 
     def ref(self, number: int) -> Ref:
@@ -122,12 +124,12 @@ class Adjacency:
         return self._bytes(section).cast("I")
 
 
-def _text(texts: memoryview, starts: memoryview, at: int) -> str:
-    return str(texts[starts[at] : starts[at + 1]], "utf-8")
+def _text(texts: memoryview, starts: memoryview, index: int) -> str:
+    return str(texts[starts[index] : starts[index + 1]], "utf-8")
 
 
 def _find(texts: memoryview, starts: memoryview, wanted: bytes, low: int, high: int) -> int:
-    """Where a text is among sorted ones; -1 where it is not."""
+    """The index of a text among sorted ones; -1 if it is not there."""
     while low < high:
         middle = (low + high) // 2
         found = bytes(texts[starts[middle] : starts[middle + 1]])
@@ -141,8 +143,8 @@ def _find(texts: memoryview, starts: memoryview, wanted: bytes, low: int, high: 
 
 
 def open_adjacency(directory: Path) -> Adjacency | None:
-    """The file of a store as it is now; None where there is none that can be read. It stays valid when it is replaced,
-    and its memory is the system's to take back."""
+    """Map the adjacency file of a store; None if it is missing or unreadable. The mapping stays valid when the file is
+    replaced, and the operating system may reclaim its memory."""
     try:
         with (directory / FILE_NAME).open("rb") as file:
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -154,8 +156,8 @@ def open_adjacency(directory: Path) -> Adjacency | None:
     length = int.from_bytes(view[len(_MAGIC) : start], "little")
     try:
         head = json.loads(bytes(view[start : start + length]))
-        sections = {name: (at + start + length, size) for name, (at, size) in head["sections"].items()}
-        if any(at + size > len(view) for at, size in sections.values()):
+        sections = {name: (offset + start + length, size) for name, (offset, size) in head["sections"].items()}
+        if any(offset + size > len(view) for offset, size in sections.values()):
             return None
         return Adjacency(view, sections, head["generation"], head["symbols"])
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -163,32 +165,32 @@ def open_adjacency(directory: Path) -> Adjacency | None:
 
 
 def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
-    """Replace the file whole: who has mapped the old one keeps it."""
+    """Replace the whole file. Processes that have mapped the old one keep it."""
     ids, id_starts = _joined(parts.ids)
     texts, text_starts = _joined(parts.texts)
-    named: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
-    named |= {name: column.tobytes() for name, column in parts.columns.items()}
-    named |= {name: column.tobytes() for name, column in zip(OWNED, parts.owned, strict=True)}
+    contents: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
+    contents |= {name: column.tobytes() for name, column in parts.columns.items()}
+    contents |= {name: column.tobytes() for name, column in zip(OWNED, parts.owned, strict=True)}
     for link, (starts, ends) in parts.links.items():
-        named[f"{link} starts"], named[link] = starts.tobytes(), ends.tobytes()
-    named |= {"ids": ids, "texts": texts}  # last, for numbers have to begin at a multiple of four
+        contents[f"{link} starts"], contents[link] = starts.tobytes(), ends.tobytes()
+    contents |= {"ids": ids, "texts": texts}  # last, because numbers must start at a multiple of four
     sections: dict[str, tuple[int, int]] = {}
-    at = 0
-    for name, content in named.items():
-        sections[name] = (at, len(content))
-        at += len(content)
+    offset = 0
+    for name, content in contents.items():
+        sections[name] = (offset, len(content))
+        offset += len(content)
     head = json.dumps({"generation": generation, "symbols": parts.symbols, "sections": sections}).encode()
     head += b" " * (-(len(_MAGIC) + 8 + len(head)) % 8)
     with replacing(directory / FILE_NAME) as file:
         file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
-        file.writelines(named.values())
+        file.writelines(contents.values())
 
 
 def _joined(texts: Sequence[str]) -> tuple[bytes, bytes]:
     encoded = [text.encode() for text in texts]
     starts = array("I", [0])
-    at = 0
+    end = 0
     for text in encoded:
-        at += len(text)
-        starts.append(at)
+        end += len(text)
+        starts.append(end)
     return b"".join(encoded), starts.tobytes()

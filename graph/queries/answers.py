@@ -1,7 +1,7 @@
-"""What questions are answered with: symbols as they are named in answers, and answers of three values.
+"""Types of answers: symbols as answers name them, and answers with three values.
 
-*Resolved* are edges of the graph. *Candidates* are possible, through an interface, and never an edge. *Unresolved* are
-uses that bear the name and could not be settled. How answers are found is `questions`' affair.
+*Resolved* are edges of the graph. *Candidates* are possible, through an interface, and never edges. *Unresolved* are
+uses with the same name whose symbol could not be determined. `questions` and `impact` compute the answers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A symbol of the repository or, with no file, one outside; `source` says where such a one comes from."""
+    """A symbol of the repository, or an external one, which has no file. `source` says where that comes from."""
 
     id: str
     kind: str
@@ -34,7 +34,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a name stands for: one declaration, or the build-tag twins that share its qualified name."""
+    """What a name refers to: one declaration, or the build-tag twins that share its qualified name."""
 
     name: str
     symbols: tuple[Ref, ...]
@@ -50,7 +50,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """The meanings of a text. Where there are none, `suggestions` are names that are close."""
+    """The meanings of a text. If there are none, `suggestions` are similar names."""
 
     text: str
     meanings: tuple[Meaning, ...]
@@ -59,7 +59,8 @@ class NameMatches:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A symbol at the other end. `file` and `sites` are where it happens; `via` is the interface's method between."""
+    """The symbol at the other end of an edge. `file` and `sites` say where the use is; `via` is the interface method
+    through which a candidate is called."""
 
     symbol: Ref
     how: str
@@ -80,9 +81,9 @@ class UnresolvedUse:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedUses:
-    """How many sites bear a name without being settled, and the first of them.
+    """The number of unresolved sites with a name, and the first of them.
 
-    `outside` are the interfaces outside that a method's type satisfies: who calls it through them is not known.
+    `outside` are the external interfaces that a method's type satisfies: calls through them are not known.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A symbol that a change may reach. Not `certain`: a step on the way goes through an interface."""
+    """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface."""
 
     symbol: Ref
     depth: int
@@ -113,7 +114,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """`complete` is false where the search stopped at its limit of symbols, or at the depth asked for."""
+    """`complete` is false if the search stopped at its limit of symbols or at the requested depth."""
 
     subject: Meaning
     depth: int
@@ -126,7 +127,7 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One symbol on a path; `how` and `sites` tell of the step that leads to it. The first has none."""
+    """One symbol on a path. `how`, `file` and `sites` describe the step that leads to it; the first one has none."""
 
     symbol: Ref
     how: str = ""
@@ -136,7 +137,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How one symbol comes to call another. `certain` is false where a step goes through an interface."""
+    """A chain of calls from one symbol to another. `certain` is false if a step goes through an interface."""
 
     source: Meaning
     target: Meaning
@@ -171,7 +172,7 @@ class SymbolDetails:
 
 @dataclass(frozen=True, slots=True)
 class SymbolAnswer:
-    """A name's declarations, and how many unresolved sites bear that name."""
+    """The declarations of a name, and the number of unresolved sites with that name."""
 
     subject: Meaning
     declarations: tuple[SymbolDetails, ...]
@@ -180,7 +181,7 @@ class SymbolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoreCounts:
-    """How much of what the store holds."""
+    """Counts of what the store contains."""
 
     packages: int
     files: int

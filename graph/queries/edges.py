@@ -1,7 +1,7 @@
-"""Single steps in the stored graph: symbols by id, and what lies one edge away.
+"""Single steps in the stored graph: symbols by id, and their neighbours over one edge.
 
-Each statement begins at a primary key, which the engine finds in a tenth of a millisecond; it plans a join from a list
-of keys as a scan of the whole relation (100 ms and more at a million edges), so that loops are used instead.
+Each step starts at a primary key, which the engine finds in a tenth of a millisecond. It would plan a join from a list
+of keys as a scan of the whole relation (100 ms and more at a million edges), so loops are used instead.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
 from golore.graph.queries.answers import Link, Ref, UnresolvedUse, UnresolvedUses
 
-_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
+_SYMBOL_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
 _WIDTH: Final = 8
-_OUTSIDE: Final = "{0}.id, {0}.kind, {0}.name, {0}.package, {0}.source"
+_EXTERNAL_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.package, {0}.source"
 _EXAMPLES: Final = 5
 _BATCH: Final = 2_000
 
 
 def symbol_columns(name: str) -> str:
-    """What a statement returns for `symbol_from` to read."""
-    return _COLUMNS.format(name)
+    """The columns that a statement must return for `symbol_from`; `name` is its variable for the symbol."""
+    return _SYMBOL_COLUMNS.format(name)
 
 
 def symbol_from(row: list[Any]) -> Ref:
@@ -30,18 +30,18 @@ def symbol_from(row: list[Any]) -> Ref:
 
 
 def symbols(store: Store, ids: Collection[str]) -> list[Ref]:
-    """Those of these ids that are symbols of the repository, in the given order."""
+    """The symbols of the repository with these ids, in the given order. Other ids are skipped."""
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Ref] = {}
-    for at in range(0, len(wanted), _BATCH):
-        batch = {"ids": wanted[at : at + _BATCH]}
+    for start in range(0, len(wanted), _BATCH):
+        batch = {"ids": wanted[start : start + _BATCH]}
         statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {symbol_columns('s')}"
         found.update((row[0], symbol_from(row)) for row in store.rows(statement, batch))
     return [found[id] for id in wanted if id in found]
 
 
 def symbols_where(store: Store, condition: str, **values: object) -> list[Ref]:
-    """Symbols `s` for which a condition holds; looks at all of them."""
+    """The symbols `s` that satisfy a Cypher condition, by location. Scans all symbols."""
     statement = f"MATCH (s:Symbol) WHERE {condition} RETURN {symbol_columns('s')}"
     return sorted((symbol_from(row) for row in store.rows(statement, values)), key=by_location)
 
@@ -52,24 +52,25 @@ def external_from(row: list[Any]) -> Ref:
 
 
 def externals_where(store: Store, condition: str, **values: object) -> list[Ref]:
-    """Nodes `e` outside the repository for which a condition holds."""
-    statement = f"MATCH (e:External) WHERE {condition} RETURN {_OUTSIDE.format('e')} ORDER BY e.id"
+    """The external nodes `e` that satisfy a Cypher condition, by id."""
+    statement = f"MATCH (e:External) WHERE {condition} RETURN {_EXTERNAL_COLUMNS.format('e')} ORDER BY e.id"
     return [external_from(row) for row in store.rows(statement, values)]
 
 
 def external(store: Store, id: str) -> Ref | None:
-    statement = f"MATCH (e:External {{id: $id}}) RETURN {_OUTSIDE.format('e')}"
+    statement = f"MATCH (e:External {{id: $id}}) RETURN {_EXTERNAL_COLUMNS.format('e')}"
     return next((external_from(row) for row in store.rows(statement, {"id": id})), None)
 
 
 def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
-    """Edges that lead to a symbol; the sites are in the files they come from."""
+    """The edges that lead to a symbol. Their sites are in the files of the sources."""
     links: list[Link] = []
     for label in labels:
         if end.external and label == "TESTS":
             continue
         statement = (
-            f"MATCH (b:{_table(end)} {{id: $id}})<-[e:{label}]-(a:Symbol) RETURN {symbol_columns('a')}, {_edge(label)}"
+            f"MATCH (b:{_label(end)} {{id: $id}})<-[e:{label}]-(a:Symbol) "
+            f"RETURN {symbol_columns('a')}, {_edge_columns(label)}"
         )
         for row in store.rows(statement, {"id": end.id}):
             symbol = symbol_from(row)
@@ -78,33 +79,33 @@ def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
 
 
 def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
-    """Edges that begin at a symbol of the repository, to symbols inside and outside."""
+    """The edges from a symbol of the repository to symbols and external nodes; none for an external symbol."""
     links: list[Link] = []
     if end.external:
         return links
     for label in labels:
-        begin = f"MATCH (a:Symbol {{id: $id}})-[e:{label}]->"
-        statement = f"{begin}(b:Symbol) RETURN {symbol_columns('b')}, {_edge(label)}"
+        start = f"MATCH (a:Symbol {{id: $id}})-[e:{label}]->"
+        statement = f"{start}(b:Symbol) RETURN {symbol_columns('b')}, {_edge_columns(label)}"
         rows = store.rows(statement, {"id": end.id})
         links += [_link(symbol_from(row), label, end.file, row[_WIDTH:]) for row in rows]
         if label != "TESTS":
-            statement = f"{begin}(b:External) RETURN {_OUTSIDE.format('b')}, {_edge(label)}"
+            statement = f"{start}(b:External) RETURN {_EXTERNAL_COLUMNS.format('b')}, {_edge_columns(label)}"
             rows = store.rows(statement, {"id": end.id})
             links += [_link(external_from(row[:5]), label, end.file, row[5:]) for row in rows]
     return links
 
 
 def members(store: Store, owner: str) -> list[Ref]:
-    """Methods and fields of a type, in the order of their places.
+    """The methods and fields of a type, by location.
 
-    All of them: asked for one by its name, the engine would begin with a scan for the name.
+    Always all of them: for a single name, the engine would start with a scan for that name.
     """
     statement = f"MATCH (a:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {symbol_columns('s')}"
     return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_location)
 
 
 def unresolved_uses(store: Store, name: str) -> UnresolvedUses:
-    """The unresolved uses of a name."""
+    """The number of unresolved uses of a name, with the first few as examples."""
     statement = "MATCH (u:Unresolved) WHERE u.name = $name RETURN u.file, u.sites, u.source, u.reason"
     uses = [
         UnresolvedUse(file, int(line), source, reason)
@@ -116,22 +117,23 @@ def unresolved_uses(store: Store, name: str) -> UnresolvedUses:
 
 
 def by_location(symbol: Ref) -> tuple[str, int, str]:
+    """Sort key: file, line, id."""
     return (symbol.file, symbol.line, symbol.id)
 
 
 def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
-    """By place, those outside last."""
+    """The links by location, external symbols last."""
     return tuple(sorted(links, key=lambda link: (link.symbol.external, by_location(link.symbol), link.how, link.via)))
 
 
-def _table(end: Ref) -> str:
+def _label(end: Ref) -> str:
     return "External" if end.external else "Symbol"
 
 
-def _edge(label: str) -> str:
-    has = EDGE_PROPERTIES[label]
-    sites = "e.sites" if "sites" in has else "''"
-    pointer = "e.pointer" if "pointer" in has else "false"
+def _edge_columns(label: str) -> str:
+    properties = EDGE_PROPERTIES[label]
+    sites = "e.sites" if "sites" in properties else "''"
+    pointer = "e.pointer" if "pointer" in properties else "false"
     return f"{sites}, e.evidence, {pointer}"
 
 

@@ -1,7 +1,7 @@
 """What the graph knows about one file, for its card: who uses it, what it satisfies, which tests reach it.
 
-`WholeGraph` reads the graph once, column by column, for the cards of all files; `SingleFile` queries what lies around
-one file. Both yield the same facts. Only what comes from other files counts: the rest can be read in the file itself.
+`WholeGraph` reads the graph once, column by column, for the cards of all files; `SingleFile` queries the neighbourhood
+of one file. Both return the same facts. Only relations with other files count: the rest can be read in the file itself.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import RELATIONS, USES
 
-_NONE: Final[Mapping[str, int]] = {}
+_NO_COUNTS: Final[Mapping[str, int]] = {}
 Row = list[Any]
-_SYMBOL: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
-_OUTSIDE: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
+_SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
+_EXTERNAL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
 
 
 class CardSymbol(NamedTuple):
-    """A declaration, as cards name it: `local` as in its own package (Memory.Save), `short` as in others, with the
-    package's name (store.Memory.Save). One outside the repository has no file."""
+    """A declaration as cards name it: `local` as in its own package (Memory.Save), `short` as in other packages
+    (store.Memory.Save). An external one has no file."""
 
     kind: str
     name: str
@@ -38,7 +38,7 @@ class CardSymbol(NamedTuple):
 
 
 class Packages:
-    """Makes `CardSymbol` of rows; needs the packages' names, which need not be the last part of their paths."""
+    """Creates `CardSymbol`s from rows. Reads the packages' names, which may differ from the last part of their path."""
 
     def __init__(self, store: Store) -> None:
         self._known: dict[str, tuple[int, str]] = {
@@ -59,7 +59,7 @@ class Packages:
 
 
 class Use(NamedTuple):
-    """A use of something that the file declares, from another file; `sites` are lines of that one, as "12 40"."""
+    """A use of a declaration of the file in another file. `sites` are lines of the other file, as in "12 40"."""
 
     label: str
     target: CardSymbol
@@ -68,12 +68,12 @@ class Use(NamedTuple):
 
     @property
     def line(self) -> int:
-        """Where it is first used, or else where the user is declared."""
+        """The first site; if there is none, the line where the user is declared."""
         return int(self.sites.partition(" ")[0]) if self.sites else self.source.line
 
 
 class Reach(NamedTuple):
-    """A method of the file that may stand behind calls of an interface's method: so many callers, as candidates."""
+    """A method of the file that may run when the interface method `through`, which has `callers` callers, is called."""
 
     method: CardSymbol
     through: CardSymbol
@@ -81,7 +81,7 @@ class Reach(NamedTuple):
 
 
 class UnresolvedName(NamedTuple):
-    """Uses in the file that could not be settled."""
+    """The unresolved uses of a name in the file, with one reason: the number of their sites."""
 
     name: str
     reason: str
@@ -97,23 +97,23 @@ class FileFacts(NamedTuple):
     symbols: tuple[CardSymbol, ...]
     uses: tuple[Use, ...]
     tests: tuple[tuple[CardSymbol, CardSymbol], ...]
-    """tests from other files, with what of this file they reach"""
+    """tests in other files, with the declarations of this file that they reach"""
     exercised: tuple[tuple[CardSymbol, CardSymbol], ...]
-    """tests in this file, with what of other files they reach"""
+    """tests in this file, with the declarations of other files that they reach"""
     satisfies: tuple[tuple[CardSymbol, CardSymbol], ...]
-    """types of this file and interfaces"""
+    """types of this file, with the interfaces that they satisfy"""
     satisfied: tuple[tuple[CardSymbol, CardSymbol], ...]
-    """interfaces of this file and types"""
+    """interfaces of this file, with the types in other files that satisfy them"""
     reached: tuple[Reach, ...]
     calls: Mapping[str, int]
-    """how often it calls into other files"""
+    """other file → number of `CALLS` edges from this file"""
     unresolved: tuple[UnresolvedName, ...]
     doubts: tuple[tuple[str, int], ...]
-    """names of its methods, with how many uses elsewhere bear them and could be uses of anything"""
+    """method name → number of unresolved uses of that name in other files, without candidates"""
 
 
 class _FactsBuilder:
-    """The facts of one file while they are collected."""
+    """Collects the facts of one file."""
 
     __slots__ = ("calls", "exercised", "reached", "satisfied", "satisfies", "symbols", "tests", "unresolved", "uses")
 
@@ -128,12 +128,14 @@ class _FactsBuilder:
         self.calls: Counter[str] = Counter()
         self.unresolved: list[UnresolvedName] = []
 
-    def settled(
-        self, path: str, about: tuple[str, str, bool, bool], doubts: Mapping[str, Mapping[str, int]]
+    def build(
+        self, path: str, file_row: tuple[str, str, bool, bool], doubts: Mapping[str, Mapping[str, int]]
     ) -> FileFacts:
-        digest, package, test, generated = about
+        digest, package, test, generated = file_row
         names = sorted({symbol.name for symbol in self.symbols if symbol.kind in ("method", "imethod")})
-        elsewhere = [(name, sum(n for file, n in doubts.get(name, _NONE).items() if file != path)) for name in names]
+        elsewhere = [
+            (name, sum(n for file, n in doubts.get(name, _NO_COUNTS).items() if file != path)) for name in names
+        ]
         return FileFacts(
             path,
             digest,
@@ -153,7 +155,7 @@ class _FactsBuilder:
         )
 
     def add_edge(self, label: str, source: CardSymbol, target: CardSymbol, sites: str | None, path: str) -> None:
-        """One edge between this file and another."""
+        """Add an edge between the file `path` and another file."""
         if target.file == path:
             if label in USES:
                 self.uses.append(Use(label, target, source, sites or ""))
@@ -169,7 +171,7 @@ class _FactsBuilder:
 
 
 class WholeGraph:
-    """The whole graph in memory. `files` gives digest, package, test and generated by path."""
+    """The whole graph in memory. `files` maps a path to the digest, package, test and generated of the file."""
 
     def __init__(self, store: Store) -> None:
         rows = store.columns("MATCH (f:File) RETURN f.id, f.digest, f.package, f.test, f.generated")
@@ -178,11 +180,11 @@ class WholeGraph:
         }
         packages = Packages(store)
         self._symbols = _all_symbols(store, packages)
-        self._loose: defaultdict[str, _FactsBuilder] = defaultdict(_FactsBuilder)
+        self._builders: defaultdict[str, _FactsBuilder] = defaultdict(_FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
-        """how often one file uses another"""
+        """(user, used) → number of uses of one file by another"""
         for symbol in self._symbols.values():
-            self._loose[symbol.file].symbols.append(symbol)
+            self._builders[symbol.file].symbols.append(symbol)
         callers: Counter[int] = Counter()
         for label in USES:
             self._add_uses(store, label, callers)
@@ -192,44 +194,44 @@ class WholeGraph:
         columns = store.columns("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites, size(u.candidates)")
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for file, name, reason, sites, candidates in _rows(columns):
-            self._loose[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
+            self._builders[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
 
     def facts(self, path: str) -> FileFacts:
-        return self._loose[path].settled(path, self.files[path], self._doubts)
+        return self._builders[path].build(path, self.files[path], self._doubts)
 
     def _add_uses(self, store: Store, label: str, callers: Counter[int]) -> None:
-        symbols, loose, is_call = self._symbols, self._loose, label == "CALLS"
+        symbols, builders, is_call = self._symbols, self._builders, label == "CALLS"
         for source_at, target_at, sites in _edges(store, label):
             source, target = symbols[source_at], symbols[target_at]
             if is_call and target.kind == "imethod":
                 callers[target_at] += 1
             if source.file != target.file:
-                loose[target.file].uses.append(Use(label, target, source, sites))
+                builders[target.file].uses.append(Use(label, target, source, sites))
 
     def _count_uses(self) -> None:
-        """File by file, which is quicker than edge by edge."""
-        for used, one in list(self._loose.items()):
-            for user, number in Counter([use.source.file for use in one.uses]).items():
+        """Count by file, which is quicker than by edge."""
+        for used, builder in list(self._builders.items()):
+            for user, number in Counter([use.source.file for use in builder.uses]).items():
                 self.uses[user, used] = number
-            for user, number in Counter([use.source.file for use in one.uses if use.label == "CALLS"]).items():
-                self._loose[user].calls[used] = number
+            for user, number in Counter([use.source.file for use in builder.uses if use.label == "CALLS"]).items():
+                self._builders[user].calls[used] = number
 
     def _add_tests(self, store: Store) -> None:
         for source_at, target_at, _ in _edges(store, "TESTS"):
             test, target = self._symbols[source_at], self._symbols[target_at]
             if test.file != target.file:
-                self._loose[target.file].tests.append((test, target))
-                self._loose[test.file].exercised.append((test, target))
+                self._builders[target.file].tests.append((test, target))
+                self._builders[test.file].exercised.append((test, target))
 
     def _add_interfaces(self, store: Store, callers: Counter[int], packages: Packages) -> None:
         symbols = self._symbols
         outside = store.columns(
-            f"MATCH (a:Symbol)-[:IMPLEMENTS]->(b:External) RETURN offset(id(a)), {_OUTSIDE.format('b')}"
+            f"MATCH (a:Symbol)-[:IMPLEMENTS]->(b:External) RETURN offset(id(a)), {_EXTERNAL_COLUMNS.format('b')}"
         )
         for at, *row in _rows(outside):
-            self._loose[symbols[at].file].satisfies.append((symbols[at], packages.outside(*row)))
+            self._builders[symbols[at].file].satisfies.append((symbols[at], packages.outside(*row)))
         inside = store.columns("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN offset(id(a)), offset(id(b))")
         methods: defaultdict[str, list[int]] = defaultdict(list)
         by_name: defaultdict[str, list[CardSymbol]] = defaultdict(list)
@@ -240,51 +242,51 @@ class WholeGraph:
                 by_name[symbol.qualified_name].append(symbol)
         for type_at, interface_at in _rows(inside):
             kind, interface = symbols[type_at], symbols[interface_at]
-            self._loose[kind.file].satisfies.append((kind, interface))
+            self._builders[kind.file].satisfies.append((kind, interface))
             if interface.file != kind.file:
-                self._loose[interface.file].satisfied.append((interface, kind))
+                self._builders[interface.file].satisfied.append((interface, kind))
             for at in methods.get(interface.qualified_name, ()):
                 twins = by_name.get(f"{kind.qualified_name}.{symbols[at].name}", ())
                 for method in [twin for twin in twins if twin.file == kind.file] or twins:
-                    self._loose[method.file].reached.append(Reach(method, symbols[at], callers[at]))
+                    self._builders[method.file].reached.append(Reach(method, symbols[at], callers[at]))
 
 
 class SingleFile:
-    """One file at a time, by look-ups from its symbols: milliseconds, whatever the size of the repository."""
+    """One file at a time, by queries that start at its symbols: milliseconds at any size of the repository."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._packages = Packages(store)
-        self._called: dict[str, list[tuple[CardSymbol, int]]] = {}
+        self._methods_by_interface: dict[str, list[tuple[CardSymbol, int]]] = {}
 
     def facts(self, path: str) -> FileFacts | None:
-        """None where the graph has no such file."""
+        """The facts of a file; None if the graph has no such file."""
         statement = "MATCH (f:File {id: $id}) RETURN f.digest, f.package, f.test, f.generated"
         rows = list(self._store.rows(statement, {"id": path}))
         if not rows:
             return None
-        loose = _FactsBuilder()
+        builder = _FactsBuilder()
         methods: defaultdict[str, dict[str, CardSymbol]] = defaultdict(dict)
         own: dict[str, CardSymbol] = {}
         for id, owner, *columns in self._declared(path):
             own[id] = symbol = self._packages.named(*columns)
-            loose.symbols.append(symbol)
+            builder.symbols.append(symbol)
             if symbol.kind == "method":
                 methods[owner][symbol.name] = symbol
-        self._add_inbound(loose, own, path)
-        self._add_outbound(loose, own, path)
+        self._add_inbound(builder, own, path)
+        self._add_outbound(builder, own, path)
         for owner, named in methods.items():
-            for asked, callers in self._asked_of(owner):
-                if asked.name in named:
-                    loose.reached.append(Reach(named[asked.name], asked, callers))
+            for interface_method, callers in self._interface_methods(owner):
+                if interface_method.name in named:
+                    builder.reached.append(Reach(named[interface_method.name], interface_method, callers))
         statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
         for name, reason, sites in self._store.rows(statement, {"file": path}):
-            loose.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
+            builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated = rows[0]
-        return loose.settled(path, (digest, package, test, generated), self._doubts(loose))
+        return builder.build(path, (digest, package, test, generated), self._doubts(builder))
 
-    def _doubts(self, loose: _FactsBuilder) -> dict[str, Counter[str]]:
-        names = sorted({symbol.name for symbol in loose.symbols if symbol.kind in ("method", "imethod")})
+    def _doubts(self, builder: _FactsBuilder) -> dict[str, Counter[str]]:
+        names = sorted({symbol.name for symbol in builder.symbols if symbol.kind in ("method", "imethod")})
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         statement = (
             "MATCH (u:Unresolved) WHERE u.name IN $names AND size(u.candidates) = 0 RETURN u.name, u.file, u.sites"
@@ -294,8 +296,8 @@ class SingleFile:
         return found
 
     def _declared(self, path: str) -> Iterator[Row]:
-        """The file's declarations, and the members of its types that stand in it too: id, owner, then the symbol."""
-        columns = f"s.id, s.owner, {_SYMBOL.format('s')}"
+        """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""
+        columns = f"s.id, s.owner, {_SYMBOL_COLUMNS.format('s')}"
         statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {columns}"
         top = list(self._store.rows(statement, {"id": path}))
         yield from top
@@ -305,51 +307,54 @@ class SingleFile:
                 members = self._store.rows(statement, {"id": row[0]})
                 yield from (member for member in members if member[2] in ("field", "imethod"))
 
-    def _add_inbound(self, loose: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
-        """Uses of what the file declares. One question for all declarations, and one for each type's members: the
-        engine looks through whole tables when it is asked for two steps of containment at once."""
-        link = f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) RETURN b.id, label(e), e.sites, {_SYMBOL.format('a')}"
-        asked = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
+    def _add_inbound(self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
+        """Add the uses of the file's declarations. One query for all declarations and one for each type's members: for
+        two steps of containment at once, the engine would scan whole tables."""
+        link = (
+            f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
+            f"RETURN b.id, label(e), e.sites, {_SYMBOL_COLUMNS.format('a')}"
+        )
+        queries = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
         types = (id for id, symbol in own.items() if symbol.kind in ("struct", "interface", "type"))
-        asked += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in types]
-        for statement, start, is_type in asked:
+        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in types]
+        for statement, start, is_type in queries:
             for id, label, sites, *other in self._store.rows(statement, {"id": start}):
                 target = own.get(id)
                 if target is None or is_type != (target.kind in ("field", "imethod")):
-                    continue  # a type's methods are declarations of their files
+                    continue  # a type's methods are declarations of their own files
                 source = self._packages.named(*other)
                 if source.file != path:
-                    loose.add_edge(label, source, target, sites, path)
+                    builder.add_edge(label, source, target, sites, path)
 
-    def _add_outbound(self, loose: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
+    def _add_outbound(self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
         start = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)"
-        inside = f"{start}-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN b.id, label(e), {_SYMBOL.format('a')}"
+        inside = f"{start}-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN b.id, label(e), {_SYMBOL_COLUMNS.format('a')}"
         for id, label, *other in self._store.rows(inside, {"id": path}):
             target = self._packages.named(*other)
             if label == "IMPLEMENTS":
-                loose.satisfies.append((own[id], target))
+                builder.satisfies.append((own[id], target))
             elif target.file != path:
-                loose.add_edge(label, own[id], target, "", path)
-        # From the file itself, the engine would look through all that lies outside.
-        outside = f"MATCH (b:Symbol {{id: $id}})-[:IMPLEMENTS]->(a:External) RETURN {_OUTSIDE.format('a')}"
+                builder.add_edge(label, own[id], target, "", path)
+        # With a pattern that starts at the file, the engine would scan all external nodes.
+        outside = f"MATCH (b:Symbol {{id: $id}})-[:IMPLEMENTS]->(a:External) RETURN {_EXTERNAL_COLUMNS.format('a')}"
         for id, symbol in own.items():
             if symbol.kind in ("struct", "type"):
                 rows = self._store.rows(outside, {"id": id})
-                loose.satisfies += [(symbol, self._packages.outside(*other)) for other in rows]
+                builder.satisfies += [(symbol, self._packages.outside(*other)) for other in rows]
 
-    def _asked_of(self, owner: str) -> list[tuple[CardSymbol, int]]:
-        """The methods of the interfaces that a type satisfies, with the number of their callers, if any."""
-        found: list[tuple[CardSymbol, int]] = []
+    def _interface_methods(self, owner: str) -> list[tuple[CardSymbol, int]]:
+        """The methods of the interfaces that a type satisfies, with the number of their callers, if they have any."""
+        methods: list[tuple[CardSymbol, int]] = []
         for (interface,) in self._store.rows(
             "MATCH (o:Symbol {id: $id})-[:IMPLEMENTS]->(i:Symbol) RETURN i.id", {"id": owner}
         ):
-            if interface not in self._called:
-                self._called[interface] = list(self._called_methods(interface))
-            found += self._called[interface]
-        return found
+            if interface not in self._methods_by_interface:
+                self._methods_by_interface[interface] = list(self._called_methods(interface))
+            methods += self._methods_by_interface[interface]
+        return methods
 
     def _called_methods(self, interface: str) -> Iterator[tuple[CardSymbol, int]]:
-        columns = _SYMBOL.format("s")
+        columns = _SYMBOL_COLUMNS.format("s")
         members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN s.id, {columns}"
         for id, *row in list(self._store.rows(members, {"id": interface})):
             statement = "MATCH (b:Symbol {id: $id})<-[:CALLS]-(a:Symbol) RETURN count(*)"
@@ -359,12 +364,12 @@ class SingleFile:
 
 
 def _all_symbols(store: Store, packages: Packages) -> dict[int, CardSymbol]:
-    columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL.format('s')}")
+    columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL_COLUMNS.format('s')}")
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
 
 
 def _edges(store: Store, label: str) -> Iterable[tuple[Any, ...]]:
-    """The places of both ends in the table of symbols, and the lines."""
+    """The offsets of both ends in the table of symbols, and the sites."""
     return _rows(
         store.columns(f"MATCH (a:Symbol)-[e:{label}]->(b:Symbol) RETURN offset(id(a)), offset(id(b)), e.sites")
     )

@@ -1,7 +1,7 @@
-"""What is reached over several steps: everything a change may touch, and how one symbol comes to call another.
+"""Searches of several steps: everything that a change may affect, and how one symbol comes to call another.
 
-The search goes breadth first and stops at a limit, which the answer says. Of ways that are equally short the first one
-is taken, in the order of ids, so that the same graph always gives the same answer.
+A search is breadth first and stops at a limit; the answer says if it did. Among equally short paths the first in
+the order of ids is taken, so that the same graph always gives the same answer.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.answers import Impact, Meaning, Reached, Route, Step
 from golore.graph.queries.edges import by_location, members, outbound, unresolved_uses
 from golore.graph.queries.interface_dispatch import Types
-from golore.graph.queries.questions import TYPES, uses_in_doubt
+from golore.graph.queries.questions import TYPES, unknown_uses
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 DEPTH: Final = 3
 MOST_REACHED: Final = 2_000
+"""Number of reached symbols at which `impact` stops."""
 MOST_STEPS: Final = 5_000
+"""Most symbols whose neighbours one search of `path` reads."""
 LONGEST: Final = 30
+"""Most steps of a path."""
 _MAY_RUN: Final = "may run"
-_NOBODY: Final = -1
+_NO_ORIGIN: Final = -1
 
 
 class _Touch(NamedTuple):
-    """How a symbol was reached: over which relation, and from which symbol."""
+    """How a symbol was reached: `how` is the relation, `through` the symbol before."""
 
     number: int
     depth: int
@@ -38,9 +41,9 @@ class _Touch(NamedTuple):
 def impact(
     store: Store, subject: Meaning, depth: int = DEPTH, most: int = MOST_REACHED, steps: Steps | None = None
 ) -> Impact:
-    """What a change of the symbol may reach: users, their users and so on, tests apart.
+    """What a change of the symbol may reach: its users, their users and so on. Tests are listed separately.
 
-    A type brings its methods and fields along; an interface, the types that satisfy it.
+    A type includes its methods and fields; the types that satisfy an interface count as its users.
     """
     steps = steps or open_steps(store)
     types = Types(steps)
@@ -50,25 +53,26 @@ def impact(
             starts += members(store, symbol.id)
     touches, complete = _touches(steps, types, [steps.number(symbol) for symbol in starts], depth, most)
     found = (
-        Reached(steps.ref(one.number), one.depth, one.certain, one.how, steps.ref(one.through).id) for one in touches
+        Reached(steps.ref(touch.number), touch.depth, touch.certain, touch.how, steps.ref(touch.through).id)
+        for touch in touches
     )
-    ordered = sorted(found, key=lambda one: (one.depth, by_location(one.symbol)))
+    ordered = sorted(found, key=lambda reached: (reached.depth, by_location(reached.symbol)))
     return Impact(
         subject,
         depth,
-        tuple(one for one in ordered if one.certain and not one.symbol.test),
-        tuple(one for one in ordered if not one.certain and not one.symbol.test),
-        tuple(one for one in ordered if one.symbol.test),
-        uses_in_doubt(store, types, steps, subject),
+        tuple(reached for reached in ordered if reached.certain and not reached.symbol.test),
+        tuple(reached for reached in ordered if not reached.certain and not reached.symbol.test),
+        tuple(reached for reached in ordered if reached.symbol.test),
+        unknown_uses(store, types, steps, subject),
         complete,
     )
 
 
 def _touches(steps: Steps, types: Types, starts: list[int], depth: int, most: int) -> tuple[list[_Touch], bool]:
-    """What is reached from these, and whether that is everything."""
+    """The symbols that are reached from `starts`, and whether these are all."""
     own = set(starts)
     reached: dict[int, _Touch] = {}
-    level = [_Touch(number, 0, True, "", _NOBODY) for number in starts]
+    level = [_Touch(number, 0, True, "", _NO_ORIGIN) for number in starts]
     complete = True
     passed: set[int] = set()
     for distance in range(1, depth + 1):
@@ -80,7 +84,7 @@ def _touches(steps: Steps, types: Types, starts: list[int], depth: int, most: in
             for touch in _next_touches(steps, types, origin, distance, passed):
                 number = touch.number
                 known = found.get(number)
-                # A certain way of the same length is worth more than a possible one.
+                # A certain way is preferred to a possible one of the same length.
                 if number not in own and number not in reached and (known is None or touch.certain > known.certain):
                     found[number] = touch
         reached |= found
@@ -91,7 +95,7 @@ def _touches(steps: Steps, types: Types, starts: list[int], depth: int, most: in
 
 
 def _next_touches(steps: Steps, types: Types, origin: _Touch, depth: int, passed: set[int]) -> Iterator[_Touch]:
-    """One step on. `passed` are the interface methods whose callers were reached already."""
+    """One step further. `passed` are the interface methods whose callers were already reached."""
     number = origin.number
     for label in (*USES, "TESTS") if steps.kind(number) != "interface" else (*USES, "IMPLEMENTS"):
         how = label.lower()
@@ -105,25 +109,25 @@ def _next_touches(steps: Steps, types: Types, origin: _Touch, depth: int, passed
 
 
 class _Way(NamedTuple):
-    """Where a symbol was reached from, and whether by a call; from the far end, the one that it leads on to."""
+    """The symbol from which another was reached, and whether by a call. Seen from the far end, it is the next one."""
 
     origin: int
     certain: bool
 
 
 class _Side(NamedTuple):
-    """One end of a search: what was reached from it, and what is to be looked at next."""
+    """One end of a search: the symbols that were reached from it, and those to continue from."""
 
     ways: dict[int, _Way]
     level: list[int]
 
     @classmethod
     def at(cls, ends: list[int]) -> _Side:
-        return cls({number: _Way(_NOBODY, True) for number in ends}, ends)
+        return cls({number: _Way(_NO_ORIGIN, True) for number in ends}, ends)
 
 
 def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS, steps: Steps | None = None) -> Route:
-    """A shortest chain of calls; only where there is no certain one, one through interfaces."""
+    """A shortest chain of calls. It goes through interfaces only if there is no certain chain."""
     unresolved = unresolved_uses(store, target.first.name)
     steps = steps or open_steps(store)
     first, last = ([steps.number(symbol) for symbol in end.symbols] for end in (source, target))
@@ -131,41 +135,41 @@ def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS,
     for types in (None, Types(steps)):
         chain, complete = _search(steps, types, _Side.at([*first]), _Side.at([*last]), most)
         if chain:
-            return Route(source, target, *_told(store, steps, chain), True, unresolved)
+            return Route(source, target, *_steps_of(store, steps, chain), True, unresolved)
     return Route(source, target, (), True, complete, unresolved)
 
 
 def _search(steps: Steps, types: Types | None, near: _Side, far: _Side, most: int) -> tuple[list[_Way], bool]:
-    """The symbols of a chain, each with whether it is called by the one before; and whether everything was looked at.
+    """The symbols of a chain, each with whether the one before calls it; and whether the search was complete.
 
-    It goes from both ends, always on at the narrower one: most symbols have few callers or few callees.
+    It searches from both ends and always continues at the narrower one: most symbols have few callers or few callees.
     """
-    looked = 0
+    expanded = 0
     for _ in range(LONGEST):
         if not near.level or not far.level:
             return [], True
         is_forward = len(near.level) <= len(far.level)
         side, other = (near, far) if is_forward else (far, near)
-        following: list[int] = []
+        next_level: list[int] = []
         meetings: list[int] = []
         for number in side.level:
-            looked += 1
-            if looked > most:
+            expanded += 1
+            if expanded > most:
                 return [], False
-            for reached, way in _onward(steps, number, types) if is_forward else _back(steps, number, types):
+            for reached, way in _forward(steps, number, types) if is_forward else _backward(steps, number, types):
                 if reached not in side.ways:
                     side.ways[reached] = way
-                    following.append(reached)
+                    next_level.append(reached)
                     if reached in other.ways:
                         meetings.append(reached)
         if meetings:
             meetings.sort(key=lambda number: steps.ref(number).id)
-            return min((_joined(near.ways, far.ways, at) for at in meetings), key=len), True
-        side.level[:] = following
+            return min((_chain(near.ways, far.ways, at) for at in meetings), key=len), True
+        side.level[:] = next_level
     return [], False
 
 
-def _onward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
+def _forward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
     way = _Way(number, True)
     for called in steps.outbound(number, "CALLS"):
         yield called, way
@@ -174,7 +178,7 @@ def _onward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[in
             yield method, _Way(number, False)
 
 
-def _back(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
+def _backward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
     way = _Way(number, True)
     for caller in steps.inbound(number, "CALLS"):
         yield caller, way
@@ -183,30 +187,30 @@ def _back(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int,
             yield method, _Way(number, False)
 
 
-def _joined(near: dict[int, _Way], far: dict[int, _Way], meeting: int) -> list[_Way]:
-    """From the source to where the two searches met and on to the target; each with how it is reached."""
+def _chain(near: dict[int, _Way], far: dict[int, _Way], meeting: int) -> list[_Way]:
+    """The chain from the source to where the two searches met and on to the target, each with how it is reached."""
     chain: list[_Way] = []
-    at = meeting
-    while at != _NOBODY:
-        origin, certain = near[at]
-        chain.append(_Way(at, certain))
-        at = origin
+    number = meeting
+    while number != _NO_ORIGIN:
+        origin, certain = near[number]
+        chain.append(_Way(number, certain))
+        number = origin
     chain.reverse()
-    at = meeting
-    while (onward := far[at]).origin != _NOBODY:
+    number = meeting
+    while (onward := far[number]).origin != _NO_ORIGIN:
         chain.append(_Way(onward.origin, onward.certain))
-        at = onward.origin
+        number = onward.origin
     return chain
 
 
-def _told(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step, ...], bool]:
-    """The steps with the lines of their calls, and whether all are certain."""
+def _steps_of(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step, ...], bool]:
+    """The steps of a chain with the lines of their calls, and whether all are certain."""
     symbols = [steps.ref(way.origin) for way in chain]
-    told = [Step(symbols[0])]
+    found = [Step(symbols[0])]
     for caller, symbol, way in zip(symbols, symbols[1:], chain[1:], strict=False):
         if way.certain:
             link = next(link for link in outbound(store, caller, ("CALLS",)) if link.symbol == symbol)
-            told.append(Step(symbol, link.how, link.file, link.sites))
+            found.append(Step(symbol, link.how, link.file, link.sites))
         else:
-            told.append(Step(symbol, _MAY_RUN))
-    return tuple(told), all(way.certain for way in chain)
+            found.append(Step(symbol, _MAY_RUN))
+    return tuple(found), all(way.certain for way in chain)

@@ -1,7 +1,7 @@
-"""Calls through interfaces: what may stand behind an interface's method, and through which a method may be called.
+"""Calls through interfaces: the methods that may run, and the interface methods through which a method may be called.
 
-What follows from `IMPLEMENTS` and embedding is possible, not certain: these are candidates. Generic types have no
-`IMPLEMENTS` edges, so nothing is said of them here. Symbols are numbers (see `steps`).
+Both follow from `IMPLEMENTS` and embedding and are possible, not certain: they are candidates. Generic types have no
+`IMPLEMENTS` edges, so they are not covered. Symbols are numbers (see `symbol_steps`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Final
 from golore.graph.queries.symbol_steps import Steps
 
 _DEEPEST: Final = 8
-"""Levels of embedding that are followed; Go code rarely has three."""
+"""Most levels of embedding that are followed; Go code rarely has three."""
 
 
 class Types:
-    """The types of a store with their methods. Make one for each question."""
+    """The types of a store with their methods. Create one for each question."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._promoted: dict[tuple[int, str], int | None] = {}
 
     def implementations(self, method: int) -> list[int]:
-        """The methods that may run when this method of an interface is called."""
+        """The methods that may run when this interface method is called; none for other symbols."""
         steps = self._steps
         interface = self._owner(method) if steps.kind(method) == "imethod" else None
         if interface is None:
@@ -40,13 +40,13 @@ class Types:
 
     def _method_of(self, type: int, name: str) -> int | None:
         """A type's own member of that name, or the one promoted from the shallowest embedded type."""
-        # The same type stands behind many interfaces that ask for the same method.
+        # Many interfaces that a type satisfies require the same method.
         key = (type, name)
         if key not in self._promoted:
-            self._promoted[key] = self._found_in(type, name)
+            self._promoted[key] = self._find_method(type, name)
         return self._promoted[key]
 
-    def _found_in(self, type: int, name: str) -> int | None:
+    def _find_method(self, type: int, name: str) -> int | None:
         level, seen = [type], {type}
         for _ in range(_DEEPEST):
             for holder in level:
@@ -61,7 +61,7 @@ class Types:
         return None
 
     def interface_methods(self, method: int) -> list[int]:
-        """The methods of interfaces through which a method may be called, those of types that promote it included."""
+        """The interface methods through which a method may be called, also by way of types that promote it."""
         satisfied = self._satisfied(method)
         if not satisfied:
             return []
@@ -70,9 +70,9 @@ class Types:
         return self._steps.by_location([one for one in found if one is not None])
 
     def outside_interfaces(self, method: int) -> list[str]:
-        """The interfaces outside that a type with this method satisfies. Whether they ask for it is not stored."""
+        """The external interfaces that a type with this method satisfies. Whether they require it is not stored."""
         if not self._steps.ref(method).name[:1].isupper():
-            return []  # a name without a capital means nothing in other packages
+            return []  # an unexported name means nothing in other packages
         outside = filter(self._steps.is_outside, self._satisfied(method))
         return sorted(self._steps.ref(interface).qualified_name for interface in outside)
 

@@ -1,8 +1,8 @@
-"""Which symbols a name means, as people write names: an id, a qualified name, or any end of one.
+"""Finds the symbols that a name refers to, as people write names: an id, a qualified name, or the end of one.
 
 `Save`, `Store.Save`, `(*Store).Save`, `pkg.Store.Save` and `example.com/m/pkg.Store.Save` all find the same method.
-What is in the repository goes before what lies outside, and what is spelled exactly before other capitals. The first
-look-ups of a process scan the symbols; one that keeps asking keeps their names in memory (80 bytes each).
+Symbols of the repository are preferred to external ones, and exact spelling to other capitalization. The first look-ups
+of a process scan the symbols; after that, all names are kept in memory (80 bytes each).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from golore.graph.queries.answers import Meaning, NameMatches, Ref
 from golore.graph.queries.edges import by_location, external, externals_where, symbols, symbols_where
 
 _SCANS: Final = 2
-"""Look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is made, which takes some 400 ms."""
-_CLOSE: Final = 5
-_COMPARED: Final = 3_000
+"""Number of look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is built (about 400 ms)."""
+_MOST_SUGGESTIONS: Final = 5
+_MOST_COMPARED: Final = 3_000
 _ANY_KIND: Final = frozenset[str]()
 _RECEIVER: Final = re.compile(r"\(\s*\*?\s*([^()]*?)\s*\)")
 _TYPE_ARGUMENTS: Final = re.compile(r"\[[^\[\]]*\]")
 
 
 class Names:
-    """The names in one open store. Make a new one when the store is opened again.
+    """The names in one open store. Create a new one when the store is opened again.
 
-    A list made from the very same graph can be given along, and is not made again.
+    `listed`: a list that was built from the same graph, to avoid building it again.
     """
 
     def __init__(self, store: Store, listed: NameList | None = None) -> None:
@@ -43,30 +43,30 @@ class Names:
         return self._list
 
     def load(self) -> NameList:
-        """Make the list of names now; for a process that stays."""
+        """Build the list of names now, for long-running processes."""
         if self._list is None:
             self._list = NameList(self._store.rows("MATCH (s:Symbol) RETURN s.name, s.id"))
         return self._list
 
     def find(self, text: str, kinds: frozenset[str] = _ANY_KIND) -> NameMatches:
-        """What a text means. Where it means several things, those of the given kinds are preferred."""
+        """The meanings of a text. If it has several, those of the given kinds are preferred."""
         exact = self._exact(text)
         if exact is not None:
             return NameMatches(text, (Meaning(exact.qualified_name, (exact,)),))
-        spoken = plain_name(text)
-        name = spoken.rpartition(".")[2]
+        plain = plain_name(text)
+        name = plain.rpartition(".")[2]
         for fold in (False, True):
-            found = _preferred(self._matching(self._named(name, fold), spoken, fold), kinds)
+            found = _preferred(self._matching(self._named(name, fold), plain, fold), kinds)
             if not found:
-                found = _preferred(_ending(self._outside(name, fold), spoken, fold), kinds)
+                found = _preferred(_ending(self._outside(name, fold), plain, fold), kinds)
             if found:
                 return NameMatches(text, _meanings(found))
-        return NameMatches(text, (), tuple(self._suggestions(spoken, name)))
+        return NameMatches(text, (), tuple(self._suggestions(plain, name)))
 
     def _exact(self, text: str) -> Ref | None:
         for symbol in symbols(self._store, [text]):
             return symbol
-        # A bare word that is a package's path outside, such as `sort`, may well be a name inside.
+        # A single word that is an external package's path, such as `sort`, may be a name in the repository.
         return external(self._store, text) if "." in text or "/" in text else None
 
     def _named(self, name: str, fold: bool) -> list[Ref]:
@@ -84,60 +84,60 @@ class Names:
             return externals_where(self._store, "lower(e.name) = $name", name=name.lower())
         return externals_where(self._store, "e.name = $name", name=name)
 
-    def _matching(self, named: list[Ref], spoken: str, fold: bool) -> list[Ref]:
-        found = _ending(named, spoken, fold)
-        if found or "." not in spoken:
+    def _matching(self, named: list[Ref], plain: str, fold: bool) -> list[Ref]:
+        found = _ending(named, plain, fold)
+        if found or "." not in plain:
             return found
-        # A package may have another name than its directory: `yaml.Marshal` of gopkg.in/yaml.v3.
+        # A package's name may differ from its directory: `yaml.Marshal` in gopkg.in/yaml.v3.
         rows = self._store.rows("MATCH (p:Package) RETURN p.id, p.name, p.path")
         packages = {id: (name, path) for id, name, path in rows}
-        return [symbol for symbol in named if _under_package_name(symbol, packages) == spoken]
+        return [symbol for symbol in named if _under_package_name(symbol, packages) == plain]
 
-    def _suggestions(self, spoken: str, name: str) -> Iterator[Ref]:
-        """Symbols of that name under other owners, or of names that look alike."""
-        near = self._named(name, fold=True)
-        if not near:
-            for close in get_close_matches(name, self._alike(name), n=_CLOSE, cutoff=0.6):
-                near += self._named(close, fold=False)
-        closeness = SequenceMatcher(a="", b=spoken)
+    def _suggestions(self, plain: str, name: str) -> Iterator[Ref]:
+        """Symbols with that name but another owner or package; if there are none, symbols with similar names."""
+        similar = self._named(name, fold=True)
+        if not similar:
+            for close in get_close_matches(name, self._similar_names(name), n=_MOST_SUGGESTIONS, cutoff=0.6):
+                similar += self._named(close, fold=False)
+        matcher = SequenceMatcher(a="", b=plain)
 
         def distance(symbol: Ref) -> tuple[float, tuple[str, int, str]]:
-            closeness.set_seq1(symbol.qualified_name[-len(spoken) - 8 :])
-            return (-closeness.quick_ratio(), by_location(symbol))
+            matcher.set_seq1(symbol.qualified_name[-len(plain) - 8 :])
+            return (-matcher.quick_ratio(), by_location(symbol))
 
         seen: set[str] = set()
-        for symbol in sorted(near[:_COMPARED], key=distance):
-            if symbol.qualified_name not in seen and len(seen) < _CLOSE:
+        for symbol in sorted(similar[:_MOST_COMPARED], key=distance):
+            if symbol.qualified_name not in seen and len(seen) < _MOST_SUGGESTIONS:
                 seen.add(symbol.qualified_name)
                 yield symbol
 
-    def _alike(self, name: str) -> list[str]:
-        """Names that begin with the same letter and are about as long."""
+    def _similar_names(self, name: str) -> list[str]:
+        """Names that start with the same letter and have about the same length."""
         statement = (
             "MATCH (s:Symbol) WHERE lower(left(s.name, 1)) = $first AND size(s.name) >= $short "
             "AND size(s.name) <= $long RETURN DISTINCT s.name ORDER BY s.name"
         )
         slack = 1 + len(name) // 4
-        given = {"first": name[:1].lower(), "short": len(name) - slack, "long": len(name) + slack}
-        return [row[0] for row in self._store.rows(statement, given)][:_COMPARED]
+        values = {"first": name[:1].lower(), "short": len(name) - slack, "long": len(name) + slack}
+        return [row[0] for row in self._store.rows(statement, values)][:_MOST_COMPARED]
 
 
 def plain_name(text: str) -> str:
-    """A name without what only some write: a receiver's parentheses and star, type arguments, a call's parentheses."""
+    """The name without optional notation: parentheses and star of a receiver, type arguments, parentheses of a call."""
     text = text.strip().removesuffix("()")
     return _TYPE_ARGUMENTS.sub("", _RECEIVER.sub(r"\1", text)).lstrip("*&.")
 
 
-def _ending(named: Iterable[Ref], spoken: str, fold: bool) -> list[Ref]:
-    """Those whose qualified name is the spoken one or, if there is none, ends in it."""
-    spoken = spoken.lower() if fold else spoken
+def _ending(named: Iterable[Ref], plain: str, fold: bool) -> list[Ref]:
+    """The symbols whose qualified name is `plain` or, if there are none, ends in it."""
+    plain = plain.lower() if fold else plain
     whole: list[Ref] = []
     partly: list[Ref] = []
     for symbol in named:
         qualified = symbol.qualified_name.lower() if fold else symbol.qualified_name
-        if qualified == spoken:
+        if qualified == plain:
             whole.append(symbol)
-        elif qualified.endswith((f".{spoken}", f"/{spoken}")):
+        elif qualified.endswith((f".{plain}", f"/{plain}")):
             partly.append(symbol)
     return whole or partly
 
@@ -148,9 +148,9 @@ def _under_package_name(symbol: Ref, packages: dict[str, tuple[str, str]]) -> st
 
 
 def _preferred(found: list[Ref], kinds: frozenset[str]) -> list[Ref]:
-    """Drop what was hardly meant, unless nothing else is there: other kinds than asked for, then fields."""
-    kept = [symbol for symbol in found if symbol.kind in kinds] or found
-    return [symbol for symbol in kept if symbol.kind != "field"] or kept
+    """Without symbols of other kinds than `kinds`, then without fields; each only if something is left."""
+    preferred = [symbol for symbol in found if symbol.kind in kinds] or found
+    return [symbol for symbol in preferred if symbol.kind != "field"] or preferred
 
 
 def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
@@ -161,7 +161,7 @@ def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
 
 
 class NameList:
-    """All names and ids as two long texts, each entry between zero bytes: a name is found by searching the text."""
+    """All names and ids as two long byte strings with zero bytes between the entries. Look-ups search the string."""
 
     def __init__(self, rows: Iterable[list[str]]) -> None:
         names = bytearray(b"\0")
@@ -187,7 +187,7 @@ class NameList:
         return found
 
     def holding(self, part: str, most: int) -> list[str]:
-        """Ids of the first so many whose name has this part, in any capitals; those that begin with it come first."""
+        """Ids of up to `most` symbols whose name contains `part` in any case; names that start with it come first."""
         names, wanted = self._names.lower(), part.lower().encode()
         found: dict[int, None] = {}
         for sought in (b"\0" + wanted, wanted):

@@ -1,7 +1,7 @@
-"""Questions about one symbol: who calls it, what it calls, who uses it, what implements it, and what is known of it.
+"""Questions about one symbol: its callers, callees, users, implementers and tests, and its details.
 
-Each takes an open store and a meaning (see `names`) and gives a three-valued answer. Twins are answered together. What
-is reached over several steps is in `reach`.
+Each takes an open store and a meaning (see `name_resolver`) and returns a three-valued answer. Twins are answered
+together. `impact` answers questions over several steps.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
 
 
 def callers(store: Store, subject: Meaning) -> Answer:
-    """Who calls it. Candidates call an interface's method behind which it may stand."""
-    return _used(store, "callers", subject, ("CALLS",))
+    """Who calls it. Candidates call an interface method through which it may be called."""
+    return _uses_of(store, "callers", subject, ("CALLS",))
 
 
 def users(store: Store, subject: Meaning) -> Answer:
     """Who calls, refers to or embeds it."""
-    return _used(store, "users", subject, USES)
+    return _uses_of(store, "users", subject, USES)
 
 
 def callees(store: Store, subject: Meaning) -> Answer:
-    """What it calls. Candidates are the methods that may stand behind a called interface method."""
+    """What it calls. Candidates are the methods that may run when it calls an interface method."""
     resolved = [link for symbol in subject.symbols for link in outbound(store, symbol, ("CALLS",))]
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
@@ -56,11 +56,11 @@ def callees(store: Store, subject: Meaning) -> Answer:
             for method in steps.refs(types.implementations(steps.number(called))):
                 candidate = Link(method, "calls", link.file, link.sites, "implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
-    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), _doubt(store, subject))
+    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), _unresolved(store, subject))
 
 
 def implementers(store: Store, subject: Meaning) -> Answer:
-    """The types that satisfy an interface, or the methods that may stand behind a method of one.
+    """The types that satisfy an interface, or the methods that may run when a method of one is called.
 
     For any other type, the interfaces that it satisfies.
     """
@@ -74,11 +74,11 @@ def implementers(store: Store, subject: Meaning) -> Answer:
         else:
             question = "implements"
             links += outbound(store, symbol, ("IMPLEMENTS",))
-    return Answer(question, subject, in_order(links), (), _doubt(store, subject))
+    return Answer(question, subject, in_order(links), (), _unresolved(store, subject))
 
 
 def tests(store: Store, subject: Meaning) -> Answer:
-    """The tests that exercise it; of a type, also those that exercise its methods."""
+    """The tests that reach it; for a type, also those that reach its methods."""
     links: list[Link] = []
     for symbol in subject.symbols:
         links += inbound(store, symbol, ("TESTS",))
@@ -86,18 +86,20 @@ def tests(store: Store, subject: Meaning) -> Answer:
             for method in members(store, symbol.id):
                 if method.kind == "method":
                     links += inbound(store, method, ("TESTS",))
-    # A test may exercise several methods of one type: the first place is enough.
+    # A test may reach several methods of one type: one link is enough.
     first = {link.symbol.id: link for link in reversed(in_order(links))}
-    return Answer("tests", subject, in_order(first.values()), (), _doubt(store, subject))
+    return Answer("tests", subject, in_order(first.values()), (), _unresolved(store, subject))
 
 
 def show(store: Store, subject: Meaning) -> SymbolAnswer:
-    """Everything about it."""
-    return SymbolAnswer(subject, tuple(_portrait(store, symbol) for symbol in subject.symbols), _doubt(store, subject))
+    """The details of its declarations."""
+    return SymbolAnswer(
+        subject, tuple(_details(store, symbol) for symbol in subject.symbols), _unresolved(store, subject)
+    )
 
 
 def count_store(store: Store) -> StoreCounts:
-    """How much of what there is."""
+    """Count what the store contains."""
     kinds = {row[0]: row[1] for row in store.rows("MATCH (s:Symbol) RETURN s.kind, count(*)")}
     (files, lines), *_ = store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")
     (sites,), *_ = store.rows("MATCH (u:Unresolved) RETURN sum(size(string_split(u.sites, ' ')))")
@@ -118,7 +120,7 @@ def _count(store: Store, pattern: str) -> int:
     return next(iter(store.rows(f"MATCH {pattern} RETURN count(*)")))[0]
 
 
-def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
+def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
     resolved = [link for symbol in subject.symbols for link in inbound(store, symbol, labels)]
     candidates: dict[tuple[str, str], Link] = {}
     steps = open_steps(store)
@@ -128,26 +130,26 @@ def _used(store: Store, question: str, subject: Meaning, labels: Iterable[str]) 
             for link in inbound(store, method, ("CALLS",)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)
-    doubts = uses_in_doubt(store, types, steps, subject)
-    return Answer(question, subject, in_order(_joined(resolved)), in_order(candidates.values()), doubts)
+    unresolved = unknown_uses(store, types, steps, subject)
+    return Answer(question, subject, in_order(_without_twins(resolved)), in_order(candidates.values()), unresolved)
 
 
-def _joined(links: Iterable[Link]) -> list[Link]:
-    """One link where several twins are used alike from the same place."""
+def _without_twins(links: Iterable[Link]) -> list[Link]:
+    """One link if several twins are used in the same way at the same sites."""
     return list({(link.symbol.id, link.how, link.sites, link.pointer): link for link in links}.values())
 
 
-def _doubt(store: Store, subject: Meaning) -> UnresolvedUses:
+def _unresolved(store: Store, subject: Meaning) -> UnresolvedUses:
     return unresolved_uses(store, subject.first.name)
 
 
-def uses_in_doubt(store: Store, types: Types, steps: Steps, subject: Meaning) -> UnresolvedUses:
-    """What is not known of who uses something: sites that bear its name, and calls from outside."""
+def unknown_uses(store: Store, types: Types, steps: Steps, subject: Meaning) -> UnresolvedUses:
+    """The uses that are not known: unresolved sites with its name, and calls through external interfaces."""
     outside = {name for symbol in subject.symbols for name in types.outside_interfaces(steps.number(symbol))}
-    return replace(_doubt(store, subject), outside=tuple(sorted(outside)))
+    return replace(_unresolved(store, subject), outside=tuple(sorted(outside)))
 
 
-def _portrait(store: Store, symbol: Ref) -> SymbolDetails:
+def _details(store: Store, symbol: Ref) -> SymbolDetails:
     uses = inbound(store, symbol, USES)
     row = _own_row(store, symbol)
     calls = outbound(store, symbol, ("CALLS",))
@@ -167,7 +169,7 @@ def _portrait(store: Store, symbol: Ref) -> SymbolDetails:
 
 
 def _own_row(store: Store, symbol: Ref) -> tuple[str, str, str, bool, bool, int, str, str]:
-    """Signature, doc, tag, exported, deprecated, end line, the file's constraint and the owner's name."""
+    """Signature, doc, tag, exported, deprecated, end line, the file's build constraint and the owner's name."""
     if symbol.external:
         return ("", "", "", symbol.name[:1].isupper(), False, 0, "", "")
     statement = "MATCH (s:Symbol {id: $id}) RETURN s.signature, s.doc, s.tag, s.exported, s.deprecated, s.end_line"

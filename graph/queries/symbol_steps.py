@@ -1,8 +1,8 @@
-"""One step from symbol to symbol, for searches of many: from the mapped file where it is good, else from the graph.
+"""Steps from symbol to symbol, for searches of many steps: from the adjacency file where it is valid, else the graph.
 
-Symbols have numbers here. What `touched` says has changed since the file was made, and everything where there is no
-file, is asked of the engine and remembered for as long as the question lasts. Neighbours come in the order of their
-ids, those outside the repository last, wherever they are read.
+Symbols are numbers here. Nodes that changed since the file was built (see `change_log`), and all nodes if there is no
+file, are read from the engine; the results are kept for the duration of one question. Neighbours are in the order of
+their ids, external ones last, from both sources.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from golore.graph.database.store import Store
 from golore.graph.queries.adjacency_file import SEVERAL, Adjacency, open_adjacency
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
-from golore.graph.queries.edges import external as outside_of
+from golore.graph.queries.edges import external as external_of
 
 _MOST_TOUCHED: Final = 5_000
-"""Nodes that may have to be asked of the engine before the file is worth making again."""
+"""With more changed nodes than this, the file should be built again."""
 _MANY: Final = 100
-"""Questions to the engine, some 10 ms, by which a search has missed the file."""
+"""With more queries to the engine than this, about 10 ms, a search would have been quicker with the file."""
 
 
 class _Drift(NamedTuple):
-    """Numbers of the file that are not to be trusted: of nodes that have changed, and of those once removed. And the
-    ids of nodes that it does not have."""
+    """What changed since the file was built: numbers of nodes that changed, numbers of those that were removed at some
+    time, and ids of nodes that the file does not have."""
 
     changed: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()
@@ -34,31 +34,31 @@ class _Drift(NamedTuple):
 
 
 class Steps:
-    """The symbols of an open store and their neighbours. Make one for each question, with `open_steps`."""
+    """The symbols of an open store and their neighbours. Create one for each question, with `open_steps`."""
 
-    def __init__(self, store: Store, mapped: Adjacency | None, drift: _Drift) -> None:
+    def __init__(self, store: Store, adjacency: Adjacency | None, drift: _Drift) -> None:
         self._store = store
-        self._mapped = mapped
-        self._next = self._first = mapped.total if mapped is not None else 0
-        """Numbers from the first on are of nodes that the file does not have."""
+        self._adjacency = adjacency
+        self._next = self._first = adjacency.total if adjacency is not None else 0
+        """Numbers from `_first` on belong to nodes that the file does not have."""
         self._refs: dict[int, Ref] = {}
         self._numbers: dict[tuple[bool, str], int] = {}
         self.asked: dict[tuple[int, str], list[int]] = {}
-        """What had to be asked of the engine: the neighbours of a symbol over a relation."""
+        """The neighbours that were read from the engine, by symbol and relation with a direction."""
         self._changed, self._gone, self._new = drift
 
     @property
     def is_mapping_worth_it(self) -> bool:
-        """Whether what was asked so far would have been quicker with a file, or with a newer one."""
-        is_due = self._mapped is None or len(self._changed) > _MOST_TOUCHED
+        """Whether the queries so far would have been quicker with a file, or with a newer one."""
+        is_due = self._adjacency is None or len(self._changed) > _MOST_TOUCHED
         return is_due and len(self.asked) > _MANY
 
     def number(self, symbol: Ref) -> int:
         key = (symbol.external, symbol.id)
         known = self._numbers.get(key)
         if known is None:
-            if self._mapped is not None:
-                known = self._mapped.number(symbol.id, external=symbol.external)
+            if self._adjacency is not None:
+                known = self._adjacency.number(symbol.id, external=symbol.external)
             if known is None:
                 known = self._next
                 self._next += 1
@@ -67,20 +67,20 @@ class Steps:
         return known
 
     def symbol(self, id: str) -> int | None:
-        """The symbol of the repository that has this id."""
+        """The number of the repository's symbol with this id; None if there is none."""
         return self._with_id(id, external=False)
 
     def outside(self, id: str) -> int | None:
-        """The same for what lies outside."""
+        """Like `symbol`, for external nodes."""
         return self._with_id(id, external=True)
 
     def _with_id(self, id: str, *, external: bool) -> int | None:
         known = self._numbers.get((external, id))
-        if known is None and self._mapped is not None:
-            known = self._mapped.number(id, external=external)
+        if known is None and self._adjacency is not None:
+            known = self._adjacency.number(id, external=external)
             if known is None and id not in self._new:
                 return None
-            if known is not None and not self._is_mapped(known):
+            if known is not None and not self._is_file_valid_for(known):
                 known = None
         if known is None:
             found = self._look_up(id, external=external)
@@ -90,27 +90,27 @@ class Steps:
     def ref(self, number: int) -> Ref:
         known = self._refs.get(number)
         if known is None:
-            assert self._mapped is not None, "every other number was given to a symbol"
-            known = self._mapped.ref(number)
+            assert self._adjacency is not None, "a number that the file does not have was given to a symbol before"
+            known = self._adjacency.ref(number)
             if number in self._changed:
                 known = self._look_up(known.id, external=known.external) or known
             self._refs[number] = known
         return known
 
     def _look_up(self, id: str, *, external: bool) -> Ref | None:
-        return outside_of(self._store, id) if external else next(iter(symbols(self._store, [id])), None)
+        return external_of(self._store, id) if external else next(iter(symbols(self._store, [id])), None)
 
     def refs(self, numbers: Iterable[int]) -> list[Ref]:
         return [self.ref(number) for number in numbers]
 
     def kind(self, number: int) -> str:
-        if self._mapped is not None and self._is_mapped(number):
-            return self._mapped.kind(number)
+        if self._adjacency is not None and self._is_file_valid_for(number):
+            return self._adjacency.kind(number)
         return self.ref(number).kind
 
     def is_outside(self, number: int) -> bool:
-        if self._mapped is not None and number < self._first:
-            return number >= self._mapped.symbols
+        if self._adjacency is not None and number < self._first:
+            return number >= self._adjacency.symbols
         return self.ref(number).external
 
     def inbound(self, number: int, label: str) -> Sequence[int]:
@@ -120,43 +120,43 @@ class Steps:
         return self._neighbours(number, label, ">")
 
     def member(self, type: int, name: str) -> int | None:
-        """A type's own method or field of a name; of twins, the last by its place."""
-        if self._mapped is not None and self._is_mapped(type):
-            found = self._mapped.owned(name).get(type)
+        """A type's own method or field with this name; of twins, the last by location."""
+        if self._adjacency is not None and self._is_file_valid_for(type):
+            found = self._adjacency.owned(name).get(type)
             if found is None or (found != SEVERAL and found not in self._changed):
                 return found
         named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
         return self.by_location(named)[-1] if named else None
 
     def by_location(self, numbers: Collection[int]) -> list[int]:
-        """In the order of their places."""
-        if self._mapped is not None and self._changed.isdisjoint(numbers) and max(numbers, default=0) < self._first:
-            return sorted(numbers, key=self._mapped.places.__getitem__)
+        """The numbers, sorted by location."""
+        if self._adjacency is not None and self._changed.isdisjoint(numbers) and max(numbers, default=0) < self._first:
+            return sorted(numbers, key=self._adjacency.location_order.__getitem__)
         return sorted(numbers, key=lambda number: by_location(self.ref(number)))
 
     def own_members(self, types: Iterable[int], name: str) -> dict[int, int]:
-        """Of each of these types, its own member of that name; left out where it has none or that is not sure."""
+        """For each of these types, its own member of that name. Omits types without one, or where it is uncertain."""
         found: dict[int, int] = {}
-        asked: dict[str, int] = {}
+        unread: dict[str, int] = {}
         for type in types:
-            if not self._is_mapped(type):
-                asked[self.ref(type).id] = type
+            if not self._is_file_valid_for(type):
+                unread[self.ref(type).id] = type
             elif (own := self.member(type, name)) is not None:
                 found[type] = own
-        # Most have it under the id that follows from theirs: one look-up for all.
-        for symbol in symbols(self._store, [f"{id}.{name}" for id in asked]) if asked else ():
-            if symbol.owner in asked:
-                found[asked[symbol.owner]] = self.number(symbol)
+        # The id of most members follows from that of the type: one look-up for all.
+        for symbol in symbols(self._store, [f"{id}.{name}" for id in unread]) if unread else ():
+            if symbol.owner in unread:
+                found[unread[symbol.owner]] = self.number(symbol)
         return found
 
-    def _is_mapped(self, number: int) -> bool:
+    def _is_file_valid_for(self, number: int) -> bool:
         return number < self._first and number not in self._changed
 
     def _neighbours(self, number: int, label: str, direction: str) -> Sequence[int]:
         link = label + direction
-        if self._mapped is not None and self._is_mapped(number):
-            found = self._mapped.neighbours(number, link)
-            # An edge goes with its end, and is not always noted by itself.
+        if self._adjacency is not None and self._is_file_valid_for(number):
+            found = self._adjacency.neighbours(number, link)
+            # Removing a node removes its edges, and the change log does not always list these.
             return [one for one in found if one not in self._gone] if self._gone else found
         known = self.asked.get((number, link))
         if known is None:
@@ -175,44 +175,44 @@ def _by_id(symbol: Ref) -> tuple[bool, str]:
 
 
 def open_steps(store: Store) -> Steps:
-    mapped, drift = _current(store)
-    return Steps(store, mapped, drift)
+    adjacency, drift = _open_current(store)
+    return Steps(store, adjacency, drift)
 
 
 def is_mapping_due(store: Store) -> bool:
-    """Whether the file should be made, or made again."""
-    mapped, drift = _current(store)
-    return mapped is None or len(drift.changed) > _MOST_TOUCHED
+    """Whether the adjacency file should be built, or built again."""
+    adjacency, drift = _open_current(store)
+    return adjacency is None or len(drift.changed) > _MOST_TOUCHED
 
 
 _drifts: Final[dict[Path, tuple[str, str, _Drift]]] = {}
-"""The last one of each store: to look up thousands of ids takes longer than a question may."""
+"""The last drift of each store: looking up thousands of ids takes longer than a question may."""
 
 
-def _current(store: Store) -> tuple[Adjacency | None, _Drift]:
-    mapped = open_adjacency(store.directory)
-    if mapped is None:
+def _open_current(store: Store) -> tuple[Adjacency | None, _Drift]:
+    adjacency = open_adjacency(store.directory)
+    if adjacency is None:
         return None, _Drift()
-    now = store.generation
-    made_of, until, drift = _drifts.get(store.directory, ("", "", _Drift()))
-    if (made_of, until) != (mapped.generation, now):
-        touched = changed_nodes_since(store.directory, mapped.generation, now)
-        if touched is None:
+    generation = store.generation
+    built_from, valid_for, drift = _drifts.get(store.directory, ("", "", _Drift()))
+    if (built_from, valid_for) != (adjacency.generation, generation):
+        changes = changed_nodes_since(store.directory, adjacency.generation, generation)
+        if changes is None:
             return None, _Drift()
-        gone, _ = _numbers(mapped, touched.gone)
-        changed, new = _numbers(mapped, touched.changed)
+        gone, _ = _numbers(adjacency, changes.gone)
+        changed, new = _numbers(adjacency, changes.changed)
         drift = _Drift(changed | gone, gone, new)
-        _drifts[store.directory] = (mapped.generation, now, drift)
-    return mapped, drift
+        _drifts[store.directory] = (adjacency.generation, generation, drift)
+    return adjacency, drift
 
 
-def _numbers(mapped: Adjacency, ids: Iterable[str]) -> tuple[frozenset[int], frozenset[str]]:
-    """The numbers of some ids, and those that have none."""
+def _numbers(adjacency: Adjacency, ids: Iterable[str]) -> tuple[frozenset[int], frozenset[str]]:
+    """The numbers of these ids, and the ids that have no number as a symbol or none as an external node."""
     found: set[int] = set()
     unknown: set[str] = set()
     for id in ids:
-        either = (mapped.number(id), mapped.number(id, external=True))
-        found.update(number for number in either if number is not None)
-        if None in either:
-            unknown.add(id)  # it may also be new as the other sort
+        both = (adjacency.number(id), adjacency.number(id, external=True))
+        found.update(number for number in both if number is not None)
+        if None in both:
+            unknown.add(id)  # it may be new as the other kind of node
     return frozenset(found), frozenset(unknown)
