@@ -1,4 +1,4 @@
-"""The knowledge graph: its vocabulary, its store, and the questions it answers.
+"""The knowledge graph: its data model, its storage, and the queries, searches and cards derived from it.
 
-Imports nothing else of golore; every other room builds on this one.
+Imports no other top-level package of golore.
 """

@@ -1,28 +1,28 @@
-"""Every error golore raises on purpose.
+"""All exceptions that golore raises deliberately.
 
 GoloreError
-├── UsageError            the command was asked for something that cannot be (exit code 2)
-├── RepositoryError       the tree to learn cannot be read as one
+├── UsageError            the request is invalid (exit code 2)
+├── RepositoryError       the directory cannot be learned as a Go repository
 ├── ToolchainError        the Go toolchain is missing or failed
-├── ModelError            a language model gives no text that can be used
-│   ├── ModelUnavailable  its server is not there, or does not have it: nothing more can be asked
-│   └── AnswerBroken      one answer failed: the next may come
+├── ModelError            a language model returned no usable text
+│   ├── ModelUnavailable  the model or its server is not available: further requests would fail as well
+│   └── AnswerBroken      one answer failed: the next request may succeed
 └── StoreError            the store cannot be used
-    ├── StoreMissing      there is no store here yet
-    ├── StoreBusy         another process holds it
-    ├── StoreMismatch     made by a newer golore, or by the other engine
-    │   └── StoreOutdated made by an older golore: to be learned again
-    └── StoreDamaged      it does not open or does not answer
+    ├── StoreMissing      there is no store, or it has no graph yet
+    ├── StoreBusy         another process has locked it
+    ├── StoreMismatch     made by a newer golore, with the other engine, or not by golore
+    │   └── StoreOutdated made by an older golore: `golore learn` updates it
+    └── StoreDamaged      it cannot be opened or queried
 
-A message is one sentence that says what is wrong, and, where there is something to do, a second one that says what.
-Bad Go is not an error: it is a `Problem`, kept as data beside the facts of its file.
+A message is one sentence that says what is wrong, followed by one that says what to do, if anything can be done.
+Invalid Go is not an error: it is a `Problem`, stored as data with the facts of its file.
 """
 
 from __future__ import annotations
 
 
 class GoloreError(Exception):
-    """The root of the tree; the command line prints its text and exits with `exit_code`."""
+    """Base class of all errors. The command line prints the message and exits with `exit_code`."""
 
     exit_code = 1
 
@@ -48,10 +48,10 @@ class ModelUnavailable(ModelError):
 
 
 class AnswerBroken(ModelError):
-    """`is_passing`: asked again after a while, it may work."""
+    """`is_passing`: the failure is temporary; the same request may succeed later."""
 
-    def __init__(self, sentence: str, *, is_passing: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, *, is_passing: bool = False) -> None:
+        super().__init__(message)
         self.is_passing = is_passing
 
 

@@ -1,4 +1,4 @@
-"""Python's search for cycles of garbage, put off while a great many things are made that hold none."""
+"""Disables the cyclic garbage collector during bulk allocation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Generator[None]:
-    """Millions of small things are made and kept for a while; to look through them again and again is in vain."""
+    """Disable the collector for the block. For code that creates and keeps millions of small objects without cycles:
+    scanning them again and again would free nothing."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

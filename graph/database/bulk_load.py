@@ -1,8 +1,7 @@
-"""The load of a whole graph at once, into a new database file.
+"""Loads a whole graph into a new database file.
 
-Rows are spooled to files as they come (see `spool`) and copied in by the engine at the end: one COPY for each pair of
-tables, since appending to a loaded one rewrites it.
-Nothing here touches the current database; making the new one current is `store`'s affair.
+Rows are spooled to files as they arrive (see `parquet_spool`), and the engine copies them in at the end: one COPY for
+each node label and edge kind, because appending to a loaded table rewrites it. The current database is not touched.
 """
 
 from __future__ import annotations
@@ -23,40 +22,40 @@ from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, 
 
 _POOL_FLOOR: Final = 512 << 20
 _POOL_PER_ROW: Final = 400
-"""A COPY of edges needs room for all rows of its table: about 170 bytes each were measured."""
+"""Bytes of buffer pool per row: a COPY of edges needs memory for all rows of its table, measured at 170 bytes each."""
 
 
 class BulkLoad:
-    """Collects rows; `build` makes the database of them. Use it through `Store.bulk_load`.
+    """Collects rows; `build` creates the database from them. `Store.bulk_load` also makes it current.
 
-    Other processes may spool rows into `directory` too; what they wrote is told with `count`.
+    Other processes may spool rows into `directory` as well; `count` adds the numbers of their rows.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
-        self._own = Spools(directory, "own")
+        self._spools = Spools(directory, "own")
         self._rows: Counter[Table] = Counter()
 
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
-        self._own.nodes(label, rows)
+        self._spools.nodes(label, rows)
 
     def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:
-        self._own.edges(kind, rows)
+        self._spools.edges(kind, rows)
 
     def count(self, written: Mapping[Table, int]) -> None:
-        """Take notice of rows that another process has spooled."""
+        """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
-    def build(self, database: Path, marks: Mapping[str, str]) -> None:
-        """Write the database file, complete and without a log beside it."""
-        self.count(self._own.close())
+    def build(self, database: Path, meta: Mapping[str, str]) -> None:
+        """Write the database file, complete and without a log."""
+        self.count(self._spools.close())
         require_room(database, self._rows.total())
         try:
             pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
-                self._copy(session, marks)
+                self._copy(session, meta)
         except EngineFailure as failure:
             raise loading_error(database, str(failure)) from failure
         self.discard()
@@ -66,7 +65,7 @@ class BulkLoad:
     def discard(self) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _copy(self, session: Session, marks: Mapping[str, str]) -> None:
+    def _copy(self, session: Session, meta: Mapping[str, str]) -> None:
         for statement in create_statements():
             session.run(statement)
         for label in NODE_COLUMNS:
@@ -75,12 +74,12 @@ class BulkLoad:
         for kind in EDGE_KINDS:
             if files := self._files_of(kind):
                 session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
-        notes = {**marks, "schema": str(SCHEMA_VERSION)}
-        for name, value in notes.items():
+        rows = {**meta, "schema": str(SCHEMA_VERSION)}
+        for name, value in rows.items():
             session.run(f"CREATE (:{META_TABLE} {{id: $id, value: $value}})", id=name, value=value)
 
     def _files_of(self, table: Table) -> str:
-        """The files of a table as COPY wants them named; nothing if there are none."""
+        """The spool files of a table as a list literal for COPY; empty if there are none."""
         files = sorted(self.directory.glob(f"{table_name(table)}.*.parquet"))
         return f"[{', '.join(map(_quoted, files))}]" if files else ""
 

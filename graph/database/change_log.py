@@ -1,7 +1,9 @@
-"""Notes what each change of the graph touched, so that what was derived from all of it stays good for the rest.
+"""Logs which nodes each change of the graph affected, so that data derived from the whole graph stays valid for the
+other nodes.
 
-A line for each change: the graph's name before and after it, the nodes that are gone, and those that are new, changed
-or at the end of an edge that is. Losing a line costs time and nothing else: then nothing is known of what was touched.
+The file `touched` has one line per change: the generation of the graph before and after it, the nodes that were added
+or changed or are at an end of an added or removed edge, and the nodes that were removed. Losing a line costs only time:
+the affected nodes are then unknown, and everything is derived again.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ from typing import Final, NamedTuple
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import STEPS
 
-_NAME: Final = "touched"
-_LONGEST: Final = 4 << 20
-"""Bytes after which the notes begin anew: by then it is time to derive again from all of the graph."""
-_MOST: Final = 20_000
-"""Nodes of one change beyond which nothing is noted: it is no less work to derive everything again."""
+_LOG_NAME: Final = "touched"
+_MAX_BYTES: Final = 4 << 20
+"""Size after which the file is started again: by then it is time to derive everything from the whole graph."""
+_MAX_NODES: Final = 20_000
+"""A change of more nodes is not logged, and the log is deleted: deriving everything again is no more work."""
 _LABELS: Final = ("Symbol", "External")
 
 
 class ChangedNodes(NamedTuple):
-    """Ids of nodes that are not what they were, and of those that were removed at some time."""
+    """Ids of nodes that were added, changed or connected differently, and of nodes that were removed at some point."""
 
     changed: frozenset[str]
     gone: frozenset[str]
@@ -46,34 +48,34 @@ def nodes_changed_by(delta: GraphDelta) -> ChangedNodes:
     return ChangedNodes(frozenset(changed), frozenset(gone))
 
 
-def record_changed_nodes(directory: Path, before: str, after: str, touched: ChangedNodes) -> None:
-    """`before` and `after` name the graph (see `Store.generation`)."""
-    path = directory / _NAME
-    if len(touched.changed) + len(touched.gone) > _MOST:
+def record_changed_nodes(directory: Path, before: str, after: str, nodes: ChangedNodes) -> None:
+    """`before` and `after` are generations of the graph (see `Store.generation`). A failed write is ignored."""
+    path = directory / _LOG_NAME
+    if len(nodes.changed) + len(nodes.gone) > _MAX_NODES:
         path.unlink(missing_ok=True)
         return
-    line = json.dumps([before, after, sorted(touched.changed), sorted(touched.gone)], ensure_ascii=False) + "\n"
+    line = json.dumps([before, after, sorted(nodes.changed), sorted(nodes.gone)], ensure_ascii=False) + "\n"
     with suppress(OSError):
-        is_long = path.exists() and path.stat().st_size > _LONGEST
+        is_long = path.exists() and path.stat().st_size > _MAX_BYTES
         with path.open("w" if is_long else "a", encoding="utf-8") as file:
             file.write(line)
 
 
 def changed_nodes_since(directory: Path, before: str, now: str) -> ChangedNodes | None:
-    """What was touched between two states of the graph; None where that is not known."""
+    """The nodes affected between two generations of the graph; None if they are unknown."""
     if before == now:
         return NOTHING
     changed: set[str] = set()
     gone: set[str] = set()
-    at = before
+    generation = before
     try:
-        with (directory / _NAME).open(encoding="utf-8") as lines:
+        with (directory / _LOG_NAME).open(encoding="utf-8") as lines:
             for line in lines:
-                first, last, some, removed = json.loads(line)
-                if first == at:
-                    at = last
-                    changed.update(some)
-                    gone.update(removed)
+                first, last, changed_ids, gone_ids = json.loads(line)
+                if first == generation:
+                    generation = last
+                    changed.update(changed_ids)
+                    gone.update(gone_ids)
     except (OSError, ValueError):
         return None
-    return ChangedNodes(frozenset(changed), frozenset(gone)) if at == now else None
+    return ChangedNodes(frozenset(changed), frozenset(gone)) if generation == now else None

@@ -1,7 +1,7 @@
-"""A delta as statements of the engine, inside one transaction.
+"""Writes a delta to the database in one transaction.
 
-The shape of these statements was measured: matching both ends of an edge in one pattern, or deleting edges under an
-UNWIND, makes both engines scan and join whole tables. What a delta means is `delta`'s affair.
+The form of the statements follows measurements: matching both ends of an edge in one pattern, or deleting edges under
+an UNWIND, makes both engines scan and join whole tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, ed
 
 _BATCH: Final = 5_000
 _FEW_EDGES: Final = 1_000
-"""Up to so many changed edges of a kind are changed in place; past it, making them anew is quicker."""
+"""Up to this many changed edges of a kind are updated in place; for more, deleting and creating them is faster."""
 
 _Item = TypeVar("_Item", Node, Edge)
 
@@ -26,8 +26,8 @@ def write_delta(session: Session, delta: GraphDelta) -> None:
     session.run("BEGIN TRANSACTION")
     for kind, pairs in delta.edges_removed.items():
         _remove_edges(session, kind, pairs)
-    remade = {kind: edges for kind, edges in delta.edges_changed.items() if len(edges) > _FEW_EDGES}
-    for kind, edges in remade.items():
+    recreated = {kind: edges for kind, edges in delta.edges_changed.items() if len(edges) > _FEW_EDGES}
+    for kind, edges in recreated.items():
         _remove_edges(session, kind, [(edge.source, edge.target) for edge in edges])
     for label, ids in delta.nodes_removed.items():
         _remove_nodes(session, label, ids)
@@ -36,9 +36,9 @@ def write_delta(session: Session, delta: GraphDelta) -> None:
     for label, nodes in delta.nodes_changed.items():
         _change_nodes(session, label, nodes, delta.nodes_before.get(label, {}))
     for kind, edges in delta.edges_changed.items():
-        if kind not in remade:
+        if kind not in recreated:
             _change_edges(session, kind, edges)
-    for edges_by_kind in (remade, delta.edges_added):
+    for edges_by_kind in (recreated, delta.edges_added):
         for kind, edges in edges_by_kind.items():
             _add_edges(session, kind, edges)
     for name, value in delta.meta.items():
@@ -57,7 +57,7 @@ def _remove_edges(session: Session, kind: EdgeKind, pairs: Iterable[tuple[str, s
 
 def _remove_nodes(session: Session, label: str, ids: Iterable[str]) -> None:
     for identity in ids:
-        # Not DETACH DELETE: in Kuzu 0.11.3 it leaves phantoms of the edges that join two removed nodes.
+        # Not DETACH DELETE: in Kuzu 0.11.3 it leaves phantom edges between two removed nodes.
         session.run(f"MATCH (n:{label} {{id: $id}})-[e]->() DELETE e", id=identity)
         session.run(f"MATCH (n:{label} {{id: $id}})<-[e]-() DELETE e", id=identity)
         session.run(f"MATCH (n:{label} {{id: $id}}) DELETE n", id=identity)
@@ -70,11 +70,11 @@ def _add_nodes(session: Session, label: str, nodes: Sequence[Node]) -> None:
 
 
 def _change_nodes(session: Session, label: str, nodes: Sequence[Node], before: Mapping[str, Node]) -> None:
-    """Set what differs: each column set makes the log longer, which every open reads."""
+    """Set only the columns that differ: each column set makes the log longer, and every open reads the log."""
     groups: dict[tuple[int, ...], list[Node]] = {}
     for node in nodes:
-        last = before.get(node[0])
-        columns = tuple(at for at in range(1, len(node)) if last is None or last[at] != node[at])
+        old = before.get(node[0])
+        columns = tuple(at for at in range(1, len(node)) if old is None or old[at] != node[at])
         groups.setdefault(columns, []).append(node)
     names = [column.name for column in NODE_COLUMNS[label]]
     for columns, group in groups.items():
@@ -84,7 +84,7 @@ def _change_nodes(session: Session, label: str, nodes: Sequence[Node], before: M
 
 
 def _change_edges(session: Session, kind: EdgeKind, edges: Sequence[Edge]) -> None:
-    """One by one, which takes as long as making a few anew and leaves half as much in the log."""
+    """Update edges one by one: for a few, this takes as long as creating them again and writes half as much log."""
     names = [column.name for column in EDGE_COLUMNS[kind.label]]
     settings = ", ".join(f"e.`{name}` = ${name}" for name in names)
     pattern = f"(a:{kind.source} {{id: $source}})-[e:{kind.label}]->(b:{kind.target})"
@@ -95,10 +95,10 @@ def _change_edges(session: Session, kind: EdgeKind, edges: Sequence[Edge]) -> No
 
 def _add_edges(session: Session, kind: EdgeKind, edges: Sequence[Edge]) -> None:
     names = [column.name for column in EDGE_COLUMNS[kind.label]]
-    carried = "".join(f", r.`{name}` AS p_{name}" for name in names)
+    aliases = "".join(f", r.`{name}` AS p_{name}" for name in names)
     properties = ", ".join(f"`{name}`: p_{name}" for name in names)
     statement = (
-        f"UNWIND $rows AS r MATCH (a:{kind.source} {{id: r.source}}) WITH a, r.target AS t{carried} "
+        f"UNWIND $rows AS r MATCH (a:{kind.source} {{id: r.source}}) WITH a, r.target AS t{aliases} "
         f"MATCH (b:{kind.target} {{id: t}}) CREATE (a)-[:{kind.label} {{{properties}}}]->(b)"
     )
     for batch in _batches(edges):
@@ -108,11 +108,11 @@ def _add_edges(session: Session, kind: EdgeKind, edges: Sequence[Edge]) -> None:
 
 
 def _node_rows(
-    label: str, nodes: Sequence[Node], places: tuple[int, ...] | None = None
+    label: str, nodes: Sequence[Node], positions: tuple[int, ...] | None = None
 ) -> Iterator[list[dict[str, object]]]:
-    """The rows as the engine takes them: all columns, or those in certain places."""
+    """Batches of rows as parameters for the engine, with all columns or those at `positions`."""
     names = [column.name for column in NODE_COLUMNS[label]]
-    wanted = range(len(names)) if places is None else places
+    wanted = range(len(names)) if positions is None else positions
     for batch in _batches(nodes):
         columns = node_columns_of(label, batch)
         chosen = [names[at] for at in wanted]

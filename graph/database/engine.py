@@ -1,8 +1,8 @@
-"""One open database of the embedded engine: Ladybug, or Kuzu 0.11.3 when GOLORE_ENGINE says so.
+"""An open database of the embedded engine: Ladybug, or Kuzu 0.11.3 if GOLORE_ENGINE is `kuzu`.
 
-Both have the same Python interface and, as far as we use it, the same Cypher; they are imported by name and never both
-in one process, which crashes the interpreter. Only `store` and its siblings `bulk` and `schema` know this module.
-Locking is not done here.
+Both have the same Python interface and, as far as golore uses it, the same Cypher. They are imported by name, and never
+both in one process, because that crashes the interpreter. Only this package opens a `Session`. Locking is left to the
+caller.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def engine_name() -> str:
 
 
 class EngineFailure(Exception):
-    """What the engine said when a statement failed; never leaves the `graph` package."""
+    """A statement failed; the text is the message of the engine. Never leaves the `graph` package."""
 
 
 class Session:
-    """A database with one connection. Values go in as parameters and come out as lists in the order of the columns."""
+    """A database with one connection. Values are passed as parameters; a row is a list in column order."""
 
     def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
         module = _module(engine_name())
@@ -81,8 +81,8 @@ class Session:
         except RuntimeError as failure:
             raise opening_error(path, str(failure)) from failure
         if write and not checkpoint_on_close:
-            # Folding the log into the file rewrites whole groups of nodes, seconds at 400,000 symbols; reading the
-            # log again at the next open takes milliseconds. `Store` decides when to fold.
+            # Folding the log into the file rewrites whole node groups and takes seconds at 400,000 symbols; reading
+            # the log again at the next open takes milliseconds. `Store` decides when to fold.
             self.run("CALL force_checkpoint_on_close = false")
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Session:
             result.close()
 
     def columns(self, statement: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
-        """The whole answer by columns: several times faster than by rows, for answers of many thousands."""
+        """The whole result by columns: for many thousands of rows, several times faster than by rows."""
         result = self._execute(statement, parameters or {})
         try:
             return [column.to_pylist() for column in result.get_as_arrow(_CHUNK).columns]
@@ -116,7 +116,8 @@ class Session:
         seconds: float | None = None,
         most: int | None = None,
     ) -> tuple[list[str], list[Row]]:
-        """The names of the columns, and all rows, or the first `most`; interrupted when it takes longer."""
+        """The column names, and all rows or the first `most`. A query that runs longer than `seconds` is interrupted,
+        which raises `EngineFailure`."""
         if seconds is not None:
             self._connection.set_query_timeout(max(1, int(seconds * 1000)))
         result = self._execute(statement, parameters or {})
@@ -151,46 +152,49 @@ def _module(name: str) -> Any:
         ) from failure
 
 
-def opening_error(path: Path, said: str) -> StoreError:
-    known = _resource_error(path, said)
+def opening_error(path: Path, detail: str) -> StoreError:
+    known = _resource_error(path, detail)
     if known is not None:
         return known
-    if "lock" in said.lower():
-        return StoreBusy(f"The store {path} is locked by another program ({said}). Close it and try again.")
+    if "lock" in detail.lower():
+        return StoreBusy(f"The store {path} is locked by another program ({detail}). Close it and try again.")
     return StoreDamaged(
-        f"The store {path} does not open: {said.strip()} Go back to a snapshot with `golore restore`, or remove "
-        f"{path.with_name('store.json')} and run `golore learn` again; notes and summaries stay."
+        f"The store {path} cannot be opened: {detail.strip()} Restore a snapshot with `golore restore`, or remove "
+        f"{path.with_name('store.json')} and run `golore learn` again; notes and summaries are kept."
     )
 
 
 def require_room(path: Path, rows: int) -> None:
-    """Refuse to write what will not fit: both engines end the whole process when their log cannot be written."""
+    """Raise `StoreError` if the disk has no room for so many rows: both engines end the whole process when they cannot
+    write their log."""
     if _free_bytes(path) < _ROOM_FLOOR + _ROOM_PER_ROW * rows:
         raise _full(path)
 
 
-def loading_error(path: Path, said: str) -> StoreError:
-    return _resource_error(path, said) or StoreError(
-        f"The graph could not be loaded into {path}: {said.strip()} The store is as it was; please report this."
+def loading_error(path: Path, detail: str) -> StoreError:
+    return _resource_error(path, detail) or StoreError(
+        f"The graph could not be loaded into {path}: {detail.strip()} The store was not changed; please report this."
     )
 
 
-def running_error(path: Path, said: str) -> StoreError:
-    """For statements of our own, which are right as long as the store is."""
-    return _resource_error(path, said) or StoreDamaged(
-        f"The store {path} did not answer: {said.strip()} Run `golore learn --full` to make it anew."
+def running_error(path: Path, detail: str) -> StoreError:
+    """The error for a failed statement of golore itself. These statements are correct, so the store is damaged, unless
+    a resource is exhausted."""
+    return _resource_error(path, detail) or StoreDamaged(
+        f"The store {path} cannot be queried: {detail.strip()} Run `golore learn --full` to rebuild it."
     )
 
 
-def _resource_error(path: Path, said: str) -> StoreError | None:
-    lowered = said.lower()
-    full = any(sign in lowered for sign in ("no space left", "disk quota", "file too large"))
+def _resource_error(path: Path, detail: str) -> StoreError | None:
+    """The error for a full disk, missing permission or insufficient memory; None for other failures."""
+    lowered = detail.lower()
+    full = any(phrase in lowered for phrase in ("no space left", "disk quota", "file too large"))
     if full or _free_bytes(path) < _MEGABYTE:
         return _full(path)
     if "permission denied" in lowered or "read-only file system" in lowered:
-        return StoreError(f"There is no permission to use {path}. Check who owns it.")
+        return StoreError(f"No permission to use {path}. Check who owns it.")
     if "buffer manager exception" in lowered or "mmap" in lowered:
-        return StoreError(f"There is not enough memory for the store {path}: {said.strip()}")
+        return StoreError(f"Not enough memory for the store {path}: {detail.strip()} Free some memory and try again.")
     return None
 
 
@@ -199,7 +203,7 @@ def _full(path: Path) -> StoreError:
 
 
 def _free_bytes(path: Path) -> int:
-    """Ladybug reports a full disk as a failed read of what it could not write, so the disk itself is asked."""
+    """Free bytes on the disk. Ladybug reports a full disk only as a failed read of what it could not write."""
     try:
         return shutil.disk_usage(path.parent).free
     except OSError:

@@ -1,7 +1,7 @@
-"""Rows on their way into a new database: one Parquet file for each table and each process that writes.
+"""Writes the rows of a new database to Parquet files: one for each table and writing process.
 
-Rows are turned into columns and written as they come, so that the memory they take does not grow with the repository,
-and several processes can write at once. Copying the files into a database is `bulk`'s affair.
+Rows are converted to columns and written as they arrive, so that memory use does not grow with the repository and
+several processes can write at once. `bulk_load` copies the files into a database.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, Column, edge_columns_of, node_columns_of
 
 _BATCH: Final = 16_384
-"""Rows turned into columns together: many small row groups would slow the COPY, large ones hold memory."""
+"""Rows to collect before they are written: many small row groups slow the COPY, large ones take memory."""
 _ENDS: Final = (Column("source", "STRING"), Column("target", "STRING"))
 
 Table = str | EdgeKind
-"""A label of nodes or a kind of edges."""
+"""A node label or an edge kind."""
 
 
 def table_name(table: Table) -> str:
@@ -29,7 +29,7 @@ def table_name(table: Table) -> str:
 
 
 class Spools:
-    """The files of one process, below the directory of a load; `writer` tells processes apart."""
+    """The files of one process, in the directory of a load. `writer` distinguishes the processes."""
 
     def __init__(self, directory: Path, writer: str) -> None:
         self._directory = directory
@@ -51,7 +51,7 @@ class Spools:
             self._flush_edges(kind)
 
     def close(self) -> dict[Table, int]:
-        """Finish the files; tells how many rows of each table they hold."""
+        """Finish the files. Returns the number of rows per table."""
         for label in self._nodes:
             self._flush_nodes(label)
         for kind in self._edges:
@@ -108,5 +108,5 @@ class _Spool:
 
 
 def _arrow() -> Any:
-    """Loaded late, since it takes a tenth of a second that only a load needs; it ships no types."""
+    """Import pyarrow only when a load needs it, because that takes 0.1 s. It has no type annotations."""
     return importlib.import_module("pyarrow")

@@ -1,8 +1,8 @@
-"""Whether a Cypher statement only reads.
+"""Checks that a Cypher statement only reads.
 
-The database is opened read-only for questions, which stops changes to the graph itself; this check also stops what a
-read-only database still allows: reading and writing other files, loading extensions, changing settings. It looks at
-words, not at grammar: a statement it lets through may still be wrong, and the engine will say so.
+Queries run on a database that is opened read-only, which prevents changes of the graph. This check also rejects what a
+read-only database still allows: reading and writing other files, loading extensions, changing settings. It checks
+words, not grammar: a statement that passes may still be invalid, and the engine reports that.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The store: the only door to the graph database.
+"""The store: all access to the graph database goes through it.
 
-A store is a directory (`.golore/`). Two locks guard it: `writer.lock` is held by the one process that learns, for as
-long as it learns; `lock` is shared by readers while they have the database open, and exclusive for the moments in which
-the writer changes it in place. A first learn builds a new database beside the old one and makes it current by replacing
-`store.json`, so readers are not in its way. What the graph means is not known here.
+A store is a directory (`.golore/`) with two locks. `writer.lock` is held by the one process that has the store open for
+writing. `lock` is shared by the readers that have the database open, and exclusive while the writer changes the
+database in place. `bulk_load`, as in a first learn, builds a new database beside the old one and makes it current by
+replacing `store.json`, so it does not wait for readers.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from golore.graph.model.tables import (
 )
 
 _WAIT: Final = 5.0
-"""Seconds to wait for another process; a change in place takes well under one."""
+"""Seconds to wait for another process. A change in place takes well under one second."""
 _SHORTEST_LOG: Final = 1 << 18
 _LONGEST_LOG: Final = 1 << 20
-"""Bytes of log that make every open a seventh of a second slower, that of an update after an edit too; past it, the log
-is folded into the file."""
+"""Bytes. A longer log is always folded into the file: at this size it makes every open a seventh of a second slower,
+also that of an update after an edit."""
 _LOG_SHARE: Final = 16
-"""A log is folded when it is a sixteenth of the file: folding takes as long as the file is large, and opening reads the
-whole log, so a small file is not to have a long one."""
+"""Between these two sizes, a log is folded when it is longer than 1/16 of the file: folding takes time in proportion to
+the file, and opening reads the whole log, so a small file should not have a long log."""
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
 
@@ -66,23 +66,23 @@ class Store:
     def __init__(self, directory: Path, manifest: Manifest | None, writer: locks.FileLock | None, wait: float) -> None:
         self.directory = directory
         self.message = ""
-        """What a user should know of the opening."""
+        """What the user should know about the opening, such as removed files; may be empty."""
         self._manifest = manifest
         self._writer = writer
         self._wait = wait
         self._session: Session | None = None
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
-        self._before = ""
-        self._touched: ChangedNodes | None = NOTHING
+        self._generation_at_open = ""
+        self._changed_nodes: ChangedNodes | None = NOTHING
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
     def open(cls, directory: Path, *, write: bool, wait: float = _WAIT, pool: int | None = None) -> Self:
-        """A reader needs a store that exists; the writer gets an empty one where there is none.
+        """Open a store. A reader needs a store that exists; a writer gets an empty one if there is none.
 
-        The database itself is opened by the first call that needs it. A reader that asks small questions for long may
-        give it a smaller pool of memory.
+        The database itself is opened by the first call that needs it. `pool` is the size of a reader's buffer pool in
+        bytes; a long-running reader with small queries may use a smaller one.
         """
         engine = engine_name()
         if not write:
@@ -133,17 +133,18 @@ class Store:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever stored here."""
+        """Whether the store has no graph yet."""
         return self._manifest is None
 
     @property
     def is_stale(self) -> bool:
-        """Whether a writer has come since this reader opened: close, and open again to see what it did."""
+        """Whether the graph was replaced since this reader opened it, or a writer is active: close the store and open
+        it again to see the changes."""
         return read_manifest(self.directory) != self._manifest or locks.is_held(self.directory / "writer.lock")
 
     @property
     def generation(self) -> str:
-        """Names the graph that is read, which this opens: another one, or one that was changed, has another name."""
+        """Identifies the content of the graph: it changes when the graph is replaced or changed. Opens the database."""
         self._reading()
         return fingerprint(self._database)
 
@@ -155,7 +156,8 @@ class Store:
         seconds: float | None = None,
         most: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The answer to a question from outside, at most so many rows of it; refused if it does anything but read."""
+        """The result of a user's query, at most `most` rows. Raises `UsageError` if the query does anything but read,
+        fails, or takes longer than `seconds`."""
         require_read_only(cypher)
         try:
             names, rows = self._reading().table(cypher, parameters, seconds=seconds, most=most)
@@ -164,21 +166,21 @@ class Store:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
-        """The answer to a question of our own, row by row."""
+        """The result of one of golore's own queries, row by row."""
         try:
             yield from self._reading().rows(cypher, parameters)
         except EngineFailure as failure:
             raise running_error(self._database, str(failure)) from failure
 
     def columns(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
-        """The answer to a question of our own, column by column; for answers of many thousands of rows."""
+        """Like `rows`, but column by column: faster for results of many thousands of rows."""
         try:
             return self._reading().columns(cypher, parameters)
         except EngineFailure as failure:
             raise running_error(self._database, str(failure)) from failure
 
     def nodes(self, label: str) -> Iterator[Node]:
-        """All nodes of a label, in the order of their ids."""
+        """All nodes of a label, sorted by id."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
         for low, high in self._pages(label):
             for row in self.rows(
@@ -188,10 +190,10 @@ class Store:
                 yield node_from(label, row)
 
     def edges(self, kind: EdgeKind) -> Iterator[Edge]:
-        """All edges of a kind, in the order of their ends."""
+        """All edges of a kind, sorted by source and target."""
         names = self._ids(kind.target)
         values = "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[kind.label])
-        # The far end comes as its offset: joining its id in the engine takes memory for the whole table of targets.
+        # The target is returned as its offset: joining its id in the engine takes memory for the whole target table.
         statement = (
             f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) WHERE a.id >= $low AND a.id <= $high "
             f"RETURN a.id, offset(id(b)){values}"
@@ -202,9 +204,9 @@ class Store:
             yield from edges_from(kind, rows)
 
     def edges_out_of(self, label: str, ids: Iterable[str]) -> dict[EdgeKind, list[Edge]]:
-        """Every edge that begins at one of these nodes, by kind and in order.
+        """All edges that start at one of these nodes, by kind, sorted.
 
-        One small question for each node: its cost does not grow with the graph, as a search by property does.
+        Runs one small query per node: its cost does not grow with the graph, unlike that of a search by property.
         """
         found: dict[EdgeKind, list[Edge]] = {}
         statement = (
@@ -217,30 +219,31 @@ class Store:
         return {kind: sorted(edges) for kind, edges in sorted(found.items())}
 
     def meta(self) -> dict[str, str]:
-        """The learner's notes on the state of the graph, as written with the last change."""
+        """The meta rows of the graph, without the schema version."""
         if self._manifest is None:
             return {}
         return dict(self.rows(f"MATCH (m:{META_TABLE}) WHERE m.id <> 'schema' RETURN m.id, m.value ORDER BY m.id"))
 
     @contextlib.contextmanager
-    def bulk_load(self, marks: Mapping[str, str] | None = None) -> Generator[BulkLoad]:
-        """Collect a whole graph; when the block ends well, it replaces what was there. Readers go on meanwhile."""
+    def bulk_load(self, meta: Mapping[str, str] | None = None) -> Generator[BulkLoad]:
+        """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
+        read the current one meanwhile."""
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if marks is None else marks)
+            self._replace(load, {} if meta is None else meta)
         finally:
             load.discard()
 
     def open_for_change(self) -> None:
-        """Open the database for writing at once, where little is read before a change: it spares an open, and readers
-        wait that much longer."""
+        """Open the database for writing now. For callers that read little before a change: it saves one open, but makes
+        readers wait longer."""
         self._require_writer()
         self._writing()
 
     def apply(self, delta: GraphDelta) -> None:
-        """Make the change in one transaction; an empty one writes nothing."""
+        """Apply a delta in one transaction. An empty delta writes nothing."""
         self._require_writer()
         if not delta:
             return
@@ -248,26 +251,26 @@ class Store:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
         require_room(self._database, len(delta))
         session = self._writing()
-        self._touched = None  # not known, until it has been written
+        self._changed_nodes = None  # unknown until the delta is written
         try:
             write_delta(session, delta)
-            self._touched = nodes_changed_by(delta)
+            self._changed_nodes = nodes_changed_by(delta)
         except EngineFailure as failure:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
-        worth = max(_SHORTEST_LOG, self._database.stat().st_size // _LOG_SHARE)
-        if self.log_bytes > min(worth, _LONGEST_LOG):
+        threshold = max(_SHORTEST_LOG, self._database.stat().st_size // _LOG_SHARE)
+        if self.log_bytes > min(threshold, _LONGEST_LOG):
             self.checkpoint()
         self._close_session()
 
     @property
     def log_bytes(self) -> int:
-        """How much has been written that is not folded into the database file yet."""
+        """Size of the log, which is not yet folded into the database file."""
         log = self._database.with_name(self._database.name + ".wal")
         return log.stat().st_size if log.exists() else 0
 
     def checkpoint(self) -> None:
-        """Fold the log into the database file; takes seconds on a large store and makes opening it quicker."""
+        """Fold the log into the database file. Takes seconds on a large store and makes opening it faster."""
         self._require_writer()
         if self._manifest is not None:
             require_room(self._database, 0)
@@ -292,14 +295,14 @@ class Store:
         return self._session or self._open_session(write=False)
 
     def _writing(self) -> Session:
-        # The lock does not tell: a reader that had to finish a killed writer's fold has it for itself, too.
+        # Not decided by the lock: a reader that had to complete an interrupted fold also holds it exclusively.
         if self._session is not None and self._session.is_writable:
             return self._session
         self._close_session()
         return self._open_session(write=True)
 
     def _open_session(self, *, write: bool) -> Session:
-        held = self._acquire(exclusive=write)
+        lock = self._acquire(exclusive=write)
         try:
             # Another process may have made a new database current since this store was opened.
             manifest = read_manifest(self.directory)
@@ -308,44 +311,44 @@ class Store:
             self._manifest = manifest
             path = self._database
             if not path.is_file():
-                raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to make it anew.")
-            self._before = fingerprint(path)
+                raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to rebuild it.")
+            self._generation_at_open = fingerprint(path)
             try:
                 session = Session(path, write=write, pool=self._pool)
             except StoreDamaged:
                 if write or not has_log(path):
                     raise
-                held.release()
-                held = self._acquire(exclusive=True)
-                # A killed writer may leave a fold of the log half done, which only a writing open can finish.
+                lock.release()
+                lock = self._acquire(exclusive=True)
+                # A killed writer may leave a fold of the log unfinished, which only an open for writing can complete.
                 Session(path, write=True).close()
                 session = Session(path, write=False)
             _require_schema(session, path)
         except BaseException:
-            held.release()
+            lock.release()
             raise
-        self._session, self._lock = session, held
+        self._session, self._lock = session, lock
         return session
 
     def _close_session(self) -> None:
         session, self._session = self._session, None
-        held, self._lock = self._lock, None
+        lock, self._lock = self._lock, None
         self._ids_by_label.clear()
         try:
             if session is not None:
                 session.close()
                 if session.is_writable:
-                    self._note_touched()
+                    self._log_changed_nodes()
         finally:
-            if held is not None:
-                held.release()
+            if lock is not None:
+                lock.release()
 
-    def _note_touched(self) -> None:
-        """Before the lock is released, so that who reads the change finds the note."""
-        touched, self._touched = self._touched, NOTHING
+    def _log_changed_nodes(self) -> None:
+        """Log the changed nodes. Runs before the lock is released, so that readers of the change find the log entry."""
+        nodes, self._changed_nodes = self._changed_nodes, NOTHING
         after = fingerprint(self._database)
-        if touched is not None and after != self._before:
-            record_changed_nodes(self.directory, self._before, after, touched)
+        if nodes is not None and after != self._generation_at_open:
+            record_changed_nodes(self.directory, self._generation_at_open, after, nodes)
 
     def _acquire(self, *, exclusive: bool) -> locks.FileLock:
         purpose = "changed" if exclusive else "read"
@@ -354,13 +357,13 @@ class Store:
                 self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
             )
 
-    def _replace(self, load: BulkLoad, marks: Mapping[str, str]) -> None:
+    def _replace(self, load: BulkLoad, meta: Mapping[str, str]) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, marks)
+                load.build(database, meta)
             except BaseException:
                 unlink_database(database)
                 raise
@@ -370,7 +373,7 @@ class Store:
             remove_leftovers(self.directory, manifest)
 
     def _migrate(self) -> None:
-        """Bring an older database up to date, one transaction for each step."""
+        """Bring an older database up to date, in one transaction per version."""
         if self._manifest is None or self._manifest.schema == SCHEMA_VERSION:
             return
         session = self._writing()
@@ -384,21 +387,21 @@ class Store:
         write_manifest(self.directory, self._manifest)
 
     def _ids(self, label: str) -> dict[int, str]:
-        """The ids of a label's nodes by their place in the table, kept until the database is closed."""
+        """The ids of a label's nodes by their offset in the table; cached until the database is closed."""
         if label not in self._ids_by_label:
             found = self.rows(f"MATCH (n:{label}) RETURN offset(id(n)), n.id")
             self._ids_by_label[label] = {row[0]: row[1] for row in found}
         return self._ids_by_label[label]
 
     def _pages(self, label: str) -> Iterable[tuple[str, str]]:
-        """The first and last id of each stretch of nodes, so that what is sorted at once stays small."""
+        """The first and last id of each page of nodes. Pages bound the number of rows that are sorted at once."""
         ids = sorted(self._ids(label).values())
         last = len(ids) - 1
         return [(ids[at], ids[min(at + _PAGE_NODES - 1, last)]) for at in range(0, len(ids), _PAGE_NODES)]
 
 
 def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target: int) -> None:
-    """Run the steps that this database has not seen; the number is noted in the same transaction as its step."""
+    """Run the migrations that this database lacks. Each transaction also stores the new version number."""
     for number in range(_schema_of(session) + 1, target + 1):
         session.run("BEGIN TRANSACTION")
         for statement in migrations[number]:
@@ -410,11 +413,11 @@ def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target:
 def _schema_of(session: Session) -> int:
     for (value,) in session.rows(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) RETURN m.value"):
         return int(value)
-    raise EngineFailure("it has no schema number.")
+    raise EngineFailure("it has no schema version.")
 
 
 def _require_schema(session: Session, path: Path) -> None:
-    """A truncated file may open as an empty database."""
+    """Raise if the database has no schema version: a truncated file may open as an empty database."""
     try:
         _schema_of(session)
     except EngineFailure as failure:
@@ -422,12 +425,12 @@ def _require_schema(session: Session, path: Path) -> None:
         raise running_error(path, str(failure)) from failure
 
 
-def _query_failure(said: str, seconds: float | None) -> str:
-    if seconds is not None and "interrupted" in said.lower():
-        return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or bound the length of its paths."
-    if "buffer manager" in said.lower():
-        return "The query needs more memory than it is given. Return less, or add a LIMIT."
-    return f"The query failed: {said}"
+def _query_failure(detail: str, seconds: float | None) -> str:
+    if seconds is not None and "interrupted" in detail.lower():
+        return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or limit the length of its paths."
+    if "buffer manager" in detail.lower():
+        return "The query needs more memory than it may use. Return less, or add a LIMIT."
+    return f"The query failed: {detail}"
 
 
 @contextlib.contextmanager

@@ -1,12 +1,11 @@
-"""The part of the graph that some packages or files make up, as the store has it, and what changes between two such.
+"""Reads the parts of the stored graph that belong to packages or files, and computes the delta between two parts.
 
-A package owns its node, its files, its symbols, its unresolved uses, and every edge that begins in one of those.
-`IMPLEMENTS` and the nodes outside the repository belong to no package; they are asked for by themselves. Nor does what
-is put into the graph from elsewhere, such as notes (see `projecting`).
+A package owns its node, its files, its symbols, its unresolved uses, and every edge that starts at one of those.
+`IMPLEMENTS` edges and external nodes belong to no package and are read separately. Nodes and edges that are projected
+into the graph, such as notes (see `projection`), belong to no package either.
 
-A few files are read by their keys, at a cost that does not grow with the graph; many packages by looking through the
-tables. The engine plans a pattern with a condition on its far end as a search through a whole table, so far ends are
-never given one here.
+A few files are read by their keys, at a cost that does not grow with the graph; many packages by scanning the tables.
+The engine plans a pattern with a condition on its far end as a scan of a whole table, so the reads by key have none.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from golore.graph.model.edge_kinds import EDGE_KINDS, SHARED, USES, EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
 from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
 
-_OF_BODIES = "|".join(USES)
-_OF_SYMBOLS = "|".join(
+_USE_LABELS = "|".join(USES)
+_SYMBOL_LABELS = "|".join(
     sorted({kind.label for kind in EDGE_KINDS if kind.source == "Symbol" and kind.label not in SHARED})
 )
 _FEW_PACKAGES = 60
 _FEW_FILES = 120
-"""Up to so many files, reading them one by one is quicker than looking through the tables of a large repository."""
+"""Up to this many files, reading them one by one is faster than scanning the tables of a large repository."""
 _IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
 _IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
 _IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
-_OWNER = {"Package": "id", "File": "package", "Symbol": "package"}
-"""The property by which a node tells its package."""
+_PACKAGE_PROPERTY = {"Package": "id", "File": "package", "Symbol": "package"}
+"""The property of a node that holds the id of its package."""
 
 
 def _no_nodes() -> defaultdict[str, list[Node]]:
@@ -58,7 +57,7 @@ class Subgraph:
 
 
 def read_packages(store: Store, packages: Collection[str]) -> Subgraph:
-    """What the store has of these packages."""
+    """The stored nodes and edges of these packages."""
     found = Subgraph()
     found.nodes["Package"] += read_nodes(store, "Package", packages)
     known = [node[0] for node in found.nodes["Package"]]
@@ -68,28 +67,28 @@ def read_packages(store: Store, packages: Collection[str]) -> Subgraph:
             for id, paths in files.items():
                 found.edges[_IN_REPOSITORY].append(Edge(REPOSITORY_ID, id))
                 found.edges[_IN_PACKAGE] += [Edge(id, path) for path in paths]
-                _add_files(store, found, paths, _OF_SYMBOLS)
+                _add_files(store, found, paths, _SYMBOL_LABELS)
             return found
     _scan(store, found, {"ids": sorted(packages)})
     return found
 
 
 def read_files(store: Store, paths: Iterable[str]) -> Subgraph:
-    """What the store has of these files and what follows from their own text: not what their declarations contain,
-    implement and test."""
+    """The stored nodes and edges that follow from the text of these files alone: without the CONTAINS, IMPLEMENTS and
+    TESTS edges of their declarations."""
     found = Subgraph()
-    _add_files(store, found, paths, _OF_BODIES)
+    _add_files(store, found, paths, _USE_LABELS)
     return found
 
 
 def read_digests(store: Store, package: str) -> list[tuple[str, str]]:
-    """The files of a package and the digests of what they held."""
+    """The files of a package with their stored digests."""
     rows = store.rows("MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) RETURN f.id, f.digest", {"id": package})
     return sorted((row[0], row[1]) for row in rows)
 
 
 def read_meta(store: Store, name: str) -> str:
-    """One of the learner's notes; empty if there is none."""
+    """One value from the meta table; empty if there is none."""
     if store.is_empty:
         return ""
     return next((row[0] for row in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": name})), "")
@@ -108,7 +107,7 @@ def read_edges(store: Store, kind: EdgeKind) -> list[Edge]:
 def read_edges_at(store: Store, label: str, end: str, ids: Iterable[str]) -> Iterator[tuple[EdgeKind, Edge]]:
     """The edges of a label whose `source` or `target` is one of these symbols."""
     link = f"-[e:{label}]->" if end == "source" else f"<-[e:{label}]-"
-    statement = f"MATCH (n:Symbol {{id: $id}}){link}(m) RETURN label(m), m.id{_carried(label)}"
+    statement = f"MATCH (n:Symbol {{id: $id}}){link}(m) RETURN label(m), m.id{_properties(label)}"
     for id in ids:
         for row in store.rows(statement, {"id": id}):
             ends = (id, row[1]) if end == "source" else (row[1], id)
@@ -121,13 +120,13 @@ def read_externals(store: Store, ids: Collection[str]) -> dict[str, External]:
 
 
 def still_used(store: Store, externals: Mapping[str, int]) -> set[str]:
-    """Which of these nodes outside are at the end of more edges than the number given for each."""
+    """Those of these external nodes that have more incoming edges than the number parameters for each."""
     statement = "MATCH (b:External {id: $id})<-[e]-(a) RETURN count(*)"
-    return {id for id, ours in externals.items() if next(store.rows(statement, {"id": id}))[0] > ours}
+    return {id for id, count in externals.items() if next(store.rows(statement, {"id": id}))[0] > count}
 
 
-def difference(old: Subgraph, new: Subgraph, marks: Mapping[str, str]) -> GraphDelta:
-    """The delta that turns one slice into the other."""
+def difference(old: Subgraph, new: Subgraph, meta: Mapping[str, str]) -> GraphDelta:
+    """The delta that turns `old` into `new` and sets these meta rows."""
     removed: dict[str, Sequence[str]] = {}
     added: dict[str, Sequence[Node]] = {}
     changed: dict[str, Sequence[Node]] = {}
@@ -148,7 +147,7 @@ def difference(old: Subgraph, new: Subgraph, marks: Mapping[str, str]) -> GraphD
         edges_removed[kind] = sorted(first.keys() - last.keys())
         edges_added[kind] = [last[ends] for ends in sorted(last.keys() - first.keys())]
         edges_changed[kind] = [last[ends] for ends in sorted(last.keys() & first.keys()) if last[ends] != first[ends]]
-    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(marks), known)
+    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(meta), known)
 
 
 def _by_ends(edges: Iterable[Edge]) -> dict[tuple[str, str], Edge]:
@@ -169,7 +168,8 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
             found.edges[kind].append(Edge(path, target, decoded_lines(sites)))
             if kind == _IN_FILE:
                 declared.append(target)
-        # Fields and methods of interfaces are nodes of their type's file, and so may be methods of another file.
+        # Fields and interface methods are contained only in their type, which may also have methods in other files;
+        # those are filtered out below.
         inner = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol)-[:CONTAINS]->(m) RETURN m.id"
         declared += [row[0] for row in store.rows(inner, {"id": path})]
         rows = store.rows(
@@ -185,33 +185,33 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
     found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
 
 
-def _scan(store: Store, found: Subgraph, given: Mapping[str, object]) -> None:
+def _scan(store: Store, found: Subgraph, parameters: Mapping[str, object]) -> None:
     for label in ("File", "Symbol"):
-        found.nodes[label] += _nodes(store, label, "n.package IN $ids", given)
+        found.nodes[label] += _nodes(store, label, "n.package IN $ids", parameters)
     files = {"ids": [node[0] for node in found.nodes["File"]]}
     found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", files)
     for kind in EDGE_KINDS:
         if kind.label in SHARED:
             continue
-        end, owner = ("b", "id") if kind.source == "Repository" else ("a", _OWNER[kind.source])
-        found.edges[kind] += _edges(store, kind, f"{end}.{owner} IN $ids", given)
+        end, owner = ("b", "id") if kind.source == "Repository" else ("a", _PACKAGE_PROPERTY[kind.source])
+        found.edges[kind] += _edges(store, kind, f"{end}.{owner} IN $ids", parameters)
 
 
 def _values(label: str) -> str:
     return ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
 
 
-def _carried(label: str) -> str:
+def _properties(label: str) -> str:
     return "".join(f", e.`{column.name}`" for column in EDGE_COLUMNS[label])
 
 
-def _nodes(store: Store, label: str, condition: str, given: Mapping[str, object]) -> list[Node]:
-    rows = store.rows(f"MATCH (n:{label}) WHERE {condition} RETURN {_values(label)}", given)
+def _nodes(store: Store, label: str, condition: str, parameters: Mapping[str, object]) -> list[Node]:
+    rows = store.rows(f"MATCH (n:{label}) WHERE {condition} RETURN {_values(label)}", parameters)
     return [node_from(label, row) for row in rows]
 
 
-def _edges(store: Store, kind: EdgeKind, condition: str, given: Mapping[str, object]) -> list[Edge]:
+def _edges(store: Store, kind: EdgeKind, condition: str, parameters: Mapping[str, object]) -> list[Edge]:
     where = f" WHERE {condition}" if condition else ""
     pattern = f"(a:{kind.source})-[e:{kind.label}]->(b:{kind.target})"
-    rows = store.rows(f"MATCH {pattern}{where} RETURN a.id, b.id{_carried(kind.label)}", given)
+    rows = store.rows(f"MATCH {pattern}{where} RETURN a.id, b.id{_properties(kind.label)}", parameters)
     return [edge_from(kind, row[0], row[1], row[2:]) for row in rows]

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Generator[BinaryIO]:
-    """Yields the file to write to. If the block fails, the old file stays. `durable`: after the block the new content
+    """Yield the file to write to. If the block raises, the old file stays. `durable`: after the block, the new content
     survives a power failure."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""`cache.db`: what can be derived again from the files, kept to save time.
+"""`cache.db`: data that can be derived again from the files, stored to save time.
 
-Facts are keyed by the digest of a file's bytes and the version of the extractor; their content is opaque here. Deleting
-the file loses nothing but time, so a damaged or foreign one is thrown away and made anew, and a power failure may cost
-its newest rows (no write waits for the disk).
+Facts are keyed by the digest of a file's bytes and the extractor version; their content is opaque to this module.
+Deleting the database loses nothing but time. Therefore a damaged or foreign file is deleted and created again, and no
+write waits for the disk: a power failure may lose the newest rows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
 
 CACHE_VERSION: Final = 1
 APPLICATION: Final = 0x676F6C6F
-"""Marks the file as ours: "golo" in ASCII."""
+"""SQLite application id of the file: "golo" in ASCII."""
 _WAIT: Final = 5.0
 _BATCH: Final = 500
-"""Keys asked for in one statement; SQLite's oldest limit on parameters is 999."""
+"""Keys per statement. Older versions of SQLite allow 999 parameters."""
 
 _TABLES: Final = """
 CREATE TABLE facts(key TEXT PRIMARY KEY, head BLOB NOT NULL, outline BLOB NOT NULL, shape BLOB NOT NULL,
@@ -32,12 +32,12 @@ CREATE TABLE resolved(path TEXT PRIMARY KEY, key TEXT NOT NULL, rows BLOB NOT NU
 """
 
 
-class _Foreign(sqlite3.DatabaseError):
+class _ForeignFile(sqlite3.DatabaseError):
     pass
 
 
 class CachedFacts(NamedTuple):
-    """A file's facts in parts, so that a reader takes only the one it needs."""
+    """The facts of a file in parts, so that a reader loads only the part it needs."""
 
     key: str
     head: bytes
@@ -47,7 +47,8 @@ class CachedFacts(NamedTuple):
 
 
 class CachedFile(NamedTuple):
-    """What a path held when it was last looked at. Size and time tell whether to look again, never what is there."""
+    """The content of a path when it was last read. Size and mtime only decide whether to read it again; the digest
+    identifies the content."""
 
     path: str
     digest: str
@@ -57,7 +58,7 @@ class CachedFile(NamedTuple):
 
 
 class CachedResolution(NamedTuple):
-    """What the references of a file resolved to; `key` names everything the result depends on."""
+    """The resolved uses of a file; `key` identifies everything that the result depends on."""
 
     path: str
     key: str
@@ -69,7 +70,7 @@ def facts_key(digest: str, extractor_version: str) -> str:
 
 
 class Cache:
-    """Open it with `Cache.open` and use it as a context manager. `message` is set where the old file was given up."""
+    """Open it with `Cache.open` and use it as a context manager. `message` is set if an unusable file was replaced."""
 
     def __init__(
         self, path: Path, connection: sqlite3.Connection, message: str | None, neighbours: tuple[Path, ...]
@@ -78,22 +79,22 @@ class Cache:
         self._connection = connection
         self.message = message
         self.neighbours = neighbours
-        """Other caches that may have facts which this one lacks (see `neighbours`)."""
+        """Other caches that may have facts that this one lacks (see `sibling_caches`)."""
 
     @classmethod
     def open(cls, path: Path, *, wait: float = _WAIT, neighbours: tuple[Path, ...] = ()) -> Self:
         try:
             return cls(path, _connect(path, wait), None, neighbours)
         except sqlite3.DatabaseError as failure:
-            # A lock or a full disk is no reason to throw the cache away.
+            # A lock or a full disk is no reason to delete the cache.
             if not _is_damage(failure):
-                raise _explained(path, failure) from failure
-            message = f"The cache {path} could not be used ({failure}) and was made anew. Nothing but time is lost."
+                raise _store_error(path, failure) from failure
+            message = f"The cache {path} could not be used ({failure}) and was created again. Nothing but time is lost."
         try:
             _remove(path)
             return cls(path, _connect(path, wait), message, neighbours)
         except (OSError, sqlite3.Error) as failure:
-            raise _explained(path, failure) from failure
+            raise _store_error(path, failure) from failure
 
     def __enter__(self) -> Self:
         return self
@@ -107,8 +108,8 @@ class Cache:
         self._connection.close()
 
     def put_many(self, rows: Iterable[CachedFacts]) -> None:
-        with self._transaction() as run:
-            run.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)", rows)
+        with self._transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)", rows)
 
     def has(self, keys: Collection[str]) -> set[str]:
         return {key for (key,) in self._select("SELECT key FROM facts WHERE key IN", keys)}
@@ -120,7 +121,7 @@ class Cache:
         return self._select("SELECT key, head FROM facts WHERE key IN", keys)
 
     def get_outlines(self, keys: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """Key and outline of those that are there, in no particular order."""
+        """Key and outline of each key that is present, in no particular order."""
         return self._select("SELECT key, outline FROM facts WHERE key IN", keys)
 
     def get_shapes(self, keys: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -133,13 +134,13 @@ class Cache:
         return next((shape for _, shape in self.get_shapes([key])), None)
 
     def prune(self, keep: Collection[str]) -> int:
-        """Forget the facts of every other key, and say how many those were."""
+        """Delete the facts of all other keys. Returns how many were deleted."""
         wanted = set(keep)
-        gone = [(key,) for (key,) in self._all("SELECT key FROM facts") if key not in wanted]
-        if gone:
-            with self._transaction() as run:
-                run.executemany("DELETE FROM facts WHERE key = ?", gone)
-        return len(gone)
+        unwanted = [(key,) for (key,) in self._all("SELECT key FROM facts") if key not in wanted]
+        if unwanted:
+            with self._transaction() as connection:
+                connection.executemany("DELETE FROM facts WHERE key = ?", unwanted)
+        return len(unwanted)
 
     def files(self) -> dict[str, CachedFile]:
         return {row[0]: CachedFile(*row) for row in self._all("SELECT * FROM files")}
@@ -150,9 +151,9 @@ class Cache:
         return CachedFile(*row) if row else None
 
     def set_files(self, changed: Iterable[CachedFile], removed: Iterable[str] = ()) -> None:
-        with self._transaction() as run:
-            run.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in removed))
-            run.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
+        with self._transaction() as connection:
+            connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in removed))
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
 
     def resolution_keys(self) -> dict[str, str]:
         return dict(self._all("SELECT path, key FROM resolved"))
@@ -162,9 +163,9 @@ class Cache:
         return (CachedResolution(*row) for row in rows)
 
     def set_resolutions(self, changed: Iterable[CachedResolution], removed: Iterable[str] = ()) -> None:
-        with self._transaction() as run:
-            run.executemany("DELETE FROM resolved WHERE path = ?", ((path,) for path in removed))
-            run.executemany("INSERT OR REPLACE INTO resolved VALUES (?, ?, ?)", changed)
+        with self._transaction() as connection:
+            connection.executemany("DELETE FROM resolved WHERE path = ?", ((path,) for path in removed))
+            connection.executemany("INSERT OR REPLACE INTO resolved VALUES (?, ?, ?)", changed)
 
     def counts(self) -> Mapping[str, int]:
         tables = ("facts", "files", "resolved")
@@ -172,25 +173,25 @@ class Cache:
 
     @contextlib.contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
-        run = self._connection
+        connection = self._connection
         with self._errors():
-            run.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield run
-                run.execute("COMMIT")
+                yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                # A full disk ends the transaction by itself.
-                if run.in_transaction:
-                    run.execute("ROLLBACK")
+                # If the disk is full, SQLite has already rolled back.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
 
     def _select(self, statement: str, keys: Collection[str]) -> Iterator[Any]:
         wanted = list(keys)
         for at in range(0, len(wanted), _BATCH):
             batch = wanted[at : at + _BATCH]
-            marks = ",".join("?" * len(batch))
+            placeholders = ",".join("?" * len(batch))
             with self._errors():
-                yield from self._connection.execute(f"{statement} ({marks})", batch)
+                yield from self._connection.execute(f"{statement} ({placeholders})", batch)
 
     def _all(self, statement: str) -> Iterator[Any]:
         with self._errors():
@@ -206,7 +207,7 @@ class Cache:
                 raise StoreDamaged(
                     f"The cache {self._path} was damaged ({failure}) and has been removed. Run the command again."
                 ) from failure
-            raise _explained(self._path, failure) from failure
+            raise _store_error(self._path, failure) from failure
 
 
 def _connect(path: Path, wait: float) -> sqlite3.Connection:
@@ -229,10 +230,10 @@ def _require_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         connection.execute("ROLLBACK")
-        # Another process may have made the tables while this one waited.
+        # Another process may have created the tables while this one waited for the lock.
         if connection.execute("PRAGMA user_version").fetchone()[0] == CACHE_VERSION:
             return
-        raise _Foreign("it was made by another version or another program")
+        raise _ForeignFile("it was made by another version of golore or by another program")
     for statement in _TABLES.split(";"):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -242,18 +243,20 @@ def _require_tables(connection: sqlite3.Connection) -> None:
 
 def _is_damage(failure: sqlite3.Error) -> bool:
     damage = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR}
-    return isinstance(failure, _Foreign) or _code(failure) in damage
+    return isinstance(failure, _ForeignFile) or _code(failure) in damage
 
 
 def _code(failure: sqlite3.Error) -> int:
     return getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
 
 
-def _explained(path: Path, failure: Exception) -> StoreError:
+def _store_error(path: Path, failure: Exception) -> StoreError:
     if isinstance(failure, sqlite3.Error):
         code = _code(failure)
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            return StoreBusy(f"The cache {path} is being written by another process. Wait until it is done.")
+            return StoreBusy(
+                f"The cache {path} is being written by another process. Wait until it has finished, and try again."
+            )
         if code == sqlite3.SQLITE_FULL:
             return StoreError(f"The disk that holds {path} is full. Make room and try again.")
     return StoreError(f"The cache {path} cannot be used: {failure}. Check who owns it, or remove it.")

@@ -1,6 +1,7 @@
-"""Tables of one topic in `cache.db`, with a version of their own: another version's are dropped and made anew.
+"""Groups of tables in `cache.db`. Each group has its own version: tables of another version are dropped and created
+again.
 
-Only for what can be derived again. What the tables mean is the affair of the modules that have them.
+Only for data that can be derived again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _WAIT: Final = 5.0
 
 
 class CacheTables(NamedTuple):
-    """`notes` is the table of names and what is noted by them, among which the version is. `tables` are the others."""
+    """A group of tables. `meta` is the name of its key-value table, which also stores the version; `tables` maps the
+    names of the other tables to their column definitions; `indexes` are CREATE INDEX statements."""
 
     version: str
     meta: str
@@ -28,23 +30,24 @@ class CacheTables(NamedTuple):
 
 
 def open_tables(
-    store_directory: Path, drawer: CacheTables, *, write: bool, wait: float = _WAIT
+    store_directory: Path, schema: CacheTables, *, write: bool, wait: float = _WAIT
 ) -> sqlite3.Connection | None:
-    """A reader gets None where there is none of this version; a writer has it made. Failures of SQLite come through."""
+    """Open `cache.db` with these tables. If they are missing or have another version, a reader gets None and a writer
+    creates them. Errors of SQLite are not converted."""
     path = store_directory / CACHE_NAME
     if not path.exists():
         if not write:
             return None
-        Cache.open(path).close()  # who makes the file marks it as ours
+        Cache.open(path).close()  # creates the file with its application id
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
-        if _version_in(connection, drawer) != drawer.version:
+        if _stored_version(connection, schema) != schema.version:
             if not write:
                 connection.close()
                 return None
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            _make(connection, drawer)
+            _create_tables(connection, schema)
     except BaseException:
         connection.close()
         raise
@@ -53,19 +56,19 @@ def open_tables(
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """All of a block's writes, or none of them."""
+    """Commit the writes of the block, or roll all of them back if it raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk ends it by itself
+        if connection.in_transaction:  # not if the disk is full: SQLite has already rolled back
             connection.execute("ROLLBACK")
         raise
 
 
 class OpenTables:
-    """What is in a drawer that was opened; a context manager that closes it."""
+    """Base class for access to an open group of tables; as a context manager it closes the connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection
@@ -82,30 +85,30 @@ class OpenTables:
         self._run.close()
 
 
-def read_table_meta(connection: sqlite3.Connection, drawer: CacheTables, name: str) -> str:
-    """Empty where there is none."""
-    found = connection.execute(f"SELECT value FROM {drawer.meta} WHERE name = ?", (name,)).fetchone()
-    return found[0] if found else ""
+def read_table_meta(connection: sqlite3.Connection, schema: CacheTables, name: str) -> str:
+    """A value from the meta table; empty if there is none."""
+    row = connection.execute(f"SELECT value FROM {schema.meta} WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else ""
 
 
-def _version_in(connection: sqlite3.Connection, drawer: CacheTables) -> str:
+def _stored_version(connection: sqlite3.Connection, schema: CacheTables) -> str:
     try:
-        return read_table_meta(connection, drawer, "version")
+        return read_table_meta(connection, schema, "version")
     except sqlite3.OperationalError as failure:
         if "no such table" in str(failure):
             return ""
         raise
 
 
-def _make(connection: sqlite3.Connection, drawer: CacheTables) -> None:
+def _create_tables(connection: sqlite3.Connection, schema: CacheTables) -> None:
     with transaction(connection):
-        # Another process may have made them while this one waited.
-        if _version_in(connection, drawer) == drawer.version:
+        # Another process may have created them while this one waited for the lock.
+        if _stored_version(connection, schema) == schema.version:
             return
-        notes = {drawer.meta: "(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"}
-        for name, columns in {**notes, **drawer.tables}.items():
+        meta = {schema.meta: "(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"}
+        for name, columns in {**meta, **schema.tables}.items():
             connection.execute(f"DROP TABLE IF EXISTS {name}")
             connection.execute(f"CREATE TABLE {name}{columns}")
-        for statement in drawer.indexes:
+        for statement in schema.indexes:
             connection.execute(statement)
-        connection.execute(f"INSERT INTO {drawer.meta} VALUES ('version', ?)", (drawer.version,))
+        connection.execute(f"INSERT INTO {schema.meta} VALUES ('version', ?)", (schema.version,))

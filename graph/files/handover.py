@@ -1,10 +1,11 @@
-"""A store that becomes another one as a whole, by an import or a restore: its graph and its knowledge at once.
+"""Replaces a whole store, its graph and its knowledge, in one step, for imports and restores.
 
-These are two files, and no rename replaces both. So what is to come is laid beside them first, complete; then a note is
-put there by one rename, and from that moment on the store is the new one. Whoever opens a store with such a note does
-what it says before anything else, in case the one that left it was killed; doing it twice does no harm.
+Graph and knowledge are two files, and no rename replaces both. So the new files are first written completely beside
+the current ones; then one rename creates `incoming.json`, and from that moment the store is the new one. A process that
+opens a store with this file completes the handover first, in case the process that began it was killed; completing it
+twice does no harm.
 
-The current graph is not opened here, so that a damaged one can be replaced. What the rows mean is not known here.
+The current graph is not opened, so that a damaged one can be replaced.
 """
 
 from __future__ import annotations
@@ -27,36 +28,37 @@ from golore.graph.files.manifest import Manifest, read_manifest, write_manifest
 
 _STAGE_NAME: Final = "incoming.tmp"
 _WAIT: Final = 30.0
-"""Seconds to wait for a learn that goes on."""
+"""Seconds to wait for a running learn."""
 
 
 class Successor(NamedTuple):
-    """Where the files of a store to come are laid: the graph's, and the directory of its knowledge."""
+    """Where the new store is written: its graph to the file `database`, its knowledge into the directory `stage`."""
 
     directory: Path
     database: Path
     stage: Path
 
     def take_over(self, manifest: Manifest, *, merge: bool = False) -> None:
-        """Make it the store. `merge`: what is known here and not there is kept. Without a file of knowledge in the
-        stage, all that is known here is."""
+        """Replace the current store. `merge`: keep knowledge that only the current store has. If the stage has no
+        knowledge file, the current knowledge stays as it is."""
         has_knowledge = Knowledge.exists(self.stage)
         _sync(self.database)
         if has_knowledge:
             with Knowledge.at(self.stage / KNOWLEDGE_NAME):
-                pass  # brought up to date, and its log folded in
+                pass  # migrates the file, and folds its log in when it is closed
             _sync(self.stage / KNOWLEDGE_NAME)
             sync_directory(self.stage)
-        note = {"manifest": manifest._asdict(), "knowledge": has_knowledge, "merge": merge}
-        replace_file(self.directory / PENDING_NAME, json.dumps(note).encode(), durable=True)
+        pending = {"manifest": manifest._asdict(), "knowledge": has_knowledge, "merge": merge}
+        replace_file(self.directory / PENDING_NAME, json.dumps(pending).encode(), durable=True)
         finish_handover_locked(self.directory)
 
 
 @contextmanager
 def prepare_successor(directory: Path, *, wait: float = _WAIT) -> Generator[Successor]:
-    """Keep writers away and make room for a store to come; what has not taken over when the block ends is removed."""
+    """Lock out writers and prepare the paths of the new store. Files that have not taken over when the block ends are
+    removed."""
     directory.mkdir(parents=True, exist_ok=True)
-    held = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="replaced")
+    lock = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="replaced")
     try:
         finish_handover_locked(directory)
         ignore = directory / ".gitignore"
@@ -74,28 +76,28 @@ def prepare_successor(directory: Path, *, wait: float = _WAIT) -> Generator[Succ
             if current is None or current.graph != successor.database.name:
                 unlink_database(successor.database)
     finally:
-        held.release()
+        lock.release()
 
 
 def finish_handover(directory: Path, *, wait: float = _WAIT) -> None:
-    """Finish what a killed process has begun; who is still at it is waited for."""
+    """Complete an interrupted handover; waits if another process is performing it."""
     if (directory / PENDING_NAME).exists():
-        held = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="opened")
+        lock = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="opened")
         try:
             finish_handover_locked(directory)
         finally:
-            held.release()
+            lock.release()
 
 
 def finish_handover_locked(directory: Path) -> None:
-    """The same for one that holds `writer.lock`."""
-    note = _read_pending(directory)
-    if note is None:
+    """Like `finish_handover`, for a caller that holds `writer.lock`."""
+    pending = _read_pending(directory)
+    if pending is None:
         return
     stage = directory / _STAGE_NAME
-    if note["knowledge"] and Knowledge.exists(stage):
-        _take_knowledge(directory, stage, merge=note["merge"])
-    manifest = Manifest(**note["manifest"])
+    if pending["knowledge"] and Knowledge.exists(stage):
+        _copy_knowledge(directory, stage, merge=pending["merge"])
+    manifest = Manifest(**pending["manifest"])
     write_manifest(directory, manifest)
     (directory / PENDING_NAME).unlink()
     sync_directory(directory)
@@ -104,7 +106,7 @@ def finish_handover_locked(directory: Path) -> None:
 
 
 def current_manifest(directory: Path) -> Manifest | None:
-    """None also where it is damaged."""
+    """None if the manifest is missing or damaged."""
     with suppress(StoreDamaged):
         return read_manifest(directory)
     return None
@@ -119,12 +121,14 @@ def _read_pending(directory: Path) -> dict[str, Any] | None:
         return cast("dict[str, Any]", json.loads(text))
     except ValueError as failure:
         raise StoreDamaged(
-            f"{directory / PENDING_NAME} is damaged. Remove it to keep the store as it was before the import."
+            f"{directory / PENDING_NAME} is damaged. Remove it to keep the store as it was before the import or the "
+            "restore."
         ) from failure
 
 
-def _take_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
-    """Into the file that is there, which others may have open; one that is damaged is put aside and replaced."""
+def _copy_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
+    """Copy the rows into the current file, which other processes may have open. A damaged current file is renamed and
+    replaced."""
     path = directory / KNOWLEDGE_NAME
     try:
         with Knowledge.at(path) as knowledge:
@@ -132,23 +136,23 @@ def _take_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
                 raise StoreDamaged(f"{path} is damaged.")
             take_rows(knowledge, stage / KNOWLEDGE_NAME, merge=merge)
     except StoreDamaged:
-        _put_aside(path)
+        _rename_damaged(path)
         (stage / KNOWLEDGE_NAME).replace(path)
         sync_directory(directory)
 
 
-def _put_aside(path: Path) -> None:
+def _rename_damaged(path: Path) -> None:
     number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+    while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
     with suppress(FileNotFoundError):
-        path.replace(aside)
+        path.replace(target)
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _next_database(directory: Path) -> Path:
-    """A name that no graph here has or had, also where nothing tells which one is current."""
+    """An unused file name, even if the manifest is damaged: its number is above all others."""
     current = current_manifest(directory)
     names = [path.name for path in directory.glob("graph-*")] + ([current.graph] if current else [])
     numbers = (name.removeprefix("graph-").partition(".db")[0] for name in names)
@@ -160,4 +164,6 @@ def _sync(path: Path) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
     except OSError as failure:
-        raise StoreError(f"{path} cannot be written: {failure.strerror or failure}.") from failure
+        raise StoreError(
+            f"{path} cannot be written: {failure.strerror or failure}. Check the free space and who owns it."
+        ) from failure

@@ -1,7 +1,7 @@
-"""Which graph a store has, as far as the names, sizes and times of its files tell.
+"""Identifies the graph of a store by the names, sizes and times of its files.
 
-What is remembered of the files that a graph was made from counts only beside that very graph. What is put into it
-besides (see `projecting`) makes it no other one: then a note says which of its states count as one.
+Data saved about the files that a graph was learned from is valid only for that graph. Projecting notes or summaries
+into it (see `projection`) does not change the identity: the file `identity` records which states are equivalent.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Final
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.manifest import read_manifest
 
-_SAME_NAME: Final = "identity"
+_IDENTITY_NAME: Final = "identity"
 
 
 def graph_identity(directory: Path) -> str:
-    """Another graph, or one that a learn has written to, has another one; empty where there is no graph."""
-    now = _appearance(directory)
-    learned, _, later = _recorded(directory).partition("\n\n")
-    return learned if now and later == now else now
+    """The identity changes when the graph is replaced and when a learn writes to it; empty if there is no graph."""
+    current = _file_states(directory)
+    identity, _, equivalent = _recorded(directory).partition("\n\n")
+    return identity if current and equivalent == current else current
 
 
 def record_same_identity(directory: Path, identity: str) -> None:
-    """Let the graph as it is now count as the one that had this identity. Killed before this, it is another one, and
-    what was remembered of it is found out again."""
+    """Record that the graph in its current state has this identity. If the process is killed before, or the file
+    cannot be written, the identity changes, and the saved data is computed again."""
     with suppress(OSError):
-        replace_file(directory / _SAME_NAME, f"{identity}\n\n{_appearance(directory)}".encode())
+        replace_file(directory / _IDENTITY_NAME, f"{identity}\n\n{_file_states(directory)}".encode())
 
 
-def _appearance(directory: Path) -> str:
+def _file_states(directory: Path) -> str:
     manifest = read_manifest(directory)
     parts = [manifest.graph] if manifest else []
     for path in sorted(directory.glob(f"{manifest.graph}*")) if manifest else ():
@@ -41,5 +41,5 @@ def _appearance(directory: Path) -> str:
 
 def _recorded(directory: Path) -> str:
     with suppress(OSError, UnicodeDecodeError):
-        return (directory / _SAME_NAME).read_text(encoding="utf-8")
+        return (directory / _IDENTITY_NAME).read_text(encoding="utf-8")
     return ""

@@ -1,9 +1,9 @@
-"""`knowledge.db`: what cannot be derived again from files, such as notes and summaries. The door to it, no more.
+"""`knowledge.db`: data that cannot be derived again from files, such as notes and summaries.
 
-It stands beside the graph, not in it: a graph can be made anew from files at any time, by another golore or another
-engine, and a note can be written while a long learn holds the graph. Notes and summaries are put into the graph, too,
-where questions and exports find them (see `projecting`); this file is what counts. Every write waits for the disk.
-What the tables mean is the affair of the modules that fill them.
+It is separate from the graph, because a graph can be rebuilt from files at any time, by another golore or with another
+engine, and because a note can be written while a long learn has the graph locked. Notes and summaries are also copied
+into the graph for queries and exports (see `projection`); this file is authoritative. Every write waits for the disk.
+This module opens the database and its transactions; the tables belong to `notes`, `summaries` and `ratings`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismat
 
 KNOWLEDGE_NAME: Final = "knowledge.db"
 PENDING_NAME: Final = "incoming.json"
-"""A store with this file in it is to become another one first (see `settling`)."""
+"""A store that contains this file is about to be replaced; the handover must be completed first (see `handover`)."""
 APPLICATION: Final = 0x676F6B6E
-"""Marks the file as ours: "gokn" in ASCII."""
+"""SQLite application id of the file: "gokn" in ASCII."""
 _WAIT: Final = 10.0
 
-_STEPS: Final[tuple[str, ...]] = (
+_MIGRATIONS: Final[tuple[str, ...]] = (
     """
     CREATE TABLE changes(number INTEGER PRIMARY KEY CHECK (number = 0), count INTEGER NOT NULL);
     INSERT INTO changes VALUES (0, 0);
@@ -84,8 +84,8 @@ _STEPS: Final[tuple[str, ...]] = (
     ALTER TABLE note_anchors ADD COLUMN signature TEXT NOT NULL DEFAULT '';
     """,
 )
-"""Statements by the version they lead from: the first makes an empty file one of version 1. A step that has been
-released is never edited; a change of the tables is another step."""
+"""Statements by the version they start from: the first entry turns an empty file into version 1. A released entry is
+never edited; a change of the tables is a new entry."""
 
 
 class Knowledge:
@@ -97,7 +97,7 @@ class Knowledge:
 
     @classmethod
     def open(cls, store_directory: Path, *, wait: float = _WAIT) -> Self:
-        """The knowledge of a store; an empty one is made where there is none."""
+        """Open the knowledge of a store, after completing a pending handover. Creates an empty file if necessary."""
         if (store_directory / PENDING_NAME).exists():
             from golore.graph.files.handover import finish_handover
 
@@ -106,19 +106,19 @@ class Knowledge:
 
     @classmethod
     def at(cls, path: Path, *, wait: float = _WAIT) -> Self:
-        """The knowledge in a certain file, such as that of a snapshot."""
+        """Open the knowledge in a given file, such as that of a snapshot. Creates an empty file if necessary."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
         except (OSError, sqlite3.Error) as failure:
-            raise _explained(path, failure) from failure
+            raise _store_error(path, failure) from failure
         try:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {pragma}").fetchone()
-            _bring_up_to_date(connection, path)
+            _migrate(connection, path)
         except sqlite3.Error as failure:
             connection.close()
-            raise _explained(path, failure) from failure
+            raise _store_error(path, failure) from failure
         except BaseException:
             connection.close()
             raise
@@ -141,41 +141,41 @@ class Knowledge:
 
     @property
     def changes(self) -> int:
-        """How often something was written here; who keeps a copy compares it."""
+        """Number of committed transactions. Code that keeps a copy compares it to detect changes."""
         return next(self.rows("SELECT count FROM changes"))[0]
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(statement, values)
         except sqlite3.Error as failure:
-            raise _explained(self._path, failure) from failure
+            raise _store_error(self._path, failure) from failure
 
     @contextmanager
     def transaction(self) -> Generator[Transaction]:
-        """All of a block's writes, or none of them."""
-        run = self._connection
+        """Commit the writes of the block, or roll all of them back if it raises."""
+        connection = self._connection
         try:
-            run.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield Transaction(run)
-                run.execute("UPDATE changes SET count = count + 1")
-                run.execute("COMMIT")
+                yield Transaction(connection)
+                connection.execute("UPDATE changes SET count = count + 1")
+                connection.execute("COMMIT")
             except BaseException:
-                if run.in_transaction:  # a full disk ends it by itself
-                    run.execute("ROLLBACK")
+                if connection.in_transaction:  # not if the disk is full: SQLite has already rolled back
+                    connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as failure:
-            raise _explained(self._path, failure) from failure
+            raise _store_error(self._path, failure) from failure
 
 
 class Transaction:
-    """What is written here is there for others when its block has ended."""
+    """An open transaction (see `Knowledge.transaction`). Other processes see the writes after its block has ended."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Returns how many rows it has touched."""
+        """Run a statement. Returns the number of affected rows."""
         return self._connection.execute(statement, values).rowcount
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
@@ -185,17 +185,17 @@ class Transaction:
         yield from self._connection.execute(statement, values)
 
 
-def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
-    if _version_of(connection, path) == len(_STEPS):
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version_of(connection, path) == len(_MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have done it while this one waited.
-        for step in _STEPS[_version_of(connection, path) :]:
+        # Read the version again: another process may have migrated while this one waited for the lock.
+        for step in _MIGRATIONS[_version_of(connection, path) :]:
             for statement in filter(str.strip, step.split(";")):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {len(_STEPS)}")
+        connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -206,16 +206,16 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
 def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application == APPLICATION and version > len(_STEPS):
+    if application == APPLICATION and version > len(_MIGRATIONS):
         raise StoreMismatch(f"{path} was written by a newer golore. Upgrade golore; nothing was changed.")
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if application != APPLICATION and not is_empty:
-        raise StoreMismatch(f"{path} is not golore's own. Move it away; nothing was changed.")
+        raise StoreMismatch(f"{path} was not made by golore. Move it away; nothing was changed.")
     return version
 
 
-def _explained(path: Path, failure: Exception) -> StoreError:
-    """What is wrong, in a sentence. A damaged file is kept: nothing in it could be made again."""
+def _store_error(path: Path, failure: Exception) -> StoreError:
+    """The error to raise for a failure. A damaged file is kept, because its content cannot be derived again."""
     if isinstance(failure, sqlite3.Error):
         code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -224,7 +224,7 @@ def _explained(path: Path, failure: Exception) -> StoreError:
             return StoreError(f"The disk that holds {path} is full. Make room and try again.")
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             return StoreDamaged(
-                f"{path} is damaged ({failure}). It holds notes and summaries and was left as it is: "
-                "restore a snapshot, or move it away to begin with none."
+                f"{path} is damaged ({failure}). It contains notes and summaries and was not changed. "
+                "Restore a snapshot with `golore restore`, or move the file away to start without them."
             )
     return StoreError(f"{path} cannot be used: {failure}. Check who owns it.")

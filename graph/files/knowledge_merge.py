@@ -1,8 +1,9 @@
-"""Two stores that know of the same things: what counts when the knowledge of one is added to that of the other.
+"""Resolves conflicts when the knowledge of another store is added to the current one.
 
-Runs in the transaction that adds the rows, on the knowledge here (`main`) and a copy of the other (`incoming`), and
-may run again after a kill. Of two summaries of one subject the one from the better source counts, or else the newer
-one, and the other is kept as history. A note that was forgotten here does not come back.
+The statements run in the transaction that adds the rows, on the current knowledge (`main`) and a copy of the other
+(`incoming`), and may run again after a kill. Of two summaries of one subject, the one from the better source is
+current, or the newer one if the sources are equal; the other is kept as history. A note that was forgotten in the
+current store is not added again.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ from typing import Final
 
 from golore.graph.files.knowledge_db import Transaction
 
-_RANK: Final = "CASE {0}.source WHEN 'person' THEN 2 WHEN 'agent' THEN 1 ELSE 0 END"
-"""In the order of `summaries.SOURCES`."""
-_SAME: Final = "i.level = l.level AND i.subject = l.subject AND i.id <> l.id"
+_SOURCE_ORDER: Final = "CASE {0}.source WHEN 'person' THEN 2 WHEN 'agent' THEN 1 ELSE 0 END"
+"""In the order of `knowledge.summaries.SOURCES`."""
+_SAME_SUBJECT: Final = "i.level = l.level AND i.subject = l.subject AND i.id <> l.id"
 _BEFORE: Final = (
     f"""
     UPDATE main.summaries AS l SET current = 0, doubt = '', reason = '' WHERE current AND EXISTS (
-        SELECT 1 FROM incoming.summaries i WHERE i.current AND {_SAME}
-        AND ({_RANK.format("i")}, i.created) > ({_RANK.format("l")}, l.created)
+        SELECT 1 FROM incoming.summaries i WHERE i.current AND {_SAME_SUBJECT}
+        AND ({_SOURCE_ORDER.format("i")}, i.created) > ({_SOURCE_ORDER.format("l")}, l.created)
         AND i.id NOT IN (SELECT id FROM main.summaries))
     """,
     f"""
     UPDATE incoming.summaries AS i SET current = 0, doubt = '', reason = '' WHERE current AND EXISTS (
-        SELECT 1 FROM main.summaries l WHERE l.current AND {_SAME})
+        SELECT 1 FROM main.summaries l WHERE l.current AND {_SAME_SUBJECT})
     """,
-    # One text has one successor: a chain that was continued on both sides goes on with ours.
+    # A summary has one successor: if both sides have continued a chain, the current store's successor is used.
     """
     UPDATE incoming.summaries AS i SET supersedes = '' WHERE supersedes <> '' AND EXISTS (
         SELECT 1 FROM main.summaries l WHERE l.supersedes = i.supersedes AND l.id <> i.id)
@@ -39,11 +40,12 @@ _AFTER: Final = (
 
 
 def before_adding(write: Transaction) -> None:
+    """Decide which summaries stay current, and drop incoming notes that were forgotten here."""
     for statement in _BEFORE:
         write.run(statement)
 
 
 def after_adding(write: Transaction) -> None:
-    """What was said of rows that did not come is dropped."""
+    """Delete the parts of summaries that are not current, and the rows in `forgotten_notes` whose notes exist."""
     for statement in _AFTER:
         write.run(statement)

@@ -1,7 +1,4 @@
-"""The files in a store's directory: their names, and which of them are left over from writers that died.
-
-What is in the files is known to `store`, `manifest` and `cache`.
-"""
+"""The files in a store directory: their names, and the removal of files that interrupted writers left."""
 
 from __future__ import annotations
 
@@ -15,20 +12,21 @@ from golore.graph.files.manifest import Manifest
 
 
 def prepare_directory(directory: Path, manifest: Manifest | None) -> str:
-    """Make it ready for a writer; the answer is a sentence on what had to be removed, if anything had."""
+    """Prepare the directory for a writer. Returns a sentence about removed files, or an empty string."""
     ignore = directory / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
     generation = _generation(manifest.graph) if manifest else 0
-    # A database that was current once may have been left to a reader; one that never was is a dead writer's.
+    # An older database was kept for a reader that had it open; other files were left by an interrupted writer.
     left = [name for name in remove_leftovers(directory, manifest) if _generation(name) not in range(1, generation)]
-    return f"Removed what an interrupted learn had left: {', '.join(left)}." if left else ""
+    return f"Removed files left by an interrupted learn: {', '.join(left)}." if left else ""
 
 
 def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
-    """Remove what dead writers left and databases no longer current, unless a reader may still be at one of them."""
+    """Remove files of interrupted writers and databases that are no longer current, and return their names. Removes
+    nothing while a reader has the store open."""
     try:
-        held = locks.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
+        lock = locks.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
     except StoreError:
         return []
     current = manifest.graph if manifest else ""
@@ -46,12 +44,12 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
                 continue
             removed.append(path.name)
     finally:
-        held.release()
+        lock.release()
     return removed
 
 
 def next_database(directory: Path, manifest: Manifest | None) -> Path:
-    """Where a new database goes: never over the current one, whose log would be taken for its own."""
+    """The path of a new database. Never the current one's: the engine would apply the current log to the new file."""
     return directory / f"graph-{1 if manifest is None else _generation(manifest.graph) + 1}.db"
 
 
@@ -65,13 +63,13 @@ def _companions(database: Path) -> list[Path]:
 
 
 def fingerprint(database: Path) -> str:
-    """Names what a database holds, as far as the sizes and times of its files tell."""
-    told: list[str] = []
+    """Identifies the content of a database by the sizes and times of its files."""
+    parts: list[str] = []
     for path in (database, *_companions(database)):
         with suppress(FileNotFoundError):
             status = path.stat()
-            told.append(f"{path.name}:{status.st_size}:{status.st_mtime_ns}")
-    return " ".join(told)
+            parts.append(f"{path.name}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(parts)
 
 
 def has_log(database: Path) -> bool:

@@ -1,7 +1,7 @@
-"""Advisory locks on files, shared or exclusive, that vanish with the process that holds them.
+"""Advisory file locks, shared or exclusive, that end with the process that holds them.
 
 Neither engine's own locking is enough (one refuses readers outright, the other lets them see half a write), so every
-process of ours takes these first. They bind only processes that ask; nothing stops a stranger from opening the files.
+golore process takes these locks first. They do not stop other programs from opening the files.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Final
 from golore.graph.errors import StoreBusy, StoreError
 
 if sys.platform == "win32":
-    raise StoreError("golore does not run on Windows itself yet: its file locks need a Unix system. Use it under WSL.")
+    raise StoreError("golore does not support Windows yet: its file locks need a Unix system. Use WSL.")
 
 import fcntl
 
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.05
 _PRECEDENCE: Final = 2.0
-"""Seconds for which one that waits for an exclusive lock keeps newcomers out."""
+"""Seconds for which a process that waits for an exclusive lock goes before processes that come later."""
 
 
 class FileLock:
-    """A lock that is held. `release` is safe to call twice."""
+    """A lock that this process holds. `release` may be called twice."""
 
     __slots__ = ("_descriptor", "_owner", "exclusive", "path")
 
@@ -40,17 +40,17 @@ class FileLock:
     def release(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0 and self._owner == os.getpid():
-            _held.discard(descriptor)
+            _held_descriptors.discard(descriptor)
             if self.exclusive:
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, 0)
-            # An explicit unlock: a child forked meanwhile may still have the file open.
+            # Closing is not enough: a child process that was forked meanwhile may still have the file open.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
 
 def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock:
-    """Wait for the lock at most `timeout` seconds, then raise `StoreBusy` with the name of the process that has it.
+    """Wait for the lock for at most `timeout` seconds, then raise `StoreBusy`, which names the processes that hold it.
 
     `purpose` completes the sentence "The store cannot be ...".
     """
@@ -65,9 +65,9 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
     except BaseException:
         os.close(descriptor)
         raise
-    _held.add(descriptor)
+    _held_descriptors.add(descriptor)
     if exclusive:
-        # The name is a courtesy to those who wait; a full disk must not keep anybody from the lock.
+        # The content is only used in messages of waiting processes; a full disk must not prevent locking.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
@@ -75,13 +75,13 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
 
 
 def acquire_in_turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock:
-    """The same for a lock that many share all the time: who wants it exclusively goes before those who come later.
+    """Like `acquire`, for a lock that is almost always shared: an exclusive request goes before those that come later.
 
-    Otherwise there may never be a moment in which nobody has it. But one that goes on for long, such as an export, is
-    not to keep all others out, so the precedence ends after a while.
+    Otherwise there may never be a moment in which nobody holds the lock. But while a long reader such as an export
+    delays the exclusive request, other readers must not wait as long, so the precedence ends after `_PRECEDENCE`.
     """
     began = time.monotonic()
-    turn = _turn(path, exclusive=exclusive, timeout=timeout, purpose=purpose)
+    turn = _acquire_turn(path, exclusive=exclusive, timeout=timeout, purpose=purpose)
     try:
         if exclusive and turn is not None:
             with contextlib.suppress(StoreBusy):
@@ -94,8 +94,8 @@ def acquire_in_turn(path: Path, *, exclusive: bool, timeout: float, purpose: str
             turn.release()
 
 
-def _turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock | None:
-    """None where the file for it cannot be made, as for a reader without the right to write."""
+def _acquire_turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileLock | None:
+    """Acquire the lock that orders the requests; None if its file cannot be created, as without write permission."""
     try:
         return acquire(path.with_name(f"{path.name}.turn"), exclusive=exclusive, timeout=timeout, purpose=purpose)
     except OSError:
@@ -103,7 +103,7 @@ def _turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> FileL
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock exclusively at this moment."""
+    """Whether a process holds the lock exclusively at this moment."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -146,13 +146,13 @@ def _holder(path: Path, descriptor: int) -> str:
 
 
 def _pids_in_proc(descriptor: int) -> list[int]:
-    """Who has a `flock` on this file, shared ones included; empty where the system does not tell."""
+    """The processes that hold a `flock` on this file, also a shared one; empty if the system has no `/proc/locks`."""
     inode = str(os.fstat(descriptor).st_ino)
     pids: set[int] = set()
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text().splitlines():
             words = line.split()
-            # "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF"; a waiting one has an arrow as second word.
+            # "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF"; a waiting process has "->" as its second word.
             if len(words) >= 6 and words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode:
                 pids.add(int(words[4]))
     return sorted(pid for pid in pids if pid > 0)
@@ -174,15 +174,15 @@ def _shortened(words: list[str]) -> str:
     return text if len(text) <= 120 else text[:119] + "…"
 
 
-_held: Final[set[int]] = set()
+_held_descriptors: Final[set[int]] = set()
 
 
-def _forget_after_fork() -> None:
-    """A worker forked while a lock is held must not keep it alive when its parent dies."""
-    for descriptor in _held:
+def _close_after_fork() -> None:
+    """Close inherited locks: a worker that was forked while a lock was held must not keep it when its parent dies."""
+    for descriptor in _held_descriptors:
         with contextlib.suppress(OSError):
             os.close(descriptor)
-    _held.clear()
+    _held_descriptors.clear()
 
 
-os.register_at_fork(after_in_child=_forget_after_fork)
+os.register_at_fork(after_in_child=_close_after_fork)

@@ -1,8 +1,7 @@
-"""`store.json`: which engine, which schema and which database file a store has.
+"""`store.json`: the engine, the schema version and the database file of a store.
 
-It is read before the engine touches anything, so that a store that is not ours to open is refused without harm, and it
-is replaced in one rename, which is what makes the first learn's new database the current one. It knows nothing about
-what is inside the database.
+It is read before the engine opens anything, so that an incompatible store is refused without harm. It is replaced by
+one rename, which makes a newly loaded database the current one.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ class Manifest(NamedTuple):
     engine: str
     golore: str
     graph: str
-    """The database's file name, in the same directory."""
+    """File name of the database, in the same directory."""
 
 
 def read_manifest(directory: Path) -> Manifest | None:
-    """None where there is no store yet."""
+    """The manifest of a store; None if there is no store yet. Raises `StoreDamaged` if it is not readable."""
     path = directory / MANIFEST_NAME
     try:
         text = path.read_text(encoding="utf-8")
@@ -47,19 +46,19 @@ def read_manifest(directory: Path) -> Manifest | None:
             case _:
                 pass
     raise StoreDamaged(
-        f"{path} is not readable as golore's own. Go back to a snapshot with `golore restore`, or remove it and run "
-        "`golore learn` again; notes and summaries stay."
+        f"{path} is damaged. Restore a snapshot with `golore restore`, or remove the file and run `golore learn` "
+        "again; notes and summaries are kept."
     )
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
-    """Replace it whole: who reads it sees the old one or this one."""
+    """Replace the manifest atomically: readers see the old one or the new one."""
     text = json.dumps(manifest._asdict(), indent=1) + "\n"
     replace_file(directory / MANIFEST_NAME, text.encode(), durable=True)
 
 
 def require_ours(manifest: Manifest, directory: Path, engine: str) -> None:
-    """Refuse a store of a newer golore or of the other engine."""
+    """Raise `StoreMismatch` for a store of a newer golore or of the other engine."""
     if manifest.schema > SCHEMA_VERSION:
         raise StoreMismatch(
             f"The store in {directory} was made by a newer golore ({manifest.golore}). "
@@ -67,6 +66,6 @@ def require_ours(manifest: Manifest, directory: Path, engine: str) -> None:
         )
     if manifest.engine != engine:
         raise StoreMismatch(
-            f"The store in {directory} was made with the engine {manifest.engine}, and this is {engine}. "
+            f"The store in {directory} was made with the engine {manifest.engine}, but {engine} is in use. "
             f"Set GOLORE_ENGINE={manifest.engine}, or remove {directory} and run `golore learn` again."
         )

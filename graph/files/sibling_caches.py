@@ -1,7 +1,7 @@
-"""The caches of other checkouts of the same repository, from which facts are borrowed instead of made again.
+"""Reads facts from the caches of other checkouts of the same repository, instead of extracting them again.
 
-They are only read. Facts are found by digest and extractor version, so it does not matter whose they are, and whatever
-is wrong with such a cache (gone, damaged, of another version, locked), it is as if it were not there.
+The caches are only read. Facts are keyed by digest and extractor version, so it does not matter which checkout made
+them. A cache that is missing, damaged, locked or of another version is ignored.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from urllib.parse import quote
 from golore.graph.files.cache_db import APPLICATION, CACHE_VERSION, CachedFacts
 
 _WAIT: Final = 0.1
-"""Seconds to wait for a lock before the facts are made again."""
+"""Seconds to wait for a lock before giving up: then the facts are extracted again."""
 
 
 class SiblingCaches:
-    """Open caches of others; use it as a context manager."""
+    """The open caches of other checkouts; use it as a context manager."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        self._open = [connection for path in paths if (connection := _connected(path)) is not None]
+        self._connections = [connection for path in paths if (connection := _connect(path)) is not None]
 
     def __enter__(self) -> Self:
         return self
@@ -32,11 +32,11 @@ class SiblingCaches:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for connection in self._open:
+        for connection in self._connections:
             connection.close()
 
     def facts(self, key: str) -> CachedFacts | None:
-        for connection in self._open:
+        for connection in self._connections:
             with contextlib.suppress(sqlite3.Error):
                 row = connection.execute("SELECT * FROM facts WHERE key = ?", (key,)).fetchone()
                 if row is not None:
@@ -44,12 +44,12 @@ class SiblingCaches:
         return None
 
 
-def _connected(path: Path) -> sqlite3.Connection | None:
+def _connect(path: Path) -> sqlite3.Connection | None:
     connection: sqlite3.Connection | None = None
     with contextlib.suppress(sqlite3.Error):
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)
-        marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        if marks == [APPLICATION, CACHE_VERSION]:
+        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        if found == [APPLICATION, CACHE_VERSION]:
             return connection
     if connection is not None:
         connection.close()

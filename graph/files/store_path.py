@@ -1,7 +1,4 @@
-"""Where the store of a repository is: in `.golore/` at its root, or below `$GOLORE_HOME` when that is set.
-
-Whether there is one, and what is in it, is not asked here.
-"""
+"""The path of a repository's store: `.golore/` at its root, or a directory below `$GOLORE_HOME` if that is set."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ CACHE_NAME: Final = "cache.db"
 
 
 def store_of(root: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The directory of the store for a repository with this root, whether it exists or not."""
+    """The store directory of the repository with this root. It need not exist."""
     root = root.resolve()
     home = environ.get(HOME_VARIABLE, "").strip()
     if not home:

@@ -1,7 +1,6 @@
-"""What changes between two states of the graph: rows to remove, to add and to change.
+"""The changes between two states of the graph: rows to remove, to add and to change.
 
-A delta is made by the learner and applied by `store.Store.apply` in one transaction. It says nothing about how the
-difference was found.
+`store.Store.apply` applies a delta in one transaction.
 """
 
 from __future__ import annotations
@@ -33,16 +32,17 @@ def _no_edges() -> dict[EdgeKind, Sequence[Edge]]:
     return {}
 
 
-def _no_marks() -> dict[str, str]:
+def _no_meta() -> dict[str, str]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class GraphDelta:
-    """Edges of a removed node go with it and need not be listed. `marks` are the learner's own notes on the graph's
-    state, kept in the same transaction and not exported.
+    """Nodes are grouped by label, edges by kind. Edges of a removed node are removed with it and need not be listed.
+    `meta` holds rows to set in the meta table; they are not part of the graph.
 
-    `nodes_before` tells by id what changed nodes were, as far as it is known: then only what differs is written.
+    `nodes_before` holds the previous values of changed nodes by id, as far as they are known: of those nodes, only the
+    columns that differ are written.
     """
 
     nodes_removed: Mapping[str, Sequence[str]] = field(default_factory=_no_ids)
@@ -51,11 +51,11 @@ class GraphDelta:
     edges_removed: Mapping[EdgeKind, Sequence[tuple[str, str]]] = field(default_factory=_no_pairs)
     edges_added: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
     edges_changed: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
-    meta: Mapping[str, str] = field(default_factory=_no_marks)
+    meta: Mapping[str, str] = field(default_factory=_no_meta)
     nodes_before: Mapping[str, Mapping[str, Node]] = field(default_factory=_no_nodes_before)
 
     def __len__(self) -> int:
-        """How many rows it touches; an empty delta is false and is never written."""
+        """Number of rows that the delta touches. An empty delta is falsy and is never written."""
         parts: tuple[Iterable[Sequence[object]], ...] = (
             self.nodes_removed.values(),
             self.nodes_added.values(),

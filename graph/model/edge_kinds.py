@@ -128,6 +128,6 @@ USES: Final = tuple(row.label for row in EDGE_LABELS.values() if row.is_use)
 RELATIONS: Final = tuple(
     row.label for row in EDGE_LABELS.values() if ("Symbol", "Symbol") in row.ends and row.label != "CONTAINS"
 )
-"""What one declaration has to do with another: what cards report."""
+"""Labels of the relations between declarations that cards report."""
 SHARED: Final = frozenset(row.label for row in EDGE_LABELS.values() if row.is_shared)
 STEPS: Final = {row.label: row.steps for row in EDGE_LABELS.values() if row.steps}

@@ -1,8 +1,7 @@
-"""The vocabulary of the graph: what its nodes and edges are and which properties they carry.
+"""The nodes and edges of the graph and their properties.
 
-Rows are named tuples: they are made by the hundred thousand, compared whole to find what changed, and turned
-column by column into tables. The order of a row's fields is the order of its table's columns (see `schema`).
-This module holds no behaviour beyond that; how rows are stored is `store`'s affair.
+Rows are named tuples, because they are created by the hundred thousand, compared as a whole to find changes, and
+converted to tables column by column. The order of the fields is the order of the table's columns (see `tables`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Digest = NewType("Digest", str)
 """BLAKE2b of bytes, in hexadecimal."""
 
 REPOSITORY_ID: Final = "."
-"""A store holds one repository; its id is the same on every machine."""
+"""Id of the repository node. A store holds one repository, so the id is the same on every machine."""
 
 SYMBOL_KINDS: Final = (
     "func",
@@ -35,7 +34,7 @@ SYMBOL_KINDS: Final = (
 
 
 class Problem(NamedTuple):
-    """Something wrong with the input, kept as data."""
+    """A fault in the input, stored as data."""
 
     file: str
     line: int
@@ -49,7 +48,7 @@ class Repository(NamedTuple):
 
 
 class Package(NamedTuple):
-    """One Go package as the compiler sees it: `x`, its external test `x_test`, or a stray `main` beside them."""
+    """A Go package as the compiler sees it: `x`, its external test `x_test`, or a `main` in the same directory."""
 
     id: str
     path: str
@@ -108,7 +107,7 @@ class External(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """Uses of one name in one declaration that could not be settled, with the reason and what they may mean."""
+    """Uses of one name in one declaration that could not be resolved, with the reason and the possible targets."""
 
     id: str
     source: str
@@ -120,8 +119,8 @@ class Unresolved(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Knowledge that was pinned to code. `subject` names what it was pinned to, also when that is no more; `drifted`
-    says what has happened to the code since, empty where nothing has."""
+    """Knowledge pinned to code. `subject` names the code, even if it no longer exists; `drifted` says how the code has
+    changed since, and is empty if it has not."""
 
     id: str
     kind: str
@@ -136,8 +135,8 @@ class Note(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A text about a symbol, file, package or the repository that a model or a person wrote. `source` is `model`,
-    `agent` or `person`; `inputs` is the digest of what it was written from; `stale` says what has changed since."""
+    """A text about a symbol, a file, a package or the repository, written by a model or a person. `source` is `model`,
+    `agent` or `person`; `inputs` is the digest of its inputs; `stale` says which of them have changed since."""
 
     id: str
     subject: str
@@ -154,7 +153,7 @@ class Summary(NamedTuple):
 
 
 class Doc(NamedTuple):
-    """A section of a document in the repository. `status` is that of a decision record, empty for everything else."""
+    """A section of a document in the repository. `status` is the status of a decision record, otherwise empty."""
 
     id: str
     path: str

@@ -1,7 +1,7 @@
-"""The tables of the graph, derived from the named tuples of `model`, and the migrations that bring old ones up to date.
+"""The tables of the graph, derived from the named tuples in `entities`, and the migrations of older databases.
 
-A new store is made from `create_statements()`; a store of version n is brought to n + 1 by `MIGRATIONS[n + 1]`.
-Statements here are plain Cypher that both engines understand; running them is `store`'s affair.
+`create_statements()` creates a new database; `MIGRATIONS[n + 1]` updates a database from version n to n + 1. The
+statements are plain Cypher that both engines accept. This module does not run them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from golore.graph.model.entities import (
 SCHEMA_VERSION: Final = 2
 
 META_TABLE: Final = "Meta"
-"""Notes about the store itself; no part of the graph, and not exported."""
+"""Key-value rows about the state of the store; not part of the graph."""
 
 NODE_TYPES: Final[dict[str, type[Node]]] = {
     row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved, Note, Summary, Doc)
@@ -35,7 +35,7 @@ NODE_TYPES: Final[dict[str, type[Node]]] = {
 
 
 class Column(NamedTuple):
-    """`encode` turns a row's value into what the engine is given, `decode` back; None where they are the same."""
+    """`encode` converts a value of a row for the engine, `decode` converts it back; None means no conversion."""
 
     name: str
     type: str
@@ -44,7 +44,7 @@ class Column(NamedTuple):
 
 
 class _LineTexts(dict[tuple[int, ...], str]):
-    """Texts of lists of lines. Most name one line, the same few thousand over and over: those are remembered."""
+    """Line numbers → text, such as "12 40". Tuples of one line are cached: most are, and a few thousand repeat."""
 
     def __missing__(self, lines: tuple[int, ...]) -> str:
         text = " ".join(map(str, lines))
@@ -54,7 +54,7 @@ class _LineTexts(dict[tuple[int, ...], str]):
 
 
 class _TextLines(dict[str, tuple[int, ...]]):
-    """The way back, with the same memory."""
+    """The inverse of `_LineTexts`, with the same kind of cache."""
 
     def __missing__(self, text: str) -> tuple[int, ...]:
         lines = tuple(map(int, text.split()))
@@ -68,7 +68,7 @@ _text_lines: Final = _TextLines()
 
 
 def decoded_lines(text: str | None) -> tuple[int, ...]:
-    """The lines of a `sites` column; none where the label has no such column."""
+    """The line numbers of a `sites` value; empty for None, the value for a label without that column."""
     return () if text is None else _text_lines[text]
 
 
@@ -82,7 +82,7 @@ def _column(name: str, hint: object) -> Column:
     if hint == tuple[str, ...]:
         return Column(name, "STRING[]", list, tuple)
     if hint == tuple[int, ...]:
-        # As text, "12 40": loading a list column of 2.5 million edges took 8 s longer than loading the same as text.
+        # As text, "12 40": loading 2.5 million edges with a list column took 8 s longer than with a text column.
         return Column(name, "STRING", _line_texts.__getitem__, _text_lines.__getitem__)
     raise TypeError(f"no column type for {name}: {hint!r}")
 
@@ -122,36 +122,36 @@ MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
         *map(_edge_table, ("CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES")),
     ),
 }
-"""Statements by the version they lead to; each entry runs in one transaction together with the note of its number."""
+"""Statements by the version they produce. Each entry runs in one transaction that also stores the version number."""
 
 
 def node_columns_of(label: str, rows: Sequence[Node]) -> list[list[Any]]:
-    """The rows turned on their side: one list for each column, encoded."""
-    return [_turned(column, at, rows) for at, column in enumerate(NODE_COLUMNS[label])]
+    """The rows as one list of encoded values per column."""
+    return [_column_values(column, at, rows) for at, column in enumerate(NODE_COLUMNS[label])]
 
 
 def edge_columns_of(kind: EdgeKind, rows: Sequence[Edge]) -> list[list[Any]]:
-    """The same for edges: sources, targets, then the label's own columns."""
+    """Like `node_columns_of`, for edges: sources, targets, then the columns of the label."""
     properties = zip(EDGE_COLUMNS[kind.label], _EDGE_POSITIONS[kind.label], strict=True)
     ends: list[list[Any]] = [[row.source for row in rows], [row.target for row in rows]]
-    return ends + [_turned(column, at, rows) for column, at in properties]
+    return ends + [_column_values(column, at, rows) for column, at in properties]
 
 
-def _turned(column: Column, at: int, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-    # Column by column: `zip(*rows)` takes ten times as long, for it steps through thousands of rows at once.
+def _column_values(column: Column, at: int, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    # Column by column: `zip(*rows)` takes ten times as long, because it advances thousands of iterators at once.
     values = [row[at] for row in rows]
     return values if column.encode is None else list(map(column.encode, values))
 
 
 def node_from(label: str, values: Sequence[Any]) -> Node:
-    """A row of the model from what the engine answered, in the order of its columns."""
+    """Build a node from values that the engine returned in column order."""
     make = cast("Callable[..., Node]", NODE_TYPES[label])
     pairs = zip(NODE_COLUMNS[label], values, strict=True)
     return make(*(value if column.decode is None else column.decode(value) for column, value in pairs))
 
 
 def edges_from(kind: EdgeKind, rows: Iterable[Sequence[Any]]) -> Iterator[Edge]:
-    """Edges from answers of the shape source, target, then the label's own columns."""
+    """Build edges from rows of source, target and the columns of the label."""
     defaults = Edge("", "")
     columns = EDGE_COLUMNS[kind.label]
     at = {column.name: position for position, column in enumerate(columns, start=2)}

@@ -1,4 +1,4 @@
-"""Whole stores in and out: export, import, snapshots, and the difference between two graphs.
+"""Export, import and snapshots of whole stores, and the differences between two graphs.
 
 May import everything in `graph`.
 """

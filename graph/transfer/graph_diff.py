@@ -1,7 +1,7 @@
-"""What differs between two graphs, such as two snapshots of one: nodes and edges that came, went or changed.
+"""The differences between two graphs, such as two snapshots: nodes and edges that were added, removed or changed.
 
-Both are read in the order of their ids and compared as they come; no graph is held. A node is the same one where its id
-is, an edge where its ends are.
+Both graphs are read in id order and compared while reading; neither is held in memory. Nodes are matched by id, edges
+by their ends.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from golore.graph.files.knowledge_rows import frozen
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.entities import Edge, Node, Symbol
 from golore.graph.model.tables import NODE_COLUMNS
-from golore.graph.transfer.jsonl_export import held_rows
+from golore.graph.transfer.jsonl_export import encoded_rows
 
 ADDED: Final = "added"
 REMOVED: Final = "removed"
 CHANGED: Final = "changed"
-_PLACES: Final = frozenset(("line", "end_line", "start", "end", "sites"))
+_POSITION_FIELDS: Final = frozenset(("line", "end_line", "start", "end", "sites"))
 
 
 class Difference(NamedTuple):
-    """`kind` tells symbols apart; `fields` are those that changed, each with what it was and what it is."""
+    """`kind` is the kind of a symbol, otherwise empty. `how` is `ADDED`, `REMOVED` or `CHANGED`. For an edge, `id` and
+    `target` are its ends. `fields` are the changed fields, each with its old and its new value."""
 
     type: str
     label: str
@@ -36,23 +37,23 @@ class Difference(NamedTuple):
 
     @property
     def is_moved(self) -> bool:
-        """Whether nothing but its place in the file is another."""
-        return bool(self.fields) and all(name in _PLACES for name, _, _ in self.fields)
+        """Whether only its position in the file changed."""
+        return bool(self.fields) and all(name in _POSITION_FIELDS for name, _, _ in self.fields)
 
 
 def differences(before: Store, after: Store) -> Iterator[Difference]:
-    """Nodes by label and id, then edges by kind and ends."""
+    """The differences of nodes by label and id, then of edges by kind and ends."""
     for label in sorted(NODE_COLUMNS):
-        for old, new in _joined(before.nodes(label), after.nodes(label), _node_key):
+        for old, new in _unequal_pairs(before.nodes(label), after.nodes(label), _node_key):
             yield _difference("node", label, old, new)
     for kind in sorted(EDGE_KINDS):
-        for old, new in _joined(before.edges(kind), after.edges(kind), _edge_key):
+        for old, new in _unequal_pairs(before.edges(kind), after.edges(kind), _edge_key):
             yield _difference("edge", kind.label, old, new)
 
 
 def knowledge_differences(before: Knowledge | None, after: Knowledge | None) -> Iterator[Difference]:
-    """Rows that came and rows that went; one that changed is both."""
-    old, new = _rows(before), _rows(after)
+    """Rows that were added or removed; a changed row is both."""
+    old, new = _all_rows(before), _all_rows(after)
     for table, row in sorted(old ^ new):
         yield Difference("knowledge", table, "", REMOVED if (table, row) in old else ADDED, row)
 
@@ -60,23 +61,23 @@ def knowledge_differences(before: Knowledge | None, after: Knowledge | None) -> 
 _Row = TypeVar("_Row", Node, Edge)
 
 
-def _joined(
+def _unequal_pairs(
     before: Iterable[_Row], after: Iterable[_Row], key: Callable[[_Row], tuple[str, ...]]
 ) -> Iterator[tuple[_Row | None, _Row | None]]:
-    """Pairs of rows that are not the same, from two sorted sequences."""
-    olds, news = iter(before), iter(after)
-    old, new = next(olds, None), next(news, None)
+    """The rows that differ between two sorted sequences, as pairs; None if one side has no such row."""
+    old_rows, new_rows = iter(before), iter(after)
+    old, new = next(old_rows, None), next(new_rows, None)
     while old is not None or new is not None:
         if new is None or (old is not None and key(old) < key(new)):
             yield old, None
-            old = next(olds, None)
+            old = next(old_rows, None)
         elif old is None or key(new) < key(old):
             yield None, new
-            new = next(news, None)
+            new = next(new_rows, None)
         else:
             if old != new:
                 yield old, new
-            old, new = next(olds, None), next(news, None)
+            old, new = next(old_rows, None), next(new_rows, None)
 
 
 def _node_key(node: Node) -> tuple[str, ...]:
@@ -100,8 +101,8 @@ def _difference(type: str, label: str, old: Node | Edge | None, new: Node | Edge
     return Difference(type, label, kind, how, *ends, fields)
 
 
-def _rows(knowledge: Knowledge | None) -> set[tuple[str, str]]:
+def _all_rows(knowledge: Knowledge | None) -> set[tuple[str, str]]:
     if knowledge is None:
         return set()
     with frozen(knowledge):
-        return set(held_rows(knowledge))
+        return set(encoded_rows(knowledge))

@@ -1,8 +1,8 @@
-"""An export → a store: the graph, what it was made from, and the knowledge beside it, all of it or nothing.
+"""Imports an export into a store: the graph, its meta rows and the knowledge, all of it or nothing.
 
-The whole export is read and its digests are compared before anything of the store is replaced (see `settling`). Facts
-go into the cache afterwards: they are found by the digest of the code that they are of. Whether the working tree is
-what was learned is not asked here.
+The whole export is read and its digests are checked before anything in the store is replaced (see `handover`). Facts
+are written to the cache afterwards; they are keyed by the digest of the code. Whether the working tree matches the
+export is not checked here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, NODE_TYPES, SC
 from golore.graph.transfer.jsonl_export import FORMAT, Header
 from golore.graph.transfer.parquet_export import FACTS, HEADER_NAME, KNOWLEDGE, MARKS, RESOLVED, file_digest
 
-_TAIL: Final = 1 << 16
-_ROWS: Final = 4_096
+_TAIL_BYTES: Final = 1 << 16
+_BATCH: Final = 4_096
 _KINDS: Final = {tuple(kind): kind for kind in EDGE_KINDS}
 _TABLES: Final[dict[str, Table]] = {table_name(table): table for table in (*NODE_COLUMNS, *EDGE_KINDS)}
 
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 class ImportResult(NamedTuple):
-    """What was taken, in rows."""
+    """Numbers of imported rows."""
 
     header: Header
     nodes: int
@@ -54,55 +54,58 @@ class ImportResult(NamedTuple):
     facts: int
 
 
-class _Taken(NamedTuple):
+class _Content(NamedTuple):
+    """Numbers of rows that were read, and the meta rows."""
+
     nodes: int
     edges: int
     knowledge: int
-    marks: Mapping[str, str]
+    meta: Mapping[str, str]
 
 
 def read_header(source: Path) -> Header:
-    """What an export says of itself; raises `UsageError` where it is none, is cut off, or is not for this golore."""
+    """Read the header of an export. Raises `UsageError` if it is not an export, is incomplete, or was made by an
+    incompatible golore."""
     if not source.exists():
         raise UsageError(f"There is no {source}. Check the path.")
-    told = _read_json(source / HEADER_NAME) if source.is_dir() else _last_line(source)
+    fields = _read_json(source / HEADER_NAME) if source.is_dir() else _last_line(source)
     try:
-        header = Header(*(told[name] for name in Header._fields))
+        header = Header(*(fields[name] for name in Header._fields))
     except KeyError:
-        raise UsageError(f"{source} is no export of golore, or a part of one. Export it again.") from None
+        raise UsageError(f"{source} is not a golore export, or is incomplete. Export it again.") from None
     if (header.format, header.schema) > (FORMAT, SCHEMA_VERSION):
         raise UsageError(f"{source} was made by a newer golore ({header.golore}). Upgrade golore; nothing was changed.")
     if (header.format, header.schema) != (FORMAT, SCHEMA_VERSION):
-        raise UsageError(f"{source} was made by an older golore ({header.golore}). Export it again with a newer one.")
+        raise UsageError(f"{source} was made by an older golore ({header.golore}). Export it again with this version.")
     return header
 
 
 def import_store(source: Path, directory: Path, *, replace: bool) -> ImportResult:
-    """Put what an export holds in the place of the graph. What is known here and not there is kept, or not.
+    """Replace the graph by that of an export and add its knowledge. `replace`: replace the current knowledge, too.
 
-    Killed at any moment, the store is what it was or what the export is.
+    If the process is killed at any moment, the store is either unchanged or the imported one.
     """
     header = read_header(source)
     with prepare_successor(directory) as successor:
         load = BulkLoad(directory / f"bulk-{os.getpid()}.tmp")
         try:
-            with _Knowing(successor.stage, header) as knowing:
-                read = _read_tables if source.is_dir() else _read_lines
-                taken = read(source, load, knowing.put)
-            load.build(successor.database, taken.marks)
+            with _StagedKnowledge(successor.stage, header) as knowledge:
+                read = _read_parquet if source.is_dir() else _read_jsonl
+                content = read(source, load, knowledge.put)
+            load.build(successor.database, content.meta)
         finally:
             load.discard()
         if replace:
             with Knowledge.at(successor.stage / KNOWLEDGE_NAME):
-                pass  # nothing is known there, and nothing shall be here
+                pass  # an empty file, if the export has no knowledge, so that the current knowledge is deleted
         manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), successor.database.name)
         successor.take_over(manifest, merge=not replace)
-    facts = _take_facts(source, directory) if source.is_dir() else 0
-    return ImportResult(header, taken.nodes, taken.edges, taken.knowledge, facts)
+    facts = _import_facts(source, directory) if source.is_dir() else 0
+    return ImportResult(header, content.nodes, content.edges, content.knowledge, facts)
 
 
-class _Knowing:
-    """The knowledge of the store to come; a file is made with the first row."""
+class _StagedKnowledge:
+    """Writes the knowledge of the new store. The file is created with the first row."""
 
     def __init__(self, stage: Path, header: Header) -> None:
         self._stage = stage
@@ -112,7 +115,7 @@ class _Knowing:
         self._columns: dict[str, frozenset[str]] = {}
         self._is_newer = False
 
-    def __enter__(self) -> _Knowing:
+    def __enter__(self) -> _StagedKnowledge:
         return self
 
     def __exit__(self, *failure: Any) -> None:
@@ -128,23 +131,23 @@ class _Knowing:
         if self._is_newer or not row.keys() <= self._columns.get(table, frozenset()):
             raise UsageError(
                 f"The export was made by a newer golore ({self._header.golore}), with knowledge that this one cannot "
-                f"keep ({table}). Upgrade golore; nothing was changed."
+                f"store ({table}). Upgrade golore; nothing was changed."
             )
-        put_rows(self._write, table, [{name: _from_plain(value) for name, value in row.items()}])
+        put_rows(self._write, table, [{name: _from_json(value) for name, value in row.items()}])
 
 
 Put = Callable[[str, Row], None]
 
 
-def _from_plain(value: Any) -> object:
+def _from_json(value: Any) -> object:
     return base64.b64decode(cast("Row", value)["base64"]) if isinstance(value, dict) else value
 
 
-def _read_lines(source: Path, load: BulkLoad, put: Put) -> _Taken:
+def _read_jsonl(source: Path, load: BulkLoad, put: Put) -> _Content:
     closing = _last_line(source)
     digest = blake2b(digest_size=16)
-    rows = _Rows(load)
-    marks: dict[str, str] = {}
+    rows = _RowBatches(load)
+    meta: dict[str, str] = {}
     knowledge = lines = 0
     decode = msgspec.json.Decoder(Row).decode
     with source.open("rb") as file:
@@ -154,7 +157,7 @@ def _read_lines(source: Path, load: BulkLoad, put: Put) -> _Taken:
                 row = decode(line)
                 match row.pop("type"), row.pop("label"):
                     case "node", "Mark":
-                        marks[row["id"]] = row["value"]
+                        meta[row["id"]] = row["value"]
                     case "node", "Held":
                         put(row["table"], row["row"])
                         knowledge += 1
@@ -165,20 +168,20 @@ def _read_lines(source: Path, load: BulkLoad, put: Put) -> _Taken:
                     case "edge", label:
                         rows.edge(label, row)
                     case kind, _:
-                        raise ValueError(f"{kind!r} is unknown")
+                        raise ValueError(f"unknown type {kind!r}")
                 digest.update(line)
             rows.flush()
         except (KeyError, TypeError, ValueError, AttributeError) as failure:
             raise UsageError(
-                f"{source}, line {lines:,} cannot be read ({failure!r}). Nothing was changed."
+                f"{source}, line {lines:,} cannot be read ({failure!r}). Nothing was changed; export again."
             ) from failure
     if digest.hexdigest() != closing["digest"] or lines != closing["lines"] + 1:
         raise UsageError(f"{source} was changed or damaged since it was exported. Nothing was changed; export again.")
-    return _Taken(rows.nodes, rows.edges, knowledge, marks)
+    return _Content(rows.nodes, rows.edges, knowledge, meta)
 
 
-class _Rows:
-    """Objects of nodes and edges on their way into a load, some thousand at a time."""
+class _RowBatches:
+    """Converts JSON objects to nodes and edges, and passes them to a load in batches."""
 
     def __init__(self, load: BulkLoad) -> None:
         self._load = load
@@ -200,14 +203,14 @@ class _Rows:
     def edge(self, label: str, row: Row) -> None:
         kind = _KINDS[label, row.pop("source_label"), row.pop("target_label")]
         if len(row) != len(EDGE_COLUMNS[label]) + 2:
-            raise ValueError(f"these are not the properties of {label}")
+            raise ValueError(f"wrong properties for {label}")
         self._edges.setdefault(kind, []).append(Edge(**row))
         self.edges += 1
         self._count()
 
     def _count(self) -> None:
         self._pending += 1
-        if self._pending == _ROWS:
+        if self._pending == _BATCH:
             self.flush()
 
     def flush(self) -> None:
@@ -218,28 +221,29 @@ class _Rows:
         self._nodes, self._edges, self._pending = {}, {}, 0
 
 
-def _read_tables(source: Path, load: BulkLoad, put: Put) -> _Taken:
-    told: Mapping[str, Mapping[str, Any]] = _read_json(source / HEADER_NAME)["tables"]
-    for name, table in told.items():
+def _read_parquet(source: Path, load: BulkLoad, put: Put) -> _Content:
+    tables: Mapping[str, Mapping[str, Any]] = _read_json(source / HEADER_NAME)["tables"]
+    for name, info in tables.items():
         path = source / f"{name}.parquet"
-        if not path.is_file() or file_digest(path) != table["digest"]:
+        if not path.is_file() or file_digest(path) != info["digest"]:
             raise UsageError(f"{path} is missing or damaged. Nothing was changed; export again.")
     counts = {True: 0, False: 0}
     for name, table in _TABLES.items():
-        if name in told:
+        if name in tables:
             _link(source / f"{name}.parquet", load.directory / f"{name}.export.parquet")
-            load.count({table: told[name]["rows"]})
-            counts[isinstance(table, str)] += told[name]["rows"]
-    marks = {row["id"]: row["value"] for row in _rows_of(source, MARKS)}
+            load.count({table: tables[name]["rows"]})
+            counts[isinstance(table, str)] += tables[name]["rows"]
+    meta = {row["id"]: row["value"] for row in _rows_of(source, MARKS)}
     knowledge = 0
     for row in _rows_of(source, KNOWLEDGE):
         put(row["label"], json.loads(row["row"]))
         knowledge += 1
-    return _Taken(counts[True], counts[False], knowledge, marks)
+    return _Content(counts[True], counts[False], knowledge, meta)
 
 
-def _take_facts(source: Path, directory: Path) -> int:
-    """So that the next learn reads from the code only what is new; without them it takes longer."""
+def _import_facts(source: Path, directory: Path) -> int:
+    """Import the cached facts and resolutions, so that the next learn extracts only new code. Returns the number of
+    facts."""
     facts = 0
     with Cache.open(directory / CACHE_NAME) as cache:
         for batch in _batches_of(source, FACTS):
@@ -271,10 +275,10 @@ def _link(source: Path, target: Path) -> None:
 
 def _last_line(source: Path) -> Row:
     with source.open("rb") as file:
-        file.seek(max(0, source.stat().st_size - _TAIL))
-        end = file.read()
+        file.seek(max(0, source.stat().st_size - _TAIL_BYTES))
+        tail = file.read()
     try:
-        last: Any = json.loads(end.splitlines()[-1]) if end.endswith(b"\n") else {}
+        last: Any = json.loads(tail.splitlines()[-1]) if tail.endswith(b"\n") else {}
     except ValueError:
         last = {}
     return cast("Row", last) if isinstance(last, dict) else {}

@@ -1,10 +1,10 @@
-"""The whole graph as lines of JSON: every node, then every edge, in a fixed order, the same bytes for the same graph.
+"""Writes the whole graph as JSON lines: every node, then every edge, in a fixed order; equal graphs give equal bytes.
 
-`export_store` goes on with what the graph was made from and with the knowledge beside it, and ends with a line by which
-an import can tell that the export is whole and fit for it. Times, paths of the machine and what counts writes are left
-out, so that two stores with the same content give the same bytes.
+`export_store` also writes the meta rows of the graph and the rows of `knowledge.db`, and ends with a line by which an
+import checks that the export is complete and compatible. The time of the export, paths of the machine and counters of
+writes are left out, so that two stores with the same content give the same bytes.
 
-The output is written as it is read; no more than a page of edges is held. Reading it back is `importing`'s affair.
+Lines are written as the graph is read; at most a page of edges is in memory. `importer` reads them.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from golore.graph.model.entities import Edge
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, SCHEMA_VERSION
 
 FORMAT: Final = 1
-"""Of what stands beside nodes and edges."""
+"""Version of the format of the lines that are not nodes or edges of the graph."""
 MARK: Final = "Mark"
 HELD: Final = "Held"
 EXPORT: Final = "Export"
-"""Labels of what is no node of the graph and stands after it: looks like one, so that who reads nodes and edges, and
-knows no other sort of line, is not disturbed."""
+"""Labels of the lines after the graph: meta rows, knowledge rows, and, as the last line, the header. They have the form
+of nodes, so that programs that expect only nodes and edges can read them."""
 _LINES: Final = 4_096
 _PROJECTED: Final = "projected "
-"""Marks that begin so are of this machine: they count its writes (see `projecting`)."""
+"""Prefix of meta rows that are specific to this machine: the state of its projections (see `projection`)."""
 _object: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _text: Final[Callable[[str], str]] = encode_basestring
 
 
 class Header(NamedTuple):
-    """What an import must know before it takes anything. `edition` is that of the learner that made the graph,
-    `knowledge` the version of the tables of knowledge, 0 where there is none."""
+    """What an import checks first. `edition` is the version of the learner that made the graph; `knowledge` is the
+    version of the knowledge tables, 0 if there is no knowledge."""
 
     format: int
     golore: str
@@ -50,13 +50,14 @@ class Header(NamedTuple):
 
 
 def export_jsonl(store: Store, out: TextIO) -> None:
-    """Nodes by label and id, then edges by label, ends' labels, source and target; every property is always there."""
+    """Write nodes by label and id, then edges by label, labels of the ends, source and target. Every property is always
+    present."""
     for chunk in _chunks(_lines(store)):
         out.write(chunk)
 
 
 def export_store(store: Store, out: TextIO) -> None:
-    """The same, and all that an import needs to make the store of it."""
+    """Like `export_jsonl`, followed by everything else that an import needs to restore the store."""
     digest = blake2b(digest_size=16)
     count = 0
     for chunk in _chunks(_all_lines(store)):
@@ -76,8 +77,8 @@ def header_of(store: Store) -> Header:
     return Header(FORMAT, metadata.version("golore"), SCHEMA_VERSION, edition, version)
 
 
-def kept_marks(store: Store) -> dict[str, str]:
-    """What the graph was made from, without what says nothing."""
+def exported_meta(store: Store) -> dict[str, str]:
+    """The meta rows to export: not those of this machine, and no empty values."""
     return {
         name: value
         for name, value in store.meta().items()
@@ -85,11 +86,11 @@ def kept_marks(store: Store) -> dict[str, str]:
     }
 
 
-def held_rows(knowledge: Knowledge) -> Iterator[tuple[str, str]]:
-    """All that is known, in order: the table of each row, and the row as a JSON object."""
+def encoded_rows(knowledge: Knowledge) -> Iterator[tuple[str, str]]:
+    """All rows of knowledge in a fixed order: the table of each row, and the row as a JSON object."""
     for table, columns in tables_of(knowledge).items():
         for row in rows_of(knowledge, table, columns):
-            yield table, _object(dict(zip(columns, map(_plain, row), strict=True)))
+            yield table, _object(dict(zip(columns, map(_to_json, row), strict=True)))
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[str]:
@@ -105,15 +106,15 @@ def _chunks(lines: Iterator[str]) -> Iterator[str]:
 
 def _all_lines(store: Store) -> Iterator[str]:
     yield from _lines(store)
-    for name, value in kept_marks(store).items():
+    for name, value in exported_meta(store).items():
         yield f'{{"type":"node","label":"{MARK}","id":{_text(name)},"value":{_text(value)}}}\n'
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
-            for number, (table, row) in enumerate(held_rows(knowledge)):
+            for number, (table, row) in enumerate(encoded_rows(knowledge)):
                 yield f'{{"type":"node","label":"{HELD}","id":"{number}","table":{_text(table)},"row":{row}}}\n'
 
 
-def _plain(value: Any) -> object:
+def _to_json(value: Any) -> object:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 

@@ -1,8 +1,8 @@
-"""The whole store as a directory of Parquet files: one for each table of the graph, for its marks, for the rows of
-knowledge, and for the facts that a learn would otherwise have to read from the code again.
+"""Writes the whole store as a directory of Parquet files: one for each table of the graph, for its meta rows, for the
+rows of knowledge, and for the cached facts and resolutions that a learn would otherwise have to compute again.
 
-`export.json` beside them tells what an import must know, with the digest of each file. The directory appears under its
-name when it is complete. The same store gives the same bytes, with the same version of Arrow.
+`export.json` has the header that an import checks, with the digest of each file. The directory gets its name when it
+is complete. The same store gives the same bytes, with the same version of Arrow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, edge_columns_of, node_columns_of
-from golore.graph.transfer.jsonl_export import header_of, held_rows, kept_marks
+from golore.graph.transfer.jsonl_export import encoded_rows, exported_meta, header_of
 
 HEADER_NAME: Final = "export.json"
 KNOWLEDGE: Final = "knowledge"
@@ -40,7 +40,7 @@ _FACTS_BATCH: Final = 256
 
 
 class _Table(NamedTuple):
-    """A file to come: the types of its columns by name, and its content in batches, column by column."""
+    """A file to write: the names and types of its columns, and its content in batches, column by column."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -48,25 +48,26 @@ class _Table(NamedTuple):
 
 
 def export_parquet(store: Store, output: Path) -> None:
-    """An earlier export of that name is replaced; anything else is refused."""
+    """Write the export to the directory `output`. Replaces an earlier export of that name; raises `UsageError` if it is
+    anything else."""
     if output.exists() and not (output / HEADER_NAME).is_file():
-        raise UsageError(f"{output} is there already and no export. Choose another name.")
-    part = output.with_name(f"{output.name}.{os.getpid()}.tmp")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+        raise UsageError(f"{output} exists and is not an export. Choose another name.")
+    temporary = output.with_name(f"{output.name}.{os.getpid()}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     try:
-        tables = {table.name: _write(part, table) for table in _tables(store)}
-        header = {**header_of(store)._asdict(), "tables": {name: told for name, told in tables.items() if told["rows"]}}
-        (part / HEADER_NAME).write_text(json.dumps(header, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        tables = {table.name: _write(temporary, table) for table in _tables(store)}
+        header = {**header_of(store)._asdict(), "tables": {name: info for name, info in tables.items() if info["rows"]}}
+        (temporary / HEADER_NAME).write_text(json.dumps(header, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         if output.exists():
             old = output.with_name(f"{output.name}.{os.getpid()}.old")
             output.rename(old)
-            part.rename(output)
+            temporary.rename(output)
             shutil.rmtree(old)
         else:
-            part.rename(output)
+            temporary.rename(output)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _tables(store: Store) -> Iterator[_Table]:
@@ -77,27 +78,27 @@ def _tables(store: Store) -> Iterator[_Table]:
         types = (("source", "STRING"), ("target", "STRING"))
         types += tuple((column.name, column.type) for column in EDGE_COLUMNS[kind.label])
         rows = batched(store.edges(kind), _BATCH)
-        yield _Table(table_name(kind), types, (edge_columns_of(kind, some) for some in rows))
-    marks = kept_marks(store)
-    yield _Table(MARKS, (("id", "STRING"), ("value", "STRING")), [[list(marks), list(marks.values())]] if marks else [])
+        yield _Table(table_name(kind), types, (edge_columns_of(kind, batch) for batch in rows))
+    meta = exported_meta(store)
+    yield _Table(MARKS, (("id", "STRING"), ("value", "STRING")), [[list(meta), list(meta.values())]] if meta else [])
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
-            rows = batched(held_rows(knowledge), _BATCH)
-            yield _Table(KNOWLEDGE, (("label", "STRING"), ("row", "STRING")), map(_turned, rows))
-    yield from _cached(store.directory / CACHE_NAME)
+            rows = batched(encoded_rows(knowledge), _BATCH)
+            yield _Table(KNOWLEDGE, (("label", "STRING"), ("row", "STRING")), map(_transposed, rows))
+    yield from _cache_tables(store.directory / CACHE_NAME)
 
 
-def _cached(path: Path) -> Iterator[_Table]:
+def _cache_tables(path: Path) -> Iterator[_Table]:
     if not path.is_file():
         return
     with Cache.open(path) as cache, SiblingCaches((path,)) as facts:
         keys = sorted(cache.keys())
-        found = (row for key in keys if (row := facts.facts(key)) is not None)
+        fact_rows = (row for key in keys if (row := facts.facts(key)) is not None)
         types = (("key", "STRING"), *((name, "BYTES") for name in ("head", "outline", "shape", "body")))
-        yield _Table(FACTS, types, (_turned(rows) for rows in batched(found, _FACTS_BATCH)))
+        yield _Table(FACTS, types, (_transposed(batch) for batch in batched(fact_rows, _FACTS_BATCH)))
         resolved = cache.get_resolutions(sorted(cache.resolution_keys()))
         types = (("path", "STRING"), ("key", "STRING"), ("rows", "BYTES"))
-        yield _Table(RESOLVED, types, [_turned(rows)] if (rows := sorted(resolved)) else [])
+        yield _Table(RESOLVED, types, [_transposed(rows)] if (rows := sorted(resolved)) else [])
 
 
 def _write(directory: Path, table: _Table) -> dict[str, object]:
@@ -137,9 +138,9 @@ def file_digest(path: Path) -> str:
 
 def batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
     remaining = iter(rows)
-    while some := list(islice(remaining, size)):
-        yield some
+    while batch := list(islice(remaining, size)):
+        yield batch
 
 
-def _turned(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+def _transposed(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [[row[at] for row in rows] for at in range(len(rows[0]))]

@@ -1,8 +1,9 @@
-"""Snapshots: the store as it is at a moment, under a name, to go back to and to compare with.
+"""Named snapshots of a store, to restore and to compare.
 
-A snapshot is a store of its own, `snapshots/NAME/`: its graph, its knowledge and what both are. The files are copies,
-clones of the same blocks where the file system has such; never links to the graph in use, into which the engine writes.
-Snapshots do not change, so two of the same graph are two names of one file. Nothing that can be derived again is kept.
+A snapshot is a store of its own in `snapshots/NAME/`: its graph, its knowledge and a description. The files are copies
+that share blocks where the file system supports it; they are never links to the current graph, because the engine
+writes into it. Snapshots do not change, so equal files of two snapshots are hard links. The cache is not included,
+because it can be derived again.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from golore.graph.transfer.parquet_export import file_digest
 SNAPSHOTS_NAME: Final = "snapshots"
 BEFORE_RESTORE: Final = "before-restore"
 NOW: Final = "now"
-"""What the store as it is is called in comparisons; no snapshot is."""
-_ABOUT_NAME: Final = "snapshot.json"
+"""Name of the current store in comparisons; no snapshot can have it."""
+_DESCRIPTION_NAME: Final = "snapshot.json"
 _WAIT: Final = 30.0
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CLONE: Final = 0x40049409
-"""FICLONE of Linux: another file of the same blocks, on Btrfs, XFS and the like."""
+"""FICLONE of Linux: makes a file share the blocks of another, on Btrfs, XFS and others."""
 
 
 class Snapshot(NamedTuple):
-    """`files` are the digests of its files by name, `golore` the version that made the graph."""
+    """`files` maps file names to digests; `golore` is the version that made the graph."""
 
     name: str
     created: str
@@ -50,37 +51,37 @@ class Snapshot(NamedTuple):
 
 
 def take_snapshot(directory: Path, name: str, *, replace: bool = False) -> Snapshot:
-    """Keep the store as it is. A learn that goes on is waited for; readers and writers of notes are not in the way."""
+    """Save a copy of the current store. Waits for a running learn, but not for readers or for writers of notes."""
     _require_name(name)
-    room = directory / SNAPSHOTS_NAME
-    if (room / name).exists() and not replace:
-        raise UsageError(f"There is a snapshot {name} already. Choose another name, or give --replace.")
-    part = room / f"{name}.{os.getpid()}.tmp"
+    folder = directory / SNAPSHOTS_NAME
+    if (folder / name).exists() and not replace:
+        raise UsageError(f"There is already a snapshot {name}. Choose another name, or use --replace.")
+    temporary = folder / f"{name}.{os.getpid()}.tmp"
     try:
-        with _held(directory) as manifest:
-            for left in room.glob("*.tmp"):
-                shutil.rmtree(left, ignore_errors=True)
-            part.mkdir(parents=True)
+        with _locked(directory) as manifest:
+            for leftover in folder.glob("*.tmp"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            temporary.mkdir(parents=True)
             for path in _graph_files(directory, manifest):
-                _copy(path, part / path.name)
+                _copy(path, temporary / path.name)
             if Knowledge.exists(directory):
                 with Knowledge.at(directory / KNOWLEDGE_NAME) as knowledge:
-                    list(knowledge.rows("VACUUM INTO ?", (str(part / KNOWLEDGE_NAME),)))
-        write_manifest(part, manifest)
-        snapshot = _describe(part, name, manifest)
-        _share(room, snapshot, part)
+                    list(knowledge.rows("VACUUM INTO ?", (str(temporary / KNOWLEDGE_NAME),)))
+        write_manifest(temporary, manifest)
+        snapshot = _describe(temporary, name, manifest)
+        _link_equal_files(folder, snapshot, temporary)
         if replace:
-            shutil.rmtree(room / name, ignore_errors=True)
-        part.rename(room / name)
+            shutil.rmtree(folder / name, ignore_errors=True)
+        temporary.rename(folder / name)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return snapshot._replace(path=room / name)
+        shutil.rmtree(temporary, ignore_errors=True)
+    return snapshot._replace(path=folder / name)
 
 
 def snapshots(directory: Path) -> list[Snapshot]:
-    """All that can be read, oldest first."""
+    """All readable snapshots, oldest first."""
     found: list[Snapshot] = []
-    for path in (directory / SNAPSHOTS_NAME).glob(f"*/{_ABOUT_NAME}"):
+    for path in (directory / SNAPSHOTS_NAME).glob(f"*/{_DESCRIPTION_NAME}"):
         if path.parent.suffix != ".tmp":
             with suppress(StoreDamaged):
                 found.append(_read(path.parent))
@@ -91,24 +92,27 @@ def snapshot_named(directory: Path, name: str) -> Snapshot:
     path = directory / SNAPSHOTS_NAME / name
     if not _NAME.fullmatch(name) or not path.is_dir():
         known = ", ".join(snapshot.name for snapshot in snapshots(directory))
-        raise UsageError(f"There is no snapshot {name}. {f'There are: {known}.' if known else 'There are none.'}")
+        raise UsageError(
+            f"There is no snapshot {name}. {f'Choose one of: {known}.' if known else 'There are no snapshots yet.'}"
+        )
     return _read(path)
 
 
 def restore_snapshot(directory: Path, name: str) -> Snapshot:
-    """Make the store what it was, whatever is wrong with it now. Killed at any moment, it is the one or the other."""
+    """Replace the store by a snapshot, even if the store is damaged. If the process is killed at any moment, the store
+    is either unchanged or restored."""
     snapshot = snapshot_named(directory, name)
     require_whole(snapshot)
     with prepare_successor(directory) as successor:
         manifest = read_manifest(snapshot.path)
         if manifest is None:
-            raise StoreDamaged(f"{snapshot.path / MANIFEST_NAME} is missing, so the snapshot cannot be restored.")
+            raise StoreDamaged(f"{snapshot.path / MANIFEST_NAME} is missing. Restore another snapshot.")
         require_ours(manifest, snapshot.path, engine_name())
         for path in _graph_files(snapshot.path, manifest):
             _copy(path, directory / (successor.database.name + path.name.removeprefix(manifest.graph)))
-        kept = snapshot.path / KNOWLEDGE_NAME
-        if kept.exists():
-            _copy(kept, successor.stage / KNOWLEDGE_NAME)
+        knowledge = snapshot.path / KNOWLEDGE_NAME
+        if knowledge.exists():
+            _copy(knowledge, successor.stage / KNOWLEDGE_NAME)
         else:
             Knowledge.at(successor.stage / KNOWLEDGE_NAME).close()
         successor.take_over(manifest._replace(graph=successor.database.name))
@@ -121,36 +125,37 @@ def remove_snapshot(directory: Path, name: str) -> None:
 
 @contextmanager
 def knowledge_of(snapshot: Snapshot) -> Generator[Knowledge | None]:
-    """What it knows, read from a copy: opening the file would change it."""
-    with TemporaryDirectory(prefix="golore-") as room:
+    """The knowledge of a snapshot, or None. It is read from a copy, because opening the file would change it."""
+    with TemporaryDirectory(prefix="golore-") as directory:
         if Knowledge.exists(snapshot.path):
-            shutil.copyfile(snapshot.path / KNOWLEDGE_NAME, Path(room) / KNOWLEDGE_NAME)
-            with Knowledge.at(Path(room) / KNOWLEDGE_NAME) as knowledge:
+            shutil.copyfile(snapshot.path / KNOWLEDGE_NAME, Path(directory) / KNOWLEDGE_NAME)
+            with Knowledge.at(Path(directory) / KNOWLEDGE_NAME) as knowledge:
                 yield knowledge
         else:
             yield None
 
 
 def require_whole(snapshot: Snapshot) -> None:
+    """Raise `StoreDamaged` if a file of the snapshot is missing or has another digest."""
     for name, digest in snapshot.files.items():
         path = snapshot.path / name
         if not path.is_file() or file_digest(path) != digest:
-            raise StoreDamaged(f"{path} is missing or damaged. Restore another snapshot, or learn anew.")
+            raise StoreDamaged(f"{path} is missing or damaged. Restore another snapshot, or run `golore learn --full`.")
 
 
 @contextmanager
-def _held(directory: Path) -> Generator[Manifest]:
-    """Keep the graph as it is for a block."""
+def _locked(directory: Path) -> Generator[Manifest]:
+    """Prevent changes of the graph during the block."""
     if not directory.is_dir():
         raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
-    writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=_WAIT, purpose="kept")
+    writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=_WAIT, purpose="copied")
     try:
         finish_handover_locked(directory)
         manifest = read_manifest(directory)
         if manifest is None:
             raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
-        # A reader may finish a killed writer's work, for which it takes this one alone.
-        reader = locks.acquire_in_turn(directory / "lock", exclusive=False, timeout=_WAIT, purpose="kept")
+        # A reader may complete an interrupted fold of the log, for which it takes this lock exclusively.
+        reader = locks.acquire_in_turn(directory / "lock", exclusive=False, timeout=_WAIT, purpose="copied")
         try:
             yield manifest
         finally:
@@ -160,41 +165,41 @@ def _held(directory: Path) -> Generator[Manifest]:
 
 
 def _graph_files(directory: Path, manifest: Manifest) -> list[Path]:
-    """The graph and the log beside it."""
+    """The database and its log."""
     database = directory / manifest.graph
     if not database.is_file():
-        raise StoreDamaged(f"{database} is missing. Run `golore learn --full` to make it anew.")
+        raise StoreDamaged(f"{database} is missing. Run `golore learn --full` to rebuild it.")
     return [database, *sorted(directory.glob(f"{manifest.graph}.*"))]
 
 
-def _describe(part: Path, name: str, manifest: Manifest) -> Snapshot:
-    paths = [path for path in sorted(part.iterdir()) if path.name != MANIFEST_NAME]
+def _describe(temporary: Path, name: str, manifest: Manifest) -> Snapshot:
+    paths = [path for path in sorted(temporary.iterdir()) if path.name != MANIFEST_NAME]
     digests = {path.name: file_digest(path) for path in paths}
     size = sum(path.stat().st_size for path in paths)
     created = datetime.now(UTC).isoformat(timespec="microseconds")
-    snapshot = Snapshot(name, created, manifest.golore, size, digests, part)
-    about = snapshot._asdict()
-    del about["path"]
-    (part / _ABOUT_NAME).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    snapshot = Snapshot(name, created, manifest.golore, size, digests, temporary)
+    description = snapshot._asdict()
+    del description["path"]
+    (temporary / _DESCRIPTION_NAME).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     return snapshot
 
 
-def _share(room: Path, snapshot: Snapshot, part: Path) -> None:
-    """Let it be one file with that of another snapshot where the content is the same."""
-    others = {digest: other.path / name for other in snapshots(room.parent) for name, digest in other.files.items()}
+def _link_equal_files(folder: Path, snapshot: Snapshot, temporary: Path) -> None:
+    """Replace files by hard links to equal files of other snapshots."""
+    others = {digest: other.path / name for other in snapshots(folder.parent) for name, digest in other.files.items()}
     for name, digest in snapshot.files.items():
         other = others.get(digest)
         if other is not None and other.is_file() and file_digest(other) == digest:
-            linked = part / f"{name}.link"
+            linked = temporary / f"{name}.link"
             with suppress(OSError):  # another file system, or one without links
                 os.link(other, linked)
-                linked.replace(part / name)
+                linked.replace(temporary / name)
 
 
 def _read(path: Path) -> Snapshot:
     try:
-        about: dict[str, Any] = json.loads((path / _ABOUT_NAME).read_text(encoding="utf-8"))
-        return Snapshot(**about, path=path)
+        description: dict[str, Any] = json.loads((path / _DESCRIPTION_NAME).read_text(encoding="utf-8"))
+        return Snapshot(**description, path=path)
     except (OSError, ValueError, TypeError) as failure:
         raise StoreDamaged(f"The snapshot {path.name} cannot be read ({failure}). Remove {path}.") from failure
 
@@ -209,7 +214,9 @@ def _copy(source: Path, target: Path) -> None:
             new.flush()
             os.fsync(new.fileno())
     except OSError as failure:
-        raise StoreError(f"{target} cannot be written: {failure.strerror or failure}.") from failure
+        raise StoreError(
+            f"{target} cannot be written: {failure.strerror or failure}. Check the free space and who owns it."
+        ) from failure
 
 
 def _require_name(name: str) -> None:

@@ -156,7 +156,7 @@ def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) 
     eager = (
         "import sys; from golore.graph.database import projection; from golore.mcp_server.cli import main;"
         "from golore.mcp_server.watching import watch;"
-        "watch._SETTLE_AFTER = projection._MUCH = 0; sys.exit(main.main())"
+        "watch._SETTLE_AFTER = projection._FOLD_BYTES = 0; sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", eager]) as watch:
         watch.event("updated")
@@ -423,7 +423,7 @@ def test_leftovers_of_a_crash_are_removed_and_named_once(tmp_path: Path, capsys:
     assert main(["learn", str(root)]) == 0
     told = capsys.readouterr().out
     left = "bulk-99999.tmp, graph-2.db, graph-2.db.wal"
-    assert f"Removed what an interrupted learn had left: {left}." in told
+    assert f"Removed files left by an interrupted learn: {left}." in told
     assert not list(store.glob("*.tmp")) + list(store.glob("graph-2*"))
     assert exported(store) == before
     assert main(["learn", str(root)]) == 0

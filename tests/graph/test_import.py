@@ -291,8 +291,8 @@ def claim_a_newer(**other: object) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (cut, "is no export of golore, or a part of one"),
-        (lose_the_last_line, "is no export of golore, or a part of one"),
+        (cut, "is not a golore export, or is incomplete"),
+        (lose_the_last_line, "is not a golore export, or is incomplete"),
         (lose_a_line, "was changed or damaged since it was exported"),
         (change_a_line, "was changed or damaged since it was exported"),
         (break_a_line, "line 15 cannot be read"),
@@ -325,7 +325,7 @@ def test_a_damaged_table_changes_nothing(origin: Path, elsewhere: Path, capsys: 
     assert not (elsewhere / ".golore" / "store.json").exists()
     (bad / HEADER_NAME).unlink()
     assert main(["import", str(bad), "--repo", str(elsewhere)]) == 2
-    assert "is no export of golore" in capsys.readouterr().err
+    assert "is not a golore export" in capsys.readouterr().err
 
 
 def test_a_kill_at_any_rename_of_an_import_leaves_the_old_or_the_new(
@@ -354,7 +354,7 @@ def test_an_export_does_not_replace_what_is_no_export(
     (tmp_path / "mine").mkdir()
     words = ["export", "--repo", str(origin / "shop"), "--format", "parquet"]
     assert main([*words, "--output", str(tmp_path / "mine")]) == 2
-    assert "is there already and no export" in capsys.readouterr().err
+    assert "exists and is not an export" in capsys.readouterr().err
     assert main(words) == 2
     assert "Name it with --output" in capsys.readouterr().err
 

@@ -130,7 +130,7 @@ def test_a_file_of_a_newer_golore_and_a_foreign_one_are_refused_and_left_alone(t
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE theirs(a)")
     connection.commit()
-    with pytest.raises(StoreMismatch, match="not golore's own"):
+    with pytest.raises(StoreMismatch, match="was not made by golore"):
         Knowledge.open(tmp_path)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute("PRAGMA user_version = 99999")
@@ -144,7 +144,7 @@ def test_a_file_of_a_newer_golore_and_a_foreign_one_are_refused_and_left_alone(t
 def test_a_damaged_file_is_told_and_kept(tmp_path: Path) -> None:
     path = tmp_path / KNOWLEDGE_NAME
     path.write_bytes(b"This was a database once, and somebody wrote over it. " * 100)
-    with pytest.raises(StoreDamaged, match="was left as it is"):
+    with pytest.raises(StoreDamaged, match="was not changed"):
         Knowledge.open(tmp_path)
     assert path.read_bytes().startswith(b"This was a database once")
 

@@ -347,4 +347,4 @@ def test_a_snapshot_that_is_not_there_is_told_with_those_that_are(
 ) -> None:
     told(capsys, "snapshot", "one", "--repo", shop, "--json")
     assert main(["restore", "two", "--repo", str(shop)]) == 2
-    assert "There is no snapshot two. There are: one." in capsys.readouterr().err
+    assert "There is no snapshot two. Choose one of: one." in capsys.readouterr().err
