@@ -145,9 +145,9 @@ def unpack(data: bytes) -> list[int]:
 
 
 _encoder = msgspec.msgpack.Encoder()
-_outlines = msgspec.msgpack.Decoder(Outline)
-_shapes = msgspec.msgpack.Decoder(Shape)
-_bodies = msgspec.msgpack.Decoder(Body)
+_outline_decoder = msgspec.msgpack.Decoder(Outline)
+_shape_decoder = msgspec.msgpack.Decoder(Shape)
+_body_decoder = msgspec.msgpack.Decoder(Body)
 
 
 def encode(part: Outline | Shape | Body) -> bytes:
@@ -155,12 +155,12 @@ def encode(part: Outline | Shape | Body) -> bytes:
 
 
 def decode_outline(data: bytes) -> Outline:
-    return _outlines.decode(data)
+    return _outline_decoder.decode(data)
 
 
 def decode_shape(data: bytes) -> Shape:
-    return _shapes.decode(data)
+    return _shape_decoder.decode(data)
 
 
 def decode_body(data: bytes) -> Body:
-    return _bodies.decode(data)
+    return _body_decoder.decode(data)

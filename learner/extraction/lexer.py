@@ -162,10 +162,10 @@ class Tokens:
 
 def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
     """The tokens between two offsets; `line` is that of the first. What is no token at all is `UNKNOWN`."""
-    made = Tokens()
-    kinds = made.kinds
-    texts = made.texts
-    lines = made.lines
+    tokens = Tokens()
+    kinds = tokens.kinds
+    texts = tokens.texts
+    lines = tokens.lines
     last = END
     found: list[bytes] = _TOKEN.findall(source, start, end)
     for text in found:
@@ -200,7 +200,7 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
         kinds.append(END)
         texts.append(b"")
         lines.append(line)
-    return made
+    return tokens
 
 
 def _literal(text: bytes, first: int) -> int:

@@ -143,7 +143,7 @@ def meaningful(node: Node) -> list[Node]:
     return [child for child in node.children if is_meaningful(child.kind_id)]
 
 
-def only(node: Node) -> Node | None:
+def last_meaningful(node: Node) -> Node | None:
     """The last child that carries meaning: of a wrapper the one that is wrapped."""
     for child in reversed(node.children):
         if is_meaningful(child.kind_id):
@@ -151,7 +151,7 @@ def only(node: Node) -> Node | None:
     return None
 
 
-def gathered(node: Node, wanted: tuple[int, ...]) -> list[Node]:
+def children_of_kinds(node: Node, wanted: tuple[int, ...]) -> list[Node]:
     """The children of these kinds, with those inside errors and lists: a broken group gives what it has."""
     found: list[Node] = []
     pending = list(reversed(node.children))
@@ -167,7 +167,7 @@ def gathered(node: Node, wanted: tuple[int, ...]) -> list[Node]:
 
 def specs_of(node: Node) -> list[Node]:
     """The specs of a const, var or type declaration, grouped or not, in order."""
-    return gathered(node, SPECS)
+    return children_of_kinds(node, SPECS)
 
 
 def value_spec_parts(spec: Node) -> tuple[list[Node], Node | None, Node | None]:
@@ -196,7 +196,7 @@ def type_spec_parts(spec: Node) -> tuple[Node | None, Node | None, Node | None]:
 
 def without_parentheses(type_node: Node) -> Node:
     while type_node.kind_id == PARENTHESIZED_TYPE:
-        inner = only(type_node)
+        inner = last_meaningful(type_node)
         if inner is None:
             break
         type_node = inner

@@ -22,12 +22,12 @@ _NOT_AT_LINE_END: Final = frozenset(",;([{.|~*=") | {"...", "<-", "func", "struc
 def one_line(text: bytes) -> str:
     line = text.decode("utf-8", "replace")
     if _UNTIDY.search(text):
-        return " ".join(_joined(line).split(" "))
+        return " ".join(_join_lines(line).split(" "))
     return line
 
 
-def _joined(text: str) -> str:
-    made: list[str] = []
+def _join_lines(text: str) -> str:
+    parts: list[str] = []
     open_braces: list[bool] = []
     previous = ""
     gap = newline = False
@@ -37,21 +37,21 @@ def _joined(text: str) -> str:
             newline = newline or "\n" in token
             continue
         if newline and open_braces and token != "}" and previous not in _NOT_AT_LINE_END:
-            made.append(";")
+            parts.append(";")
             previous = ";"
         if (newline and previous == "," and token in ")]") or (previous == ";" and token == "}"):
-            made.pop()
-            previous = made[-1] if made else ""
+            parts.pop()
+            previous = parts[-1] if parts else ""
         if previous and _is_spaced(previous, token, gap):
-            made.append(" ")
+            parts.append(" ")
         if token == "{":
             open_braces.append(True)
         elif token == "}" and open_braces:
             open_braces.pop()
-        made.append(token)
+        parts.append(token)
         previous = token
         gap = newline = False
-    return "".join(made)
+    return "".join(parts)
 
 
 def _is_spaced(previous: str, token: str, gap: bool) -> bool:

@@ -15,9 +15,9 @@ from tree_sitter import Language, Node, Parser, Point, Range, Tree
 
 LANGUAGE: Final = Language(tree_sitter_go.language())
 GRAMMAR: Final = "tree-sitter-go 0.25"
-_NOWHERE: Final = Point(0, 0)
+_UNUSED_POINT: Final = Point(0, 0)
 """Lines and columns are asked for, but nobody reads them: places are byte offsets here."""
-_FAR: Final = 0xFFFFFFFF
+_END_OF_FILE: Final = 0xFFFFFFFF
 
 
 @cache
@@ -34,9 +34,9 @@ def parse(source: bytes, cuts: Mapping[int, int] | None = None) -> Tree:
     ranges: list[Range] = []
     at = 0
     for start, end in cuts.items():
-        ranges.append(Range(_NOWHERE, _NOWHERE, at, start + 1))
+        ranges.append(Range(_UNUSED_POINT, _UNUSED_POINT, at, start + 1))
         at = end
-    ranges.append(Range(_NOWHERE, _NOWHERE, at, _FAR))
+    ranges.append(Range(_UNUSED_POINT, _UNUSED_POINT, at, _END_OF_FILE))
     parser.included_ranges = ranges
     return parser.parse(source)
 

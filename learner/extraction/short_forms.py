@@ -12,11 +12,11 @@ from typing import Final, final
 
 from golore.learner.extraction import opcodes as c
 
-LONGEST: Final = 40
-MOST: Final = 1 << 16
+MAX_TEXT_BYTES: Final = 40
+MAX_CACHED: Final = 1 << 16
 """How many texts are remembered; then all are forgotten at once, which is rare and cheap."""
 
-PLACE: Final = -2
+LINE: Final = -2
 """Stands for the line in a program."""
 WORD: Final = -3
 """Stands for the next of the words, as a name."""
@@ -84,28 +84,28 @@ class Program:
         names = text.split(b".")
         if len(names) > 1:
             while len(names) > 1:
-                self.ops += (c.SELECT, WORD, PLACE)
+                self.ops += (c.SELECT, WORD, LINE)
                 self.words.append(names.pop())
             text = names[0]
-        self.ops += (c.NAME, WORD, PLACE)
+        self.ops += (c.NAME, WORD, LINE)
         self.words.append(text)
 
     def write_parameters(self, text: bytes) -> bool:
         """Add the code of what stands between the parentheses of a parameter list: each name with its type."""
         parts = text.split(b", ")
         is_named = parts[-1].find(b" ") >= 0
-        waiting: list[bytes] = []
+        pending_names: list[bytes] = []
         for i, part in enumerate(parts):
             name, _, type_text = part.partition(b" ") if is_named else (b"", b"", part)
             if is_named and (_NAME.fullmatch(name) is None or name == b"chan"):
                 return False
-            waiting.append(name)
+            pending_names.append(name)
             if not type_text:
                 continue
             if type_text[:3] == b"..." and i == len(parts) - 1:
                 self.variadic = 1
                 type_text = type_text[3:]
-            for name in waiting:
+            for name in pending_names:
                 if name:
                     self.ops.append(WORD)
                     self.words.append(name)
@@ -113,39 +113,39 @@ class Program:
                     self.ops.append(0)
                 if not self.write(type_text):
                     return False
-            self.count += len(waiting)
-            waiting = []
-        return not waiting
+            self.count += len(pending_names)
+            pending_names = []
+        return not pending_names
 
 
-_known: Final[dict[bytes, Program]] = {}
-_known_parameters: Final[dict[bytes, Program | None]] = {}
+_programs: Final[dict[bytes, Program]] = {}
+_parameter_programs: Final[dict[bytes, Program | None]] = {}
 
 
 def program_of(text: bytes) -> Program | None:
     """The program of an expression or type; None if the text is not simple, which is cheap to find out again."""
-    known = _known.get(text)
-    if known is not None:
-        return known
-    made = Program()
-    if not made.write(text):
+    cached = _programs.get(text)
+    if cached is not None:
+        return cached
+    program = Program()
+    if not program.write(text):
         return None
-    if len(_known) >= MOST:
-        _known.clear()
-    _known[text] = made
-    return made
+    if len(_programs) >= MAX_CACHED:
+        _programs.clear()
+    _programs[text] = program
+    return program
 
 
 def program_of_parameters(text: bytes) -> Program | None:
     """The program of what stands between the parentheses of a parameter list; None if the text is not simple."""
-    if text in _known_parameters:
-        return _known_parameters[text]
-    if len(_known_parameters) >= MOST:
-        _known_parameters.clear()
+    if text in _parameter_programs:
+        return _parameter_programs[text]
+    if len(_parameter_programs) >= MAX_CACHED:
+        _parameter_programs.clear()
     program = Program()
-    made = program if program.write_parameters(text) else None
-    _known_parameters[text] = made
-    return made
+    result = program if program.write_parameters(text) else None
+    _parameter_programs[text] = result
+    return result
 
 
 def integer(text: bytes) -> int:

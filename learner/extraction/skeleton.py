@@ -18,9 +18,9 @@ _TEXT: Final = (
     rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|/(?![/*])"""
 )
 _PLAIN: Final = rb"[^\n`\"'/]*"
-_NO_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
+_NOT_A_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
 """Before a brace: it does not open a struct or an interface."""
-_LAID_OUT: Final = re.compile(
+_BODY: Final = re.compile(
     rb"^(?:func\b(?>(?:"
     + _PLAIN
     + rb"\(\n(?>(?:[ \t][^\n]*\n|\n)*)\))*)"
@@ -28,7 +28,7 @@ _LAID_OUT: Final = re.compile(
     + rb"|var\b"
     + _PLAIN
     + rb"|\})"
-    + _NO_TYPE
+    + _NOT_A_TYPE
     + rb"(\{)(?=\n)(?>(?:"
     + _TEXT
     + rb"|\n(?!\}|(?:func|type|var|const)\b))*)\n(\})",
@@ -44,7 +44,7 @@ def cuts_of(source: bytes) -> dict[int, int]:
     """
     cuts: dict[int, int] = {}
     at = 0
-    for match in _LAID_OUT.finditer(source):
+    for match in _BODY.finditer(source):
         start = match.start(1)
         if _BETWEEN.fullmatch(source, at, start) is None:
             return {}

@@ -18,7 +18,13 @@ from golore.learner.extraction import lexer as t
 from golore.learner.extraction import opcodes as c
 from golore.learner.extraction.lexer import tokens_of
 from golore.learner.extraction.short_forms import integer
-from golore.learner.extraction.tree_encoder import LINK, NESTED, ROOM, STATEMENT, TreeEncoder
+from golore.learner.extraction.tree_encoder import (
+    EXPRESSION_FRAMES,
+    LINK_FRAMES,
+    MAX_DEPTH,
+    STATEMENT_FRAMES,
+    TreeEncoder,
+)
 
 _PRECEDENCE: Final = (1, 2, 3, 4, 4, 4, 5, 5, 5, 5)
 """Of the binary operators, from `FIRST_BINARY` on."""
@@ -38,9 +44,9 @@ class CannotEncode(Exception):
 class TokenEncoder:
     """Reads the bodies of one file into its emitter's code."""
 
-    def __init__(self, emitter: TreeEncoder) -> None:
-        self._emitter: Final = emitter
-        self._code: list[int] = emitter.code
+    def __init__(self, encoder: TreeEncoder) -> None:
+        self._encoder: Final = encoder
+        self._code: list[int] = encoder.code
         self._kinds: list[int] = []
         self._texts: list[bytes] = []
         self._lines: list[int] = []
@@ -51,23 +57,23 @@ class TokenEncoder:
 
     def read_statements(self, source: bytes, start: int, end: int) -> None:
         """Write the statements between two offsets; whatever was written when this raises is of no use."""
-        self._enter(source, start, end)
+        self._tokenize(source, start, end)
         self._statements()
-        self._leave(t.END)
+        self._expect(t.END)
 
     def read_value(self, source: bytes, start: int, end: int) -> None:
         """The same for a value."""
-        self._enter(source, start, end)
+        self._tokenize(source, start, end)
         self._code.append(c.EVALUATE)
         self._expression()
-        self._leave(t.END)
+        self._expect(t.END)
 
-    def _enter(self, source: bytes, start: int, end: int) -> None:
-        found = tokens_of(source, start, end, self._emitter.line_of(start))
+    def _tokenize(self, source: bytes, start: int, end: int) -> None:
+        found = tokens_of(source, start, end, self._encoder.line_of(start))
         self._kinds = found.kinds
         self._texts = found.texts
         self._lines = found.lines
-        self._code = self._emitter.code
+        self._code = self._encoder.code
         self._depth = 0
         self._in_head = False
         self._go_to(0)
@@ -82,7 +88,7 @@ class TokenEncoder:
         self._at += 1
         self._kind = self._kinds[self._at]
 
-    def _leave(self, kind: int) -> None:
+    def _expect(self, kind: int) -> None:
         """Step over a token that must stand here."""
         if self._kind != kind:
             raise CannotEncode
@@ -93,10 +99,10 @@ class TokenEncoder:
         """Write the number of the name that must stand here."""
         if self._kind != t.NAME:
             raise CannotEncode
-        self._code.append(self._emitter.intern(self._texts[self._at]))
+        self._code.append(self._encoder.intern(self._texts[self._at]))
         self._next()
 
-    def _closing(self, at: int) -> int:
+    def _closing_bracket(self, at: int) -> int:
         """Where the bracket that opens at a token is closed."""
         kinds = self._kinds
         depth = 0
@@ -112,17 +118,17 @@ class TokenEncoder:
                 raise CannotEncode
             at += 1
 
-    def _deeper(self, by: int) -> None:
+    def _descend(self, by: int) -> None:
         self._depth += by
-        if self._depth > ROOM:
+        if self._depth > MAX_DEPTH:
             raise CannotEncode
 
     # -- expressions
 
     def _expression(self) -> None:
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         self._binary(1)
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _binary(self, weakest: int) -> None:
         start = len(self._code)
@@ -154,7 +160,7 @@ class TokenEncoder:
                 break
             self._code.append(op)
             self._next()
-            self._deeper(NESTED)
+            self._descend(EXPRESSION_FRAMES)
         self._primary()
         self._depth = before
 
@@ -164,7 +170,7 @@ class TokenEncoder:
         before = self._depth
         form = self._operand()
         while True:
-            self._deeper(LINK)
+            self._descend(LINK_FRAMES)
             kind = self._kind
             if kind == t.LPAREN:
                 code.insert(start, 0)
@@ -177,7 +183,7 @@ class TokenEncoder:
                 if following == t.NAME:
                     self._next()
                     code.insert(start, self._lines[self._at])
-                    code.insert(start, self._emitter.intern(self._texts[self._at]))
+                    code.insert(start, self._encoder.intern(self._texts[self._at]))
                     code.insert(start, c.SELECT)
                     self._next()
                     form = form if form == _NAMED else _OTHER
@@ -186,7 +192,7 @@ class TokenEncoder:
                     self._next()
                     code.insert(start, c.ASSERT)
                     self._type()
-                    self._leave(t.RPAREN)
+                    self._expect(t.RPAREN)
                     form = _OTHER
                 else:
                     break
@@ -207,7 +213,7 @@ class TokenEncoder:
         code = self._code
         kind = self._kind
         if kind == t.NAME:
-            self._selected_name()
+            self._selector_chain()
             return _NAMED if self._kinds[self._at - 1] == t.NAME else _OTHER
         if kind == t.STRING:
             code.append(c.STRING)
@@ -237,7 +243,7 @@ class TokenEncoder:
         self._next()
         return _OTHER
 
-    def _selected_name(self) -> None:
+    def _selector_chain(self) -> None:
         """`a.b.c` and `a.b.c(…)`: their operators are known before anything is written."""
         code = self._code
         kinds = self._kinds
@@ -245,7 +251,7 @@ class TokenEncoder:
         last = first
         while kinds[last + 1] == t.DOT and kinds[last + 2] == t.NAME:
             last += 2
-        if (last - first) * LINK > ROOM:
+        if (last - first) * LINK_FRAMES > MAX_DEPTH:
             raise CannotEncode
         is_call = kinds[last + 1] == t.LPAREN
         slot = len(code) + 1
@@ -254,7 +260,7 @@ class TokenEncoder:
             code.append(0)
             code.append(0)
         at = last
-        intern = self._emitter.intern
+        intern = self._encoder.intern
         while at > first:
             code.append(c.SELECT)
             code.append(intern(self._texts[at]))
@@ -318,7 +324,7 @@ class TokenEncoder:
         if closing:
             self._go_to(closing + 1)
             return
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         before = self._in_head
         self._in_head = False
         self._next()
@@ -338,7 +344,7 @@ class TokenEncoder:
         self._next()
         code[slot] = count
         self._in_head = before
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _element(self) -> None:
         if self._kind == t.LBRACE:
@@ -389,7 +395,7 @@ class TokenEncoder:
     # -- types
 
     def _type(self) -> None:
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         kind = self._kind
         if kind == t.NAME:
             self._type_name()
@@ -401,10 +407,10 @@ class TokenEncoder:
             self._array()
         elif kind == t.MAP:
             self._next()
-            self._leave(t.LBRACK)
+            self._expect(t.LBRACK)
             self._code.append(c.MAP)
             self._type()
-            self._leave(t.RBRACK)
+            self._expect(t.RBRACK)
             self._type()
         elif kind == t.FUNC:
             self._next()
@@ -419,16 +425,16 @@ class TokenEncoder:
         elif kind == t.LPAREN:
             self._next()
             self._type()
-            self._leave(t.RPAREN)
+            self._expect(t.RPAREN)
         else:
             raise CannotEncode
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _type_name(self) -> None:
         """`T`, `p.T`, `T[U]`."""
         code = self._code
         start = len(code)
-        intern = self._emitter.intern
+        intern = self._encoder.intern
         at = self._at
         last = at
         if self._kinds[at + 1] == t.DOT and self._kinds[at + 2] == t.NAME:
@@ -468,7 +474,7 @@ class TokenEncoder:
             self._in_head = False
             self._expression()
             self._in_head = before
-        self._leave(t.RBRACK)
+        self._expect(t.RBRACK)
         self._type()
 
     def _channel(self) -> None:
@@ -476,7 +482,7 @@ class TokenEncoder:
         if self._kind == t.ARROW:
             self._next()
             direction = 2
-        self._leave(t.CHAN)
+        self._expect(t.CHAN)
         if not direction and self._kind == t.ARROW:
             self._next()
             direction = 1
@@ -487,7 +493,7 @@ class TokenEncoder:
     def _struct(self) -> None:
         code = self._code
         self._next()
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         code.append(c.STRUCT)
         code.append(0)
         slot = len(code) - 1
@@ -507,7 +513,7 @@ class TokenEncoder:
         kinds = self._kinds
         at = self._at
         if kinds[at] == t.NAME and not self._is_embedded(at + 1):
-            names = self._names_here()
+            names = self._name_list()
             after = self._at
             for name in names:
                 self._go_to(after)
@@ -523,7 +529,7 @@ class TokenEncoder:
             raise CannotEncode
         if kinds[at + 1] == t.DOT:
             at += 2
-        code.append(self._emitter.intern(self._texts[at]))
+        code.append(self._encoder.intern(self._texts[at]))
         code.append(1)
         if pointer:
             code.append(c.STAR)
@@ -534,14 +540,14 @@ class TokenEncoder:
         """Whether the name before this token is all there is of a field, or of its type's name."""
         kind = self._kinds[at]
         if kind == t.LBRACK and self._kinds[at + 1] != t.RBRACK:
-            kind = self._kinds[self._closing(at) + 1]
+            kind = self._kinds[self._closing_bracket(at) + 1]
         return kind == t.SEMICOLON or kind == t.RBRACE or kind == t.STRING or kind == t.DOT
 
-    def _names_here(self) -> list[int]:
+    def _name_list(self) -> list[int]:
         """The numbers of the names that stand here with commas between them."""
         names: list[int] = []
         while self._kind == t.NAME:
-            names.append(self._emitter.intern(self._texts[self._at]))
+            names.append(self._encoder.intern(self._texts[self._at]))
             self._next()
             if self._kind != t.COMMA:
                 return names
@@ -551,7 +557,7 @@ class TokenEncoder:
     def _interface(self) -> None:
         code = self._code
         self._next()
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         code.append(c.INTERFACE)
         code.append(0)
         slot = len(code) - 1
@@ -595,63 +601,63 @@ class TokenEncoder:
         if self._kind != t.LPAREN:
             raise CannotEncode
         code = self._code
-        entries, is_named, end = self._entries()
-        waiting: list[int] = []
+        starts, is_named, end = self._parameter_starts()
+        pending_names: list[int] = []
         count = 0
-        for at in entries:
+        for at in starts:
             self._go_to(at)
             if is_named:
                 if self._kind != t.NAME:
                     raise CannotEncode
-                waiting.append(self._emitter.intern(self._texts[at]))
+                pending_names.append(self._encoder.intern(self._texts[at]))
                 self._next()
                 if self._kind == t.COMMA:
                     continue
             else:
-                waiting.append(0)
+                pending_names.append(0)
             if self._kind == t.ELLIPSIS:
-                if variadic < 0 or at != entries[-1]:
+                if variadic < 0 or at != starts[-1]:
                     raise CannotEncode
                 code[variadic] = 1
                 self._next()
             type_at = self._at
-            for name in waiting:
+            for name in pending_names:
                 self._go_to(type_at)
                 code.append(name)
                 self._type()
             if self._kind != t.COMMA and self._kind != t.RPAREN:
                 raise CannotEncode
-            count += len(waiting)
-            waiting = []
-        if waiting:
+            count += len(pending_names)
+            pending_names = []
+        if pending_names:
             raise CannotEncode
         code[slot] = count
         self._go_to(end + 1)
 
-    def _entries(self) -> tuple[list[int], bool, int]:
+    def _parameter_starts(self) -> tuple[list[int], bool, int]:
         """Where the entries of a parameter list begin, whether they have names, and where the list ends."""
         kinds = self._kinds
         at = self._at + 1
-        entries: list[int] = []
+        starts: list[int] = []
         is_named = False
         while kinds[at] != t.RPAREN:
-            entries.append(at)
+            starts.append(at)
             if kinds[at] == t.NAME:
                 following = kinds[at + 1]
                 if following == t.LBRACK and kinds[at + 2] != t.RBRACK:
-                    following = kinds[self._closing(at + 1) + 1]
+                    following = kinds[self._closing_bracket(at + 1) + 1]
                 if following != t.COMMA and following != t.RPAREN and following != t.DOT:
                     is_named = True
             while kinds[at] != t.COMMA and kinds[at] != t.RPAREN:
                 kind = kinds[at]
                 if t.LPAREN <= kind <= t.LBRACE:
-                    at = self._closing(at)
+                    at = self._closing_bracket(at)
                 elif kind == t.END:
                     raise CannotEncode
                 at += 1
             if kinds[at] == t.COMMA:
                 at += 1
-        return entries, is_named, at
+        return starts, is_named, at
 
     # -- statements
 
@@ -671,14 +677,14 @@ class TokenEncoder:
                 raise CannotEncode
 
     def _block(self) -> None:
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         self._code.append(c.OPEN)
         self._statements()
-        self._leave(t.RBRACE)
+        self._expect(t.RBRACE)
         self._code.append(c.CLOSE)
 
     def _statement(self) -> None:
-        self._deeper(STATEMENT)
+        self._descend(STATEMENT_FRAMES)
         kind = self._kind
         if kind < t.CASE:
             if kind == t.NAME and self._kinds[self._at + 1] == t.COLON:
@@ -714,18 +720,18 @@ class TokenEncoder:
             self._declaration(kind)
         elif kind == t.GOTO:
             self._next()
-            self._leave(t.NAME)
+            self._expect(t.NAME)
         else:
             self._simple_statement()
-        self._depth -= STATEMENT
+        self._depth -= STATEMENT_FRAMES
 
     def _return(self) -> None:
         self._next()
         if self._kind == t.SEMICOLON or self._kind == t.RBRACE or self._kind == t.END:
             return
-        self._evaluated()
+        self._evaluate_list()
 
-    def _evaluated(self) -> None:
+    def _evaluate_list(self) -> None:
         """Write expressions with commas between them, each as a statement."""
         while True:
             self._code.append(c.EVALUATE)
@@ -734,7 +740,7 @@ class TokenEncoder:
                 return
             self._next()
 
-    def _listed(self) -> int:
+    def _expression_list(self) -> int:
         """Write expressions with commas between them; returns how many."""
         count = 1
         self._expression()
@@ -752,21 +758,21 @@ class TokenEncoder:
             code.append(c.DEFINE)
             code.append(0)
             code.append(0)
-            names = self._names_here()
+            names = self._name_list()
             code += names
             self._next()
             code[start + 1] = len(names)
-            code[start + 2] = self._listed()
+            code[start + 2] = self._expression_list()
             return False
         start = len(code)
         code.append(c.EVALUATE)
-        count = self._listed()
+        count = self._expression_list()
         if self._kind == t.ASSIGN or (self._kind == t.UPDATE and count == 1):
             self._next()
             code[start] = c.ASSIGN
             code.insert(start + 1, 0)
             code.insert(start + 1, count)
-            code[start + 2] = self._listed()
+            code[start + 2] = self._expression_list()
         elif count > 1:
             raise CannotEncode
         elif self._kind == t.STEP:
@@ -793,7 +799,7 @@ class TokenEncoder:
             code.append(c.OPEN)
             opened += 1
             self._next()
-            if not self._head():
+            if not self._statement_head():
                 raise CannotEncode
             self._block()
             if self._kind != t.ELSE:
@@ -805,7 +811,7 @@ class TokenEncoder:
         for _ in range(opened):
             code.append(c.CLOSE)
 
-    def _head(self) -> bool:
+    def _statement_head(self) -> bool:
         """What stands between `if` or `switch` and its block: maybe a statement, maybe an expression, in that order.
 
         Tells whether there is an expression.
@@ -858,7 +864,7 @@ class TokenEncoder:
             if self._kind != t.SEMICOLON:
                 self._code.append(c.EVALUATE)
                 self._expression()
-            self._leave(t.SEMICOLON)
+            self._expect(t.SEMICOLON)
             if self._kind != t.LBRACE:
                 self._simple_statement()
 
@@ -877,11 +883,11 @@ class TokenEncoder:
         if at > first:
             self._go_to(first)
             if operator == t.DEFINE:
-                names = self._names_here()
+                names = self._name_list()
                 code += names
                 code[slot] = len(names)
             elif operator == t.ASSIGN:
-                code[slot] = self._listed()
+                code[slot] = self._expression_list()
             if self._at != at - 1:
                 raise CannotEncode
         self._go_to(after)
@@ -889,34 +895,34 @@ class TokenEncoder:
     def _switch(self) -> None:
         code = self._code
         self._next()
-        guard = self._type_guard()
+        guard = self._find_type_guard()
         code.append(c.OPEN)
         if guard:
             self._type_switch(guard)
         else:
-            self._head()
+            self._statement_head()
             self._cases(False)
         code.append(c.CLOSE)
 
     def _cases(self, communicates: bool) -> None:
         code = self._code
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         while self._kind != t.RBRACE:
             code.append(c.OPEN)
             if self._kind == t.DEFAULT:
                 self._next()
             else:
-                self._leave(t.CASE)
+                self._expect(t.CASE)
                 if communicates:
                     self._simple_statement()
                 else:
-                    self._evaluated()
-            self._leave(t.COLON)
+                    self._evaluate_list()
+            self._expect(t.COLON)
             self._statements()
             code.append(c.CLOSE)
         self._next()
 
-    def _type_guard(self) -> int:
+    def _find_type_guard(self) -> int:
         """Where `.(type)` stands before the block of a switch; 0 if it has none."""
         kinds = self._kinds
         at = self._at
@@ -924,7 +930,7 @@ class TokenEncoder:
             if kinds[at] == t.DOT and kinds[at + 1] == t.LPAREN and kinds[at + 2] == t.TYPE:
                 return at
             if kinds[at] == t.LPAREN or kinds[at] == t.LBRACK:
-                at = self._closing(at)
+                at = self._closing_bracket(at)
             at += 1
         return 0
 
@@ -938,10 +944,10 @@ class TokenEncoder:
         if at < guard:
             if self._kind != t.SEMICOLON:
                 self._simple_statement()
-            self._leave(t.SEMICOLON)
+            self._expect(t.SEMICOLON)
         bound = 0
         if self._kind == t.NAME and self._kinds[self._at + 1] == t.DEFINE:
-            bound = self._emitter.intern(self._texts[self._at])
+            bound = self._encoder.intern(self._texts[self._at])
             self._go_to(self._at + 2)
         code.append(c.SWITCH_TYPE)
         self._primary()
@@ -949,7 +955,7 @@ class TokenEncoder:
             raise CannotEncode
         self._in_head = before
         self._go_to(guard + 4)
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         while self._kind != t.RBRACE:
             self._type_case(bound)
         self._next()
@@ -965,14 +971,14 @@ class TokenEncoder:
         if self._kind == t.DEFAULT:
             self._next()
         else:
-            self._leave(t.CASE)
+            self._expect(t.CASE)
             self._type()
             code[slot] = 1
             while self._kind == t.COMMA:
                 self._next()
                 self._type()
                 code[slot] += 1
-        self._leave(t.COLON)
+        self._expect(t.COLON)
         self._statements()
         code.append(c.CLOSE)
 
@@ -1005,7 +1011,7 @@ class TokenEncoder:
             code.append(0)
             self._type()
             return
-        names = self._names_here()
+        names = self._name_list()
         start = len(code)
         code.append(c.VAR if keyword == t.VAR else c.CONST)
         code.append(len(names))
@@ -1017,7 +1023,7 @@ class TokenEncoder:
             self._type()
         if self._kind == t.ASSIGN:
             self._next()
-            code[start + 3] = self._listed()
+            code[start + 3] = self._expression_list()
         elif keyword == t.VAR:
             if not code[start + 2]:
                 raise CannotEncode

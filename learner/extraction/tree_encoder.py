@@ -18,12 +18,12 @@ from typing import Final, final
 
 from golore.learner.extraction import node_kinds as g
 from golore.learner.extraction import opcodes as c
-from golore.learner.extraction.node_kinds import is_meaningful, meaningful, only
+from golore.learner.extraction.node_kinds import is_meaningful, last_meaningful, meaningful
 from golore.learner.extraction.parser import Node
 from golore.learner.extraction.short_forms import (
     DATA,
-    LONGEST,
-    PLACE,
+    LINE,
+    MAX_TEXT_BYTES,
     WORD,
     Program,
     integer,
@@ -31,15 +31,15 @@ from golore.learner.extraction.short_forms import (
     program_of_parameters,
 )
 
-ROOM: Final = 500
+MAX_DEPTH: Final = 500
 """How deep code may nest, about in frames of Python. Where this is compiled nothing else would stop it, and where it is
 not, it has to end before Python's own limit, for the readers of the code too. `LINK`, `NESTED` and
 `STATEMENT` are the frames of a step along a chain, into an expression, and into a statement."""
-LINK: Final = 2
-NESTED: Final = 6
-STATEMENT: Final = 4
+LINK_FRAMES: Final = 2
+EXPRESSION_FRAMES: Final = 6
+STATEMENT_FRAMES: Final = 4
 
-_SOMETIMES_SIMPLE: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
+_SHORT_FORM_KINDS: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
 """The kinds of nodes whose text is worth a look, see `simple`."""
 
 
@@ -56,22 +56,22 @@ class TreeEncoder:
         self._index: dict[bytes, int] = {b"": 0}
         self.line_starts = line_starts(source)
         self._line = 1
-        self._low = 0
+        self._line_start = 0
         self.skeleton = False
         self.too_deep = False
         self.depth = 0
-        self._high = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
+        self._line_end = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
 
     def line_of(self, offset: int) -> int:
         """The line of an offset, near the one asked for before in most cases."""
-        if offset < self._low or offset >= self._high:
+        if offset < self._line_start or offset >= self._line_end:
             starts = self.line_starts
             line = self._line + 1
-            if offset < self._high or line >= len(starts) or offset >= starts[line]:
+            if offset < self._line_end or line >= len(starts) or offset >= starts[line]:
                 line = bisect_right(starts, offset)
             self._line = line
-            self._low = starts[line - 1]
-            self._high = starts[line] if line < len(starts) else len(self.source) + 1
+            self._line_start = starts[line - 1]
+            self._line_end = starts[line] if line < len(starts) else len(self.source) + 1
         return self._line
 
     def text(self, node: Node) -> bytes:
@@ -91,7 +91,7 @@ class TreeEncoder:
             return self.intern(b"_")
         return self.intern(self.source[node.start_byte : node.end_byte])
 
-    def place(self, line: int) -> None:
+    def write_line(self, line: int) -> None:
         if self.in_shape:
             self.code.append(len(self.lines))
             self.lines.append(line)
@@ -102,19 +102,19 @@ class TreeEncoder:
         start = node.start_byte
         self.code.append(c.NAME)
         self.code.append(self.intern(self.source[start : node.end_byte]))
-        self.place(self.line_of(start))
+        self.write_line(self.line_of(start))
 
-    def simple(self, start: int, end: int) -> bool:
+    def write_short_form(self, start: int, end: int) -> bool:
         """Write what stands there if its text alone tells the code, as most short texts do: no need of nodes."""
-        if end - start > LONGEST:
+        if end - start > MAX_TEXT_BYTES:
             return False
         program = program_of(self.source[start:end])
         if program is None:
             return False
-        self._run(program, self.line_of(start))
+        self._write_program(program, self.line_of(start))
         return True
 
-    def _run(self, program: Program, line: int) -> None:
+    def _write_program(self, program: Program, line: int) -> None:
         words = program.words
         code = self.code
         used = 0
@@ -122,8 +122,8 @@ class TreeEncoder:
             if op == WORD:
                 code.append(self.intern(words[used]))
                 used += 1
-            elif op == PLACE:
-                self.place(line)
+            elif op == LINE:
+                self.write_line(line)
             else:
                 code.append(op)
 
@@ -137,16 +137,16 @@ class TreeEncoder:
             self.code.append(c.STRING)
         elif k == g.INT_LITERAL:
             self.code += (c.INT, integer(self.text(node)))
-        elif k not in _SOMETIMES_SIMPLE or not self.simple(node.start_byte, node.end_byte):
+        elif k not in _SHORT_FORM_KINDS or not self.write_short_form(node.start_byte, node.end_byte):
             self.compound(node, k)
 
     def compound(self, node: Node, k: int) -> None:
         """Write an expression or type that has parts and whose text alone does not tell the code."""
-        if self.depth > ROOM:
+        if self.depth > MAX_DEPTH:
             self.too_deep = True
             self.code.append(c.BAD)
         else:
-            self.depth += NESTED
+            self.depth += EXPRESSION_FRAMES
             if k == g.SELECTOR or k == g.CALL or k == g.QUALIFIED:
                 self._chain(node, k)
             elif k == g.BINARY:
@@ -158,10 +158,10 @@ class TreeEncoder:
             elif k == g.PARENTHESIZED or k == g.PARENTHESIZED_TYPE:
                 self._parenthesized(node, k)
             else:
-                self._rarer_expression(node, k)
-            self.depth -= NESTED
+                self._rare_expression(node, k)
+            self.depth -= EXPRESSION_FRAMES
 
-    def _rarer_expression(self, node: Node, k: int) -> None:
+    def _rare_expression(self, node: Node, k: int) -> None:
         code = self.code
         if k == g.NIL or k == g.TRUE or k == g.FALSE or k == g.IOTA or k == g.BLANK:
             self.name(node)
@@ -222,7 +222,7 @@ class TreeEncoder:
 
     def wrapped(self, node: Node) -> None:
         """Write what a node wraps: its last part."""
-        inner = only(node)
+        inner = last_meaningful(node)
         if inner is None:
             self.code.append(c.BAD)
         else:
@@ -230,7 +230,7 @@ class TreeEncoder:
 
     def _parenthesized(self, node: Node, k: int) -> None:
         while k == g.PARENTHESIZED or k == g.PARENTHESIZED_TYPE:
-            inner = only(node)
+            inner = last_meaningful(node)
             if inner is None:
                 self.code.append(c.BAD)
                 return
@@ -251,15 +251,15 @@ class TreeEncoder:
         self.expression(parts[0], parts[0].kind_id)
         self.expression(parts[1], parts[1].kind_id)
 
-    def listed(self, node: Node, slot: int) -> None:
+    def expression_list(self, node: Node, slot: int) -> None:
         """Write each expression of a list, and their number into a slot of the code that was left for it."""
-        if self.simple(node.start_byte, node.end_byte):
+        if self.write_short_form(node.start_byte, node.end_byte):
             self.code[slot] = 1
             return
         parts = node.children
         if len(parts) == 1:
             self.code[slot] = 1
-            self.only_part(parts[0])
+            self.sole_expression(parts[0])
             return
         count = 0
         for part in parts:
@@ -269,7 +269,7 @@ class TreeEncoder:
                 count += 1
         self.code[slot] = count
 
-    def only_part(self, node: Node) -> None:
+    def sole_expression(self, node: Node) -> None:
         """Write an expression that is all there is in a text that was found not to be simple."""
         k = node.kind_id
         if k > g.HIGHEST_TOKEN and k != g.STRING and k != g.RAW_STRING:
@@ -283,13 +283,13 @@ class TreeEncoder:
         """Calls and selectors from the outside in, without recursion: `a.b(x).c(y)` is CALL c CALL b a x y."""
         code = self.code
         before = self.depth
-        waiting: list[tuple[int, Node]] = []
+        pending_arguments: list[tuple[int, Node]] = []
         while True:
-            if self.depth > ROOM:
+            if self.depth > MAX_DEPTH:
                 self.too_deep = True
                 code.append(c.BAD)
                 break
-            self.depth += LINK
+            self.depth += LINK_FRAMES
             if k == g.CALL:
                 parts = node.children
                 if len(parts) != 2:
@@ -298,13 +298,13 @@ class TreeEncoder:
                         code.append(c.BAD)
                         break
                 code += (c.CALL, 0, 0)
-                waiting.append((len(code) - 2, parts[-1]))
+                pending_arguments.append((len(code) - 2, parts[-1]))
                 if len(parts) == 3:
                     code += (c.INDEX, 0)
-                    waiting.append((len(code) - 1, parts[1]))
+                    pending_arguments.append((len(code) - 1, parts[1]))
                 node = parts[0]
             elif k == g.SELECTOR or k == g.QUALIFIED:
-                if k == g.SELECTOR and waiting and self.simple(node.start_byte, node.end_byte):
+                if k == g.SELECTOR and pending_arguments and self.write_short_form(node.start_byte, node.end_byte):
                     break
                 parts = node.children
                 if len(parts) != 3:
@@ -316,14 +316,14 @@ class TreeEncoder:
                 start = field.start_byte
                 code.append(c.SELECT)
                 code.append(self.intern(self.source[start : field.end_byte]))
-                self.place(self.line_of(start))
+                self.write_line(self.line_of(start))
                 node = parts[0]
             else:
                 self.expression(node, k)
                 break
             k = node.kind_id
-        while waiting:
-            slot, arguments = waiting.pop()
+        while pending_arguments:
+            slot, arguments = pending_arguments.pop()
             self._arguments(arguments, slot)
         self.depth = before
 
@@ -333,7 +333,7 @@ class TreeEncoder:
         end = node.end_byte
         if end - start == 2:
             return
-        if self.simple(start + 1, end - 1):
+        if self.write_short_form(start + 1, end - 1):
             self.code[slot] = 1
             return
         count = 0
@@ -481,15 +481,15 @@ class TreeEncoder:
         self._element(parts[-1])
 
     def _element(self, element: Node) -> None:
-        if self.simple(element.start_byte, element.end_byte):
+        if self.write_short_form(element.start_byte, element.end_byte):
             return
         k = element.kind_id
         if k == g.LITERAL_ELEMENT:
-            inner = only(element)
+            inner = last_meaningful(element)
             if inner is None:
                 self.code.append(c.BAD)
             else:
-                self.only_part(inner)
+                self.sole_expression(inner)
         else:
             self.expression(element, k)
 
@@ -541,10 +541,10 @@ class TreeEncoder:
         size = parameters.end_byte - start
         if size == 2:
             return 0, 0
-        if size <= LONGEST:
+        if size <= MAX_TEXT_BYTES:
             program = program_of_parameters(self.source[start + 1 : start + size - 1])
             if program is not None:
-                self._run(program, self.line_of(start))
+                self._write_program(program, self.line_of(start))
                 return program.count, program.variadic
         variadic = 0
         groups: list[list[Node]] = []
@@ -557,25 +557,25 @@ class TreeEncoder:
             parts = meaningful(declaration)
             if parts:
                 groups.append(parts)
-        return self._declared(groups), variadic
+        return self._parameter_groups(groups), variadic
 
-    def _declared(self, groups: list[list[Node]]) -> int:
+    def _parameter_groups(self, groups: list[list[Node]]) -> int:
         """Write the names of each group with the type at its end; unnamed ones have the empty name.
 
         Where one has a name all have: of a long list of names the grammar takes the first ones for types.
         """
         is_named = any(len(parts) > 1 for parts in groups)
         count = 0
-        waiting: list[Node] = []
+        pending_names: list[Node] = []
         for parts in groups:
             type_node = parts.pop()
             k = type_node.kind_id
             if is_named and not parts and k in g.NAMES:
-                waiting.append(type_node)
+                pending_names.append(type_node)
                 continue
-            if waiting:
-                parts = waiting + parts
-                waiting = []
+            if pending_names:
+                parts = pending_names + parts
+                pending_names = []
             if not parts:
                 self.code.append(0)
                 self.expression(type_node, k)
@@ -611,7 +611,7 @@ class TreeEncoder:
             direction = 1
         self.code.append(c.CHANNEL)
         self.code.append(direction)
-        element = g.only(node)
+        element = g.last_meaningful(node)
         if element is None:
             self.code.append(c.BAD)
         else:
@@ -634,7 +634,7 @@ class TreeEncoder:
         for fields in node.children:
             if fields.kind_id != g.FIELD_LIST:
                 continue
-            for declaration in g.gathered(fields, (g.FIELD,)):
+            for declaration in g.children_of_kinds(fields, (g.FIELD,)):
                 for name, embedded, type_node, pointer in g.field_names(declaration):
                     code.append(self.intern(self.source[name.start_byte : name.end_byte]))
                     code.append(1 if embedded else 0)
@@ -686,10 +686,10 @@ class TreeEncoder:
                 self.statement(child, k)
 
     def statement(self, node: Node, k: int) -> None:
-        if self.depth > ROOM:
+        if self.depth > MAX_DEPTH:
             self.too_deep = True
             return
-        self.depth += STATEMENT
+        self.depth += STATEMENT_FRAMES
         if k == g.EXPRESSION_STATEMENT:
             self.code.append(c.EVALUATE)
             self.wrapped(node)
@@ -720,7 +720,7 @@ class TreeEncoder:
             self.statements(node)
         else:
             self._evaluate_all(node)
-        self.depth -= STATEMENT
+        self.depth -= STATEMENT_FRAMES
 
     def _evaluate_all(self, node: Node) -> None:
         """A statement of which only the expressions matter: return, go, defer, send, ++, --."""
@@ -760,7 +760,7 @@ class TreeEncoder:
         code += (c.DEFINE, 0, 0)
         slot = len(code) - 1
         code[slot - 1] = self._names(sides[0])
-        self.listed(sides[1], slot)
+        self.expression_list(sides[1], slot)
 
     def _names(self, expressions: Node) -> int:
         """Write the names on the left of `:=`, without a node for a single simple one."""
@@ -780,8 +780,8 @@ class TreeEncoder:
             return
         code += (c.ASSIGN, 0, 0)
         slot = len(code) - 1
-        self.listed(sides[0], slot - 1)
-        self.listed(sides[1], slot)
+        self.expression_list(sides[0], slot - 1)
+        self.expression_list(sides[1], slot)
 
     def _receive(self, node: Node) -> None:
         parts = meaningful(node)
@@ -815,12 +815,12 @@ class TreeEncoder:
             opened += 1
             parts = following.children
             following = None
-            otherwise = False
+            after_else = False
             for part in parts:
                 k = part.kind_id
                 if k == g.T_ELSE:
-                    otherwise = True
-                elif otherwise and k == g.IF:
+                    after_else = True
+                elif after_else and k == g.IF:
                     following = part
                 elif is_meaningful(k):
                     self._clause(part, k)
@@ -957,7 +957,7 @@ class TreeEncoder:
         if type_node is not None:
             self.expression(type_node, type_node.kind_id)
         if values is not None:
-            self.listed(values, slot)
+            self.expression_list(values, slot)
 
     def _type_spec(self, spec: Node, alias: int) -> None:
         name, parameters, type_node = g.type_spec_parts(spec)

@@ -57,7 +57,7 @@ from golore.learner.resolution.universe import (
     default_type,
 )
 
-DEEPEST: Final = 1000
+MAX_DEPTH: Final = 1000
 
 
 class Expressions(TypeReader):
@@ -69,7 +69,7 @@ class Expressions(TypeReader):
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
         """Read one expression or type and return its type; `mode` says which it was."""
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise RecursionError("code nested too deeply")
         self.depth += 1
         op = self._next()
@@ -99,11 +99,11 @@ class Expressions(TypeReader):
         elif op == c.ELIDED:
             type = self._elided(expected)
         else:
-            type = self._rarer(op)
+            type = self._rare_expression(op)
         self.depth -= 1
         return type
 
-    def _rarer(self, op: int) -> Type:
+    def _rare_expression(self, op: int) -> Type:
         type: Type = UNKNOWN
         if op == c.SLICE_OF:
             type = Slice(self.type())
@@ -139,17 +139,17 @@ class Expressions(TypeReader):
 
     def _name(self, calling: bool) -> Type:
         name = self.names[self._next()]
-        place = self._next()
+        line_ref = self._next()
         self.mode = VALUE
         type = self._scope.get(name)
         if type is None:
             type = self.typer.lookup(self.file, name)
             if type is None:
                 if calling and self.recorder is not None:
-                    self.recorder.unsettled(name, self._line(place), "no declaration of this name was found")
+                    self.recorder.record_unresolved(name, self._line(line_ref), "no declaration of this name was found")
                 return UNKNOWN
             if isinstance(type, DeclName):
-                return self._use(type.decls, place, calling)
+                return self._use(type.decls, line_ref, calling)
             if isinstance(type, PackageName):
                 self.mode = PACKAGE
                 return type
@@ -161,50 +161,50 @@ class Expressions(TypeReader):
             return type.type
         return type
 
-    def _use(self, decls: list[Declaration], place: int, calling: bool) -> Type:
+    def _use(self, decls: list[Declaration], line_ref: int, calling: bool) -> Type:
         """A use of a package-level declaration: note it, and tell its type."""
         decl = decls[0]
         kind = decl.kind
         recorder = self.recorder
         if recorder is not None:
             if calling and kind == f.FUNC:
-                recorder.call(decls, self._line(place))
+                recorder.call(decls, self._line(line_ref))
             else:
-                recorder.refer(decls, self._line(place))
+                recorder.refer(decls, self._line(line_ref))
         self.mode = TYPE if kind == f.TYPE or kind == f.ALIAS else VALUE
         return self.typer.type_of(decl)
 
     def _select(self, calling: bool) -> Type:
         name = self.names[self._next()]
-        place = self._next()
+        line_ref = self._next()
         type = self.expression()
         mode = self.mode
         self.mode = VALUE
         if mode == PACKAGE and isinstance(type, PackageName):
-            return self._member_of_package(type, name, place, calling)
+            return self._member_of_package(type, name, line_ref, calling)
         if isinstance(type, Pointer) and isinstance(type.elem, Unknown):
             type = type.elem
         if isinstance(type, Unknown):
             if calling and self.recorder is not None:
-                self.recorder.unsettled(name, self._line(place), type.why)
+                self.recorder.record_unresolved(name, self._line(line_ref), type.why)
             return UNKNOWN if not type.package else Unknown(type.why, type.package)
-        return self._member(type, name, place, calling, mode)
+        return self._member(type, name, line_ref, calling, mode)
 
-    def _member_of_package(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+    def _member_of_package(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         package = imported.package
         if package is None:
-            return self._member_of_missing(imported, name, place, calling)
+            return self._member_of_missing(imported, name, line_ref, calling)
         decls = package.members.get(name)
         if decls is not None and is_exported(name):
             if package.tests and not self.file.package.sees_tests_of(package):
                 decls = [decl for decl in decls if not decl.file.test]
             if decls:
-                return self._use(visible(decls, self.file), place, calling)
+                return self._use(visible(decls, self.file), line_ref, calling)
         if calling and self.recorder is not None:
-            self.recorder.unsettled(name, self._line(place), f"package {imported.path} does not declare it")
+            self.recorder.record_unresolved(name, self._line(line_ref), f"package {imported.path} does not declare it")
         return UNKNOWN
 
-    def _member_of_missing(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+    def _member_of_missing(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         if imported.path == "unsafe":
             if name == "Pointer":
                 self.mode = TYPE
@@ -217,12 +217,12 @@ class Expressions(TypeReader):
         if self.recorder is not None:
             target = f"{imported.path}.{name}"
             if calling:
-                self.recorder.unsettled(name, self._line(place), why, target)
+                self.recorder.record_unresolved(name, self._line(line_ref), why, target)
             else:
-                self.recorder.refer_missing(target, name, imported.path, self._line(place))
+                self.recorder.refer_missing(target, name, imported.path, self._line(line_ref))
         return Unknown(why, imported.path, name)
 
-    def _member(self, type: Type, name: str, place: int, calling: bool, mode: int) -> Type:
+    def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int) -> Type:
         found = self._lookup(type, name)
         recorder = self.recorder
         if found is None or found is UNSURE or found is AMBIGUOUS:
@@ -230,20 +230,20 @@ class Expressions(TypeReader):
                 why = "its type has no such member"
                 if found is not None and isinstance(found.type, Unknown):
                     why = found.type.why
-                recorder.unsettled(name, self._line(place), why)
+                recorder.record_unresolved(name, self._line(line_ref), why)
             return UNKNOWN
         if recorder is not None:
             if found.decls:
                 decls = visible(found.decls, self.file)
                 if calling:
-                    recorder.call(decls, self._line(place))
+                    recorder.call(decls, self._line(line_ref))
                 else:
-                    recorder.refer(decls, self._line(place))
+                    recorder.refer(decls, self._line(line_ref))
             elif found.method is not None:
                 if calling:
-                    recorder.call_method(found.method, self._line(place))
+                    recorder.call_method(found.method, self._line(line_ref))
                 else:
-                    recorder.refer_method(found.method, self._line(place))
+                    recorder.refer_method(found.method, self._line(line_ref))
         if mode == TYPE and isinstance(found.type, Func) and (found.decls or found.method is not None):
             return Func([type, *found.type.params], found.type.results, found.type.variadic)
         return found.type
@@ -258,9 +258,9 @@ class Expressions(TypeReader):
             for twin in visible(base.decl.twins, self.file):
                 if twin is not base.decl:
                     other = self.typer.type_of(twin)
-                    again = select(self.typer, other, name, self.file)
-                    if again is not None and again is not UNSURE:
-                        return again
+                    twin_selection = select(self.typer, other, name, self.file)
+                    if twin_selection is not None and twin_selection is not UNSURE:
+                        return twin_selection
         return found
 
     def _star(self) -> Type:

@@ -23,15 +23,15 @@ class Implements(NamedTuple):
 
 def implementations(types: Iterable[MethodTable], interfaces: Iterable[MethodTable]) -> list[Implements]:
     """Every pair of a type and an interface it implements, in order."""
-    having: defaultdict[str, list[MethodTable]] = defaultdict(list)
+    types_by_method: defaultdict[str, list[MethodTable]] = defaultdict(list)
     for table in types:
         for name in table.methods:
-            having[name].append(table)
+            types_by_method[name].append(table)
     found: list[Implements] = []
     for interface in interfaces:
-        rarest = min(interface.methods, key=lambda name: (len(having.get(name, ())), name))
+        rarest = min(interface.methods, key=lambda name: (len(types_by_method.get(name, ())), name))
         wanted = interface.methods.items()
-        for table in having.get(rarest, ()):
+        for table in types_by_method.get(rarest, ()):
             methods = table.methods
             if all(methods.get(name) == signature for name, signature in wanted) and compatible(
                 table.constraint, interface.constraint

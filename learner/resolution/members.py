@@ -29,8 +29,8 @@ from golore.learner.resolution.types import (
 )
 
 UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
-DEEPEST_EMBEDDING: Final = 50
-MOST_EMBEDDED: Final = 2000
+MAX_EMBEDDING_DEPTH: Final = 50
+MAX_EMBEDDED: Final = 2000
 """How far members are looked for: `type T[P any] struct{ *T[T[P]] }`, which no compiler takes, has no end."""
 AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
 
@@ -64,7 +64,7 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
         # A twin that another build has may have methods that this one lacks; those that both have belong together.
         own = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
         found = own + [decl for decl in found if decl not in own] if own else own
-    if not found or (strict and named.decl.file.ordinary and not found[0].file.ordinary):
+    if not found or (strict and named.decl.file.in_default_build and not found[0].file.in_default_build):
         return None
     return found
 
@@ -113,19 +113,19 @@ def embedded_in(field: Field, outer: EmbeddedType) -> EmbeddedType:
     return EmbeddedType(type, outer.indirect, outer.is_repeated)
 
 
-def told_once(level: list[EmbeddedType]) -> list[EmbeddedType]:
+def merge_repeated(level: list[EmbeddedType]) -> list[EmbeddedType]:
     """The types of one depth, each once."""
     if len(level) < 2:
         return level
-    kept: list[EmbeddedType] = []
-    for one in level:
-        for other in kept:
-            if other.type is one.type and isinstance(one.type, Named):
+    unique: list[EmbeddedType] = []
+    for entry in level:
+        for other in unique:
+            if other.type is entry.type and isinstance(entry.type, Named):
                 other.is_repeated = True
                 break
         else:
-            kept.append(one)
-    return kept
+            unique.append(entry)
+    return unique
 
 
 def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
@@ -141,18 +141,18 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
             return None
     if isinstance(base, Named):
         # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
-        view = f"{package.id} {name}" if package.tests or package.tested is not None else name
-        if not file.ordinary:
-            view = f"{file.path} {name}"
-        found = base.selections.get(view)
+        cache_key = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        if not file.in_default_build:
+            cache_key = f"{file.path} {name}"
+        found = base.selections.get(cache_key)
         if found is None:
-            found = _search(typer, base, name, file, file.ordinary)
-            if found is None and file.ordinary:
+            found = _search(typer, base, name, file, file.in_default_build)
+            if found is None and file.in_default_build:
                 found = _search(typer, base, name, file, False)
             if found is not None and (base.decl.file.package is package or is_exported(name)):
-                base.selections[view] = found
+                base.selections[cache_key] = found
         return found
-    return _search(typer, base, name, file, file.ordinary)
+    return _search(typer, base, name, file, file.in_default_build)
 
 
 def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
@@ -162,18 +162,18 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
     depth = 0
     unsure = False
     while level:
-        if depth > DEEPEST_EMBEDDING or len(seen) > MOST_EMBEDDED:
+        if depth > MAX_EMBEDDING_DEPTH or len(seen) > MAX_EMBEDDED:
             return UNSURE
         found: Selection | None = None
         count = 0
         deeper: list[EmbeddedType] = []
-        unsure_here = False
-        for met in told_once(level):
-            type = met.type
+        unsure_at_level = False
+        for entry in merge_repeated(level):
+            type = entry.type
             if isinstance(type, Named) and type.decl.twins is not None:
                 type = built_with(typer, type, file)
             under = type
-            times = 2 if met.is_repeated else 1
+            times = 2 if entry.is_repeated else 1
             if isinstance(type, Named):
                 if any(named is type for named in seen):
                     continue
@@ -194,21 +194,21 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
                         count += times
                         found = Selection(field.type, [], None, depth)
                     elif field.embedded:
-                        deeper.append(embedded_in(field, met))
+                        deeper.append(embedded_in(field, entry))
             elif isinstance(under, Interface):
                 method = interface_methods(typer, under).get(name)
                 if method is not None and (method.package is package or is_exported(name)):
                     count += times
                     found = Selection(method.type, [], method, depth)
                 elif under.unknown_embed:
-                    unsure_here = True
+                    unsure_at_level = True
             elif isinstance(under, Unknown):
-                unsure_here = True
+                unsure_at_level = True
         if count == 1:
             return UNSURE if unsure else found
         if count > 1:
             return AMBIGUOUS
-        unsure = unsure or unsure_here
+        unsure = unsure or unsure_at_level
         level = deeper
         depth += 1
     return UNSURE if unsure else None

@@ -159,9 +159,9 @@ def _embeds(world: World, decl: Declaration, recorder: UseRecorder) -> list[tupl
         base = part.elem if isinstance(part, Pointer) else part
         if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
             found.append((base.decl.id, pointer))
-            recorder.record(base.decl)
+            recorder.record_external(base.decl)
         elif isinstance(base, Unknown) and base.name:
             target = f"{base.package}.{base.name}"
             found.append((target, pointer))
-            recorder.record_missing(target, base.name, base.package)
+            recorder.record_missing_external(target, base.name, base.package)
     return found

@@ -58,11 +58,11 @@ class TypeReader:
         self._scope_depth: dict[str, int] = {}
         self._level = 0
         self._undo: list[tuple[str, Type | None, int]] = []
-        self._marks: list[int] = []
+        self._scope_starts: list[int] = []
         self._guards: list[Type] = []
-        self._constant: list[Type] = []
+        self._const_types: list[Type] = []
 
-    def own(self, decl: Declaration) -> None:
+    def set_owner(self, decl: Declaration) -> None:
         """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
         self.owner = decl if self.code[self.at] == c.INTERFACE else None
 
@@ -76,16 +76,16 @@ class TypeReader:
         self._scope_depth[name] = self._level
 
     def open(self) -> None:
-        self._marks.append(len(self._undo))
+        self._scope_starts.append(len(self._undo))
         self._level += 1
 
     def close(self) -> None:
-        if not self._marks:
+        if not self._scope_starts:
             return
-        mark = self._marks.pop()
+        scope_start = self._scope_starts.pop()
         self._level -= 1
         undo = self._undo
-        while len(undo) > mark:
+        while len(undo) > scope_start:
             name, type, level = undo.pop()
             if type is None:
                 del self._scope[name]
@@ -99,8 +99,8 @@ class TypeReader:
         self.at += 1
         return value
 
-    def _line(self, place: int) -> int:
-        return self.lines[place] if self.in_shape else place
+    def _line(self, line_ref: int) -> int:
+        return self.lines[line_ref] if self.in_shape else line_ref
 
     def under(self, type: Type) -> Type:
         """The underlying type; for a type parameter, the one its constraint allows."""
@@ -204,9 +204,9 @@ class TypeReader:
             elif op == c.CHANNEL:
                 self.at += 1
                 pending += 1
-            elif op in _ONE:
+            elif op in _ONE_OPERAND:
                 pending += 1
-            elif op in _TWO:
+            elif op in _TWO_OPERANDS:
                 pending += 2
             elif op == c.FUNCTION_TYPE:
                 self._skip_signature()
@@ -303,9 +303,9 @@ class TypeReader:
         return Interface(methods, embeds)
 
 
-_ONE: Final = frozenset(
+_ONE_OPERAND: Final = frozenset(
     (
         c.STAR, c.ADDRESS, c.RECEIVE, c.UNARY, c.NOT, c.ARRAY_AUTO, c.SLICE_OF, c.TILDE,
     )
 )  # fmt: skip
-_TWO: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))
+_TWO_OPERANDS: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))

@@ -275,7 +275,7 @@ class FileScope:
         self.package = package
         self.path = path
         self.constraint = constraint
-        self.ordinary = True
+        self.in_default_build = True
         self.test = test
         self.names: list[str] = []
         self.code: list[int] = []

@@ -40,7 +40,7 @@ class UseRecorder:
     def call(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:
             _add(self.calls, decl.id, line)
-            self.record(decl)
+            self.record_external(decl)
 
     def call_method(self, method: Method, line: int) -> None:
         """A call through an interface; methods of nameless interfaces are no symbols."""
@@ -55,7 +55,7 @@ class UseRecorder:
             if not decl.id:
                 continue  # a type declared inside a function
             _add(self.references, decl.id, line)
-            self.record(decl)
+            self.record_external(decl)
 
     def refer_method(self, method: Method, line: int) -> None:
         owner = method.owner
@@ -65,13 +65,13 @@ class UseRecorder:
     def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
         """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
         _add(self.references, target, line)
-        self.record_missing(target, name, package)
+        self.record_missing_external(target, name, package)
 
-    def record_missing(self, target: str, name: str, package: str) -> None:
+    def record_missing_external(self, target: str, name: str, package: str) -> None:
         if target not in self.externals:
             self.externals[target] = ("unknown", name, package)
 
-    def unsettled(self, name: str, line: int, reason: str, candidate: str = "") -> None:
+    def record_unresolved(self, name: str, line: int, reason: str, candidate: str = "") -> None:
         _add_to(self.unresolved, (name, reason, candidate), line)
 
     def _method_id(self, method: Method, owner: Declaration) -> str:
@@ -80,7 +80,7 @@ class UseRecorder:
             self.externals[id] = ("imethod", method.name, owner.file.package.path)
         return id
 
-    def record(self, decl: Declaration) -> None:
+    def record_external(self, decl: Declaration) -> None:
         """Keep what a declaration outside the repository is, for its node."""
         if decl.file.package.external and decl.id not in self.externals:
             self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)

@@ -62,7 +62,7 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
     for shaped in ordered:
         shape = shaped.shape
         file = FileScope(package, shaped.path, shaped.constraint, shaped.test)
-        file.ordinary = satisfied(shaped.constraint)
+        file.in_default_build = satisfied(shaped.constraint)
         file.names = list(shape.names)
         file.raw_code = shape.code
         file.imports = [(imported.alias, imported.path) for imported in shape.imports]
@@ -72,17 +72,17 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
             package.tests = True
         for decl in file.decls:
             if decl.kind != f.METHOD:
-                _enter(package, decl)
+                _add_member(package, decl)
     for file in package.files:
         for decl in file.decls:
             if decl.kind == f.METHOD:
-                _own(package, decl)
-                _enter(package, decl)
-    _identify(package)
+                _resolve_owner(package, decl)
+                _add_member(package, decl)
+    _assign_ids(package)
     return package
 
 
-def _own(package: PackageScope, method: Declaration) -> None:
+def _resolve_owner(package: PackageScope, method: Declaration) -> None:
     """Give a method to the type that its receiver names; an alias stands for its type, or for a pointer to it."""
     for _ in range(8):
         decls = package.members.get(method.owner)
@@ -101,7 +101,7 @@ def _own(package: PackageScope, method: Declaration) -> None:
         method.owner = file.names[code[at + 2]]
 
 
-def _enter(package: PackageScope, decl: Declaration) -> None:
+def _add_member(package: PackageScope, decl: Declaration) -> None:
     if decl.kind == f.METHOD:
         table = package.methods.setdefault(decl.owner, {})
         table.setdefault(decl.name, []).append(decl)
@@ -109,7 +109,7 @@ def _enter(package: PackageScope, decl: Declaration) -> None:
         package.members.setdefault(decl.name, []).append(decl)
 
 
-def _identify(package: PackageScope) -> None:
+def _assign_ids(package: PackageScope) -> None:
     """Give each declaration its id: the qualified name, and what it takes to tell twins apart."""
     groups: dict[str, list[Declaration]] = {}
     for file in package.files:
@@ -263,7 +263,7 @@ class World(Typer):
     def _alias(self, decl: Declaration, evaluator: Evaluator) -> Type:
         evaluator.at = decl.facts.at
         params = evaluator.type_parameters(decl.id)
-        evaluator.own(decl)
+        evaluator.set_owner(decl)
         type = evaluator.type()
         return GenericAlias(type, params) if params else type
 
@@ -307,7 +307,7 @@ class World(Typer):
             self._skip_parameters(evaluator)
             for param in named.params:
                 evaluator.bind(param.name, TypeName(param))
-        evaluator.own(decl)
+        evaluator.set_owner(decl)
         type = evaluator.type()
         if isinstance(type, Named):
             return self.underlying(type)
