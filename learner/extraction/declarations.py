@@ -1,7 +1,7 @@
-"""Reads the declarations of one file: the symbols that people see, and the declarations that other files see.
+"""Reads the top-level declarations of one file: its symbols for the outline, and its declarations for the shape.
 
-`declare` and `finish_shape` write what can be seen from outside, `read_bodies` or `write_bodies` the rest; the order
-matters: the shape must not depend on bodies. Broken declarations give what can be read of them.
+Call `declare`, then `finish_shape`, then `encode_bodies_from_tokens` or `encode_bodies_from_tree`. The order matters:
+the shape must not depend on bodies. Of a broken declaration, the parts that parse are read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from golore.learner.extraction.token_encoder import TokenEncoder
 from golore.learner.extraction.tree_encoder import TreeEncoder
 
 MAX_VALUE_BYTES: Final = 80
+"""A longer value is left out of the signature of a constant or variable."""
 _TYPE_KINDS: Final = {g.STRUCT_TYPE: "struct", g.INTERFACE_TYPE: "interface"}
 
 
 @final
 class Declarations:
-    """What was read of one file; `receivers` are those of methods that had to be rewritten, by offset."""
+    """The declarations of one file.
+
+    `receivers` has the receivers of methods that `newer_syntax` rewrote as functions, by the offset of the declaration.
+    """
 
     def __init__(self, source: bytes, receivers: dict[int, Receiver]) -> None:
         self.source: Final = source
@@ -48,7 +52,7 @@ class Declarations:
         self.encoder.in_shape = True
 
     def declare(self, top: Iterable[Node]) -> None:
-        """Read the top-level declarations. `top` are their nodes, one at a time: what is done with is let go."""
+        """Read the top-level declarations. `top` yields their nodes one at a time, so that each is freed after use."""
         for node, k, doc in self._with_docs(top):
             if k == g.FUNCTION or k == g.METHOD:
                 self._function(node, k == g.METHOD, doc)
@@ -72,7 +76,7 @@ class Declarations:
         self.encoder.code = []
 
     def covers(self, cuts: Iterable[int]) -> bool:
-        """Whether all that is cut out of the tree, from these offsets on, lies in bodies."""
+        """Whether every cut, given by the offset of its opening brace, lies inside a body. `cuts` must be ascending."""
         bodies = iter(self._bodies)
         body = next(bodies, None)
         for cut in cuts:
@@ -83,7 +87,7 @@ class Declarations:
         return True
 
     def encode_bodies_from_tokens(self) -> None:
-        """Write the code of all bodies, from their tokens."""
+        """Write the code of all bodies from their tokens. Raises `CannotEncode` if a body is not plain Go."""
         token_encoder = TokenEncoder(self.encoder)
         for decl, node, receiver in self._bodies:
             at = len(self.encoder.code)
@@ -100,7 +104,7 @@ class Declarations:
             self._end_body(decl, at, receiver)
 
     def encode_bodies_from_tree(self) -> None:
-        """Write the code of all bodies from the tree; the nodes of each go as soon as it is written, to save memory."""
+        """Write the code of all bodies from the tree. Frees the nodes of each body after writing it, to save memory."""
         encoder = self.encoder
         self._bodies.reverse()
         while self._bodies:
@@ -121,7 +125,7 @@ class Declarations:
     # -- documentation
 
     def _with_docs(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, int, str]]:
-        """The nodes that are no comments, each with its kind and the text of the comment group right above it."""
+        """Yield each node that is not a comment, with its kind and the text of the comment group directly above it."""
         group: list[Node] = []
         group_end = -1
         previous: Node | None = None
@@ -138,7 +142,7 @@ class Declarations:
                 continue
             line = line_of(child.start_byte)
             if not group and previous is not None and line == self._last_line(previous):
-                continue  # a remark at the end of a line documents nothing
+                continue  # a comment at the end of a line of code documents nothing
             if group and line > group_end + 1:
                 group = []
             group.append(child)
@@ -197,7 +201,7 @@ class Declarations:
             self._bodies.append((len(self.decls) - 1, body, receiver_name))
 
     def _receiver(self, receiver: Node | None) -> tuple[str, bool, tuple[str, ...], bytes]:
-        """Base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
+        """Return the base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
         declarations = meaningful(receiver) if receiver is not None else []
         parts = meaningful(declarations[0]) if declarations else []
         if not parts:
@@ -292,7 +296,11 @@ class Declarations:
     def _value_spec(
         self, spec: Node, const: bool, previous: tuple[int, list[int]], span: Node, doc: str
     ) -> tuple[int, list[int]]:
-        """Declare the names of one spec; returns where its type and values are written, for the next one to repeat."""
+        """Declare the names of one spec.
+
+        Returns the offsets of the code of its type and values. A constant spec without type and values repeats those
+        of the spec before, passed as `previous`.
+        """
         names, type_node, expressions = g.value_spec_parts(spec)
         values = [] if expressions is None else meaningful(expressions)
         type_at, inits = previous
@@ -316,7 +324,10 @@ class Declarations:
         return type_at, inits
 
     def _write_value_type(self, type_node: Node | None, values: list[Node], const: bool) -> tuple[int, list[int]]:
-        """Write what gives values their type: the type, and where there is none the values, as far as that matters."""
+        """Write the type, and for constants or without a type also the values, without literal elements and bodies.
+
+        Returns the offset of the type (-1 if there is none) and the offsets of the values.
+        """
         encoder = self.encoder
         type_at = -1
         inits: list[int] = []
@@ -387,7 +398,7 @@ class Declarations:
 
 
 def flattened(container: Node) -> list[Node]:
-    """The children, with those inside errors brought up: a broken file still declares what can be read."""
+    """Return the children, with each ERROR node replaced by its own: a broken file still declares what parses."""
     if not container.has_error:
         return container.children
     found: list[Node] = []

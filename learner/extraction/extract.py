@@ -1,8 +1,8 @@
-"""One file's bytes → its facts: what it declares, how that looks from outside, and the code of its bodies.
+"""Extracts the facts of one file from its bytes: what it declares, what other files see of it, the code of its bodies.
 
-A pure function: no file system, no other file, no clock. Broken Go gives the facts that could be read, and complaints.
-The name of the file is not known here, so what follows from it (`_test.go`, `_linux.go`) is added by the project model.
-It does not look anything up: what a name means is `infer`'s affair.
+A pure function of the bytes: it reads no files and no clock. Broken Go gives the facts that can be read, and problems.
+The file name is not an input, so the project model adds what follows from it (`_test.go`, `_linux.go`). Names are not
+looked up; resolution does that.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def extract(source: bytes, bodies: bool = True) -> f.Facts:
-    """The facts of one Go file; on demand without its bodies. Never raises on bad input."""
+    """Return the facts of one Go file, without the code of bodies if `bodies` is false. Never raises on bad input."""
     declarations = _read(source, bodies)
     shape = _shape(declarations)
     return f.Facts(_outline(declarations, shape), shape, _body(declarations))
 
 
 def extract_shape(source: bytes) -> f.Shape:
-    """Only what other files can see of one: for code outside the repository, whose bodies do not matter."""
+    """Return only the shape of a file: for code outside the repository, whose bodies are not resolved."""
     return _shape(_read(source, False))
 
 
@@ -59,7 +59,8 @@ def _read(source: bytes, bodies: bool) -> Declarations:
 def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
     """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
 
-    The numbers of names follow from where they come first in bodies, unless they are given.
+    Raises `CannotEncode` if the file is not plain Go. `names` are numbered before the names in bodies, which are
+    otherwise numbered in the order in which they are encoded.
     """
     cuts = cuts_of(source)
     tree = parse(with_new_renamed(source), cuts)
@@ -80,7 +81,7 @@ def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Decl
 
 
 def read_whole(source: bytes, bodies: bool) -> Declarations:
-    """Read any file, from the tree of all of it."""
+    """Read any file, also a broken one, from the syntax tree of the whole file."""
     tree = parse(with_new_renamed(source))
     receivers: dict[int, Receiver] = {}
     if tree.root_node.has_error:
@@ -100,7 +101,7 @@ def read_whole(source: bytes, bodies: bool) -> Declarations:
 
 
 def _read_newer(source: bytes, tree: Tree) -> tuple[Tree, dict[int, Receiver]]:
-    """The tree of a file that does not parse as it is, after the rewrites that make more of it parse."""
+    """Apply the rewrites of `newer_syntax` that reduce the broken part of a file. Returns the resulting tree."""
     starts = line_starts(source)
     damage = _damage(tree.root_node, starts)
     receivers: dict[int, Receiver] = {}
@@ -122,7 +123,7 @@ def _read_newer(source: bytes, tree: Tree) -> tuple[Tree, dict[int, Receiver]]:
 
 
 class _Damage(NamedTuple):
-    """How much of a file does not parse, and on which lines that begins and ends."""
+    """How many bytes of a file do not parse, and the lines where the broken parts begin and end."""
 
     bytes: int
     lines: set[int]
@@ -145,7 +146,10 @@ def _damage(root: Node, starts: list[int]) -> _Damage:
 
 
 def _syntax_problems(source: bytes, root: Node, declarations: Declarations) -> list[f.LineProblem]:
-    """Where the tree is broken, the outermost places first. The grammar misses some line ends: those are fine."""
+    """Return up to `MAX_PROBLEMS` problems, one for each outermost error of the tree.
+
+    A missing unnamed token, such as a line end, is not a problem: the grammar misses some of them in valid code.
+    """
     found: list[f.LineProblem] = []
     pending = [root]
     while pending and len(found) < MAX_PROBLEMS:

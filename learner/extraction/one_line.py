@@ -1,8 +1,8 @@
-"""Source text of a type or signature on one line, as gofmt would set it, without comments.
+"""Formats the source text of a type or signature on one line, as gofmt would, without comments.
 
-gofmt keeps the lines that the author chose; here there is only one, so the parts of a struct or interface are separated
-by semicolons. Text that is on one line already is taken as gofmt left it: in code that nobody formatted, the spacing
-inside a line stays as written.
+gofmt keeps the author's line breaks. Here there are none, so the fields of a struct and the elements of an interface
+are separated by semicolons. Text that is already on one line is assumed to be formatted by gofmt: in unformatted code,
+the spacing inside a line stays as written.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _join_lines(text: str) -> str:
 
 
 def _is_spaced(previous: str, token: str, gap: bool) -> bool:
-    """Whether a space stands between two tokens; `gap` tells whether the source had one."""
+    """Whether to put a space between two tokens. `gap`: the source has space or a comment there."""
     if token in _TIGHT_BEFORE or previous in _TIGHT_AFTER:
         return False
     if previous in ",;":

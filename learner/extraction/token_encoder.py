@@ -1,14 +1,14 @@
-"""Writes the code (see `code`) of bodies and values from their tokens, without a syntax tree.
+"""Writes the code (see `opcodes`) of bodies and values from their tokens, without a syntax tree.
 
-A tree of a body costs several times what its code does, so those of plain, whole Go are read here, by Go's grammar, in
-one run over the tokens. Anything else raises `CannotEncode`, and the file is read from its syntax tree instead (see
-`tree_encoder`), which also handles broken code. Both write the same opcodes; a test compares them.
+Building the tree of a body costs several times as much as encoding it. So bodies of plain, complete Go are parsed here,
+by Go's grammar, in one pass over the tokens. Anything else raises `CannotEncode`, and the file is read from its syntax
+tree instead (see `tree_encoder`), which also handles broken code. Both write the same opcodes; a test compares them.
 
-Code has its operators in front, while they are found behind their first operand, so they are put in front of what was
-written last. Positions of counts that are filled in later always lie before that.
+Code is in prefix order, but many operators follow their first operand in the source: their opcode is inserted before
+the code of that operand. Positions that are reserved for counts always precede the insertion.
 """
 # pyright: reportUnnecessaryComparison=false
-# It takes `_kind` to be what it was compared with, also after `_next`.
+# pyright assumes that `_kind` keeps the value it was compared with, also after a call of `_next`.
 
 from __future__ import annotations
 
@@ -27,22 +27,26 @@ from golore.learner.extraction.tree_encoder import (
 )
 
 _PRECEDENCE: Final = (1, 2, 3, 4, 4, 4, 5, 5, 5, 5)
-"""Of the binary operators, from `FIRST_BINARY` on."""
+"""Precedence of the binary operators, by token kind minus `FIRST_BINARY`."""
 _BINARY_CODE: Final = (c.COMPARE, c.COMPARE, c.COMPARE, *(c.BINARY,) * 6, c.SHIFT)
 
 _OTHER: Final = 0
 _NAMED: Final = 1
 _LITERAL_TYPE: Final = 2
-"""What stands before a `{` decides whether it begins a literal: a name may, `[]T` and the like always do."""
+"""The forms of an operand. A `{` after a name may begin a composite literal, after a type such as `[]T` it always does,
+after any other operand never."""
 
 
 class CannotEncode(Exception):
-    """The body is not what this module reads."""
+    """The file is not plain, complete Go and must be read from its syntax tree."""
 
 
 @final
 class TokenEncoder:
-    """Reads the bodies of one file into its emitter's code."""
+    """Appends the code of the bodies of one file to the code of its `TreeEncoder`.
+
+    `_in_head` is true between `if`, `for` or `switch` and its block, where `{` after a name begins the block.
+    """
 
     def __init__(self, encoder: TreeEncoder) -> None:
         self._encoder: Final = encoder
@@ -56,13 +60,13 @@ class TokenEncoder:
         self._in_head = False
 
     def read_statements(self, source: bytes, start: int, end: int) -> None:
-        """Write the statements between two offsets; whatever was written when this raises is of no use."""
+        """Write the statements between two offsets. If this raises `CannotEncode`, the code written is unusable."""
         self._tokenize(source, start, end)
         self._statements()
         self._expect(t.END)
 
     def read_value(self, source: bytes, start: int, end: int) -> None:
-        """The same for a value."""
+        """Like `read_statements`, for the expression between two offsets."""
         self._tokenize(source, start, end)
         self._code.append(c.EVALUATE)
         self._expression()
@@ -89,21 +93,21 @@ class TokenEncoder:
         self._kind = self._kinds[self._at]
 
     def _expect(self, kind: int) -> None:
-        """Step over a token that must stand here."""
+        """Skip a token of this kind; raises `CannotEncode` if the current token is of another kind."""
         if self._kind != kind:
             raise CannotEncode
         if kind != t.END:
             self._next()
 
     def _name(self) -> None:
-        """Write the number of the name that must stand here."""
+        """Write the number of the current name and skip it; raises `CannotEncode` if the token is not a name."""
         if self._kind != t.NAME:
             raise CannotEncode
         self._code.append(self._encoder.intern(self._texts[self._at]))
         self._next()
 
     def _closing_bracket(self, at: int) -> int:
-        """Where the bracket that opens at a token is closed."""
+        """Return the position of the bracket that closes the one at position `at`."""
         kinds = self._kinds
         depth = 0
         while True:
@@ -209,7 +213,7 @@ class TokenEncoder:
         self._depth = before
 
     def _operand(self) -> int:
-        """Write what an expression begins with, with the selectors and the call that follow a name."""
+        """Write the first operand of an expression, for a name with its selectors and call. Returns its form."""
         code = self._code
         kind = self._kind
         if kind == t.NAME:
@@ -244,7 +248,7 @@ class TokenEncoder:
         return _OTHER
 
     def _selector_chain(self) -> None:
-        """`a.b.c` and `a.b.c(…)`: their operators are known before anything is written."""
+        """Write `a.b.c` or `a.b.c(…)`, with all operators in order: nothing has to be inserted."""
         code = self._code
         kinds = self._kinds
         first = self._at
@@ -274,7 +278,7 @@ class TokenEncoder:
             self._arguments(slot)
 
     def _arguments(self, slot: int) -> None:
-        """Write what stands between parentheses: their number goes into the slot, whether it is spread behind it."""
+        """Write arguments up to `)`. Their number goes to `slot`, and 1 to `slot + 1` if one is followed by `...`."""
         before = self._in_head
         self._in_head = False
         self._next()
@@ -294,7 +298,7 @@ class TokenEncoder:
         self._in_head = before
 
     def _index(self, start: int) -> None:
-        """`x[i]`, `x[T, U]` and `x[i:j:k]`; the operand is written from `start` on."""
+        """Write `x[i]`, `x[T, U]` or `x[i:j:k]`; the code of `x` begins at `start`."""
         before = self._in_head
         self._in_head = False
         self._next()
@@ -318,7 +322,7 @@ class TokenEncoder:
         self._in_head = before
 
     def _elements(self, slot: int) -> None:
-        """Write the elements between braces, unless they are data: nothing in those can refer to anything."""
+        """Write the elements between braces and their number, unless they are data, which cannot refer to anything."""
         code = self._code
         closing = self._end_of_data(self._at)
         if closing:
@@ -355,7 +359,7 @@ class TokenEncoder:
             self._expression()
 
     def _end_of_data(self, at: int) -> int:
-        """Where the braces that open at a token are closed, if there is only data between them, otherwise 0."""
+        """Return the position of the brace that closes the one at `at` if only data is between them, otherwise 0."""
         kinds = self._kinds
         depth = 0
         while True:
@@ -377,7 +381,7 @@ class TokenEncoder:
             at += 1
 
     def _function(self) -> None:
-        """A function literal, or the type of one."""
+        """Write a function literal or a function type."""
         code = self._code
         slot = len(code)
         code.append(c.FUNCTION)
@@ -431,7 +435,7 @@ class TokenEncoder:
         self._depth -= EXPRESSION_FRAMES
 
     def _type_name(self) -> None:
-        """`T`, `p.T`, `T[U]`."""
+        """Write `T`, `p.T`, `T[U]` or `p.T[U]`."""
         code = self._code
         start = len(code)
         intern = self._encoder.intern
@@ -508,7 +512,7 @@ class TokenEncoder:
         self._next()
 
     def _field(self) -> int:
-        """Write one line of a struct; returns how many fields it declares."""
+        """Write one field declaration. Returns how many fields it declares."""
         code = self._code
         kinds = self._kinds
         at = self._at
@@ -537,14 +541,14 @@ class TokenEncoder:
         return 1
 
     def _is_embedded(self, at: int) -> bool:
-        """Whether the name before this token is all there is of a field, or of its type's name."""
+        """Whether the name before position `at` begins the type of an embedded field, instead of naming a field."""
         kind = self._kinds[at]
         if kind == t.LBRACK and self._kinds[at + 1] != t.RBRACK:
             kind = self._kinds[self._closing_bracket(at) + 1]
         return kind == t.SEMICOLON or kind == t.RBRACE or kind == t.STRING or kind == t.DOT
 
     def _name_list(self) -> list[int]:
-        """The numbers of the names that stand here with commas between them."""
+        """Return the numbers of the names in a comma-separated list and skip it."""
         names: list[int] = []
         while self._kind == t.NAME:
             names.append(self._encoder.intern(self._texts[self._at]))
@@ -597,7 +601,10 @@ class TokenEncoder:
             self._type()
 
     def _parameters(self, slot: int, variadic: int) -> None:
-        """Write parameters or results, each name with its type; their number goes into the slot."""
+        """Write parameters or results, each name followed by its type. Their number goes to `slot`.
+
+        `variadic` is the position of the flag for a variadic last parameter, -1 for results.
+        """
         if self._kind != t.LPAREN:
             raise CannotEncode
         code = self._code
@@ -635,7 +642,7 @@ class TokenEncoder:
         self._go_to(end + 1)
 
     def _parameter_starts(self) -> tuple[list[int], bool, int]:
-        """Where the entries of a parameter list begin, whether they have names, and where the list ends."""
+        """Return the positions of the entries of a parameter list, whether they have names, and where its `)` is."""
         kinds = self._kinds
         at = self._at + 1
         starts: list[int] = []
@@ -732,7 +739,7 @@ class TokenEncoder:
         self._evaluate_list()
 
     def _evaluate_list(self) -> None:
-        """Write expressions with commas between them, each as a statement."""
+        """Write the expressions of a comma-separated list, each as a statement."""
         while True:
             self._code.append(c.EVALUATE)
             self._expression()
@@ -741,7 +748,7 @@ class TokenEncoder:
             self._next()
 
     def _expression_list(self) -> int:
-        """Write expressions with commas between them; returns how many."""
+        """Write the expressions of a comma-separated list. Returns how many."""
         count = 1
         self._expression()
         while self._kind == t.COMMA:
@@ -751,7 +758,7 @@ class TokenEncoder:
         return count
 
     def _simple_statement(self) -> bool:
-        """An expression, a definition, an assignment, a step, or something sent; tells whether it is an expression."""
+        """Write an expression, definition, assignment, `++`, `--` or send. Returns whether it is an expression."""
         code = self._code
         if self._kind == t.NAME and self._is_definition():
             start = len(code)
@@ -812,9 +819,9 @@ class TokenEncoder:
             code.append(c.CLOSE)
 
     def _statement_head(self) -> bool:
-        """What stands between `if` or `switch` and its block: maybe a statement, maybe an expression, in that order.
+        """Write the optional statement and the optional expression between `if` or `switch` and its block.
 
-        Tells whether there is an expression.
+        Returns whether there is an expression.
         """
         before = self._in_head
         self._in_head = True
@@ -869,7 +876,7 @@ class TokenEncoder:
                 self._simple_statement()
 
     def _range(self, at: int) -> None:
-        """What is ranged over is written before the targets; `at` is where `range` stands."""
+        """Write a range clause: first the range operand, then the targets. `at` is the position of `range`."""
         code = self._code
         first = self._at
         operator = self._kinds[at - 1] if at > first else 0
@@ -923,7 +930,7 @@ class TokenEncoder:
         self._next()
 
     def _find_type_guard(self) -> int:
-        """Where `.(type)` stands before the block of a switch; 0 if it has none."""
+        """Return the position of `.(type)` in the head of a switch, 0 if there is none."""
         kinds = self._kinds
         at = self._at
         while kinds[at] != t.LBRACE and kinds[at] != t.END:

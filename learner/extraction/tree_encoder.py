@@ -1,14 +1,14 @@
-"""Writes the compact code (see `code`) of one file's expressions, types and statements.
+"""Writes the code (see `opcodes`) of one file's expressions, types and statements from its syntax tree.
 
-A `TreeEncoder` serves one file: it holds the growing list of integers and the table of names. It walks the syntax tree
-once, in source order, and never raises on broken input: what did not parse becomes `BAD`. It decides nothing about
-meaning; a name is a name until `infer` looks it up.
+A `TreeEncoder` is made for one file: it has the list of integers written so far and the table of names. It walks the
+tree once, in source order, and never raises on broken input: what did not parse becomes `BAD`. Names are not looked up;
+resolution does that.
 
-Nodes are dear: each is an object made for this walk. So what a few bytes of the source can tell is read from them (see
-`simple`; also tables of numbers), and the kind of a node, once asked for, is handed on. Chains of calls, operators and
-parentheses are written without recursion; what nests deeper than `ROOM` is not read.
+Nodes are expensive: each is an object that is created when it is visited. So short texts and literals of plain data are
+read from the bytes of the source (see `short_forms`), and the kind of a node is read once and passed on. Chains of
+calls, operators and parentheses are written without recursion; code that nests deeper than `MAX_DEPTH` is not read.
 
-It is one class in one file, long as it is: a compiled class cannot be spread over modules that are not all compiled.
+It is one long class in one module because a compiled class cannot be split over modules that are not all compiled.
 """
 
 from __future__ import annotations
@@ -32,20 +32,25 @@ from golore.learner.extraction.short_forms import (
 )
 
 MAX_DEPTH: Final = 500
-"""How deep code may nest, about in frames of Python. Where this is compiled nothing else would stop it, and where it is
-not, it has to end before Python's own limit, for the readers of the code too. `LINK`, `NESTED` and
-`STATEMENT` are the frames of a step along a chain, into an expression, and into a statement."""
+"""Maximum nesting of code, approximately in Python stack frames. When compiled, this is the only limit on recursion;
+otherwise it must be reached before Python's own, here and in the modules that read the code. `LINK_FRAMES`,
+`EXPRESSION_FRAMES` and `STATEMENT_FRAMES` are the frames of one step along a chain, into an expression and into a
+statement."""
 LINK_FRAMES: Final = 2
 EXPRESSION_FRAMES: Final = 6
 STATEMENT_FRAMES: Final = 4
 
 _SHORT_FORM_KINDS: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
-"""The kinds of nodes whose text is worth a look, see `simple`."""
+"""The kinds of nodes whose text may be a short form (see `short_forms`)."""
 
 
 @final
 class TreeEncoder:
-    """The code, names and lines of one file, as far as they are written."""
+    """The code, names and lines of one file, as written so far.
+
+    `in_shape`: lines are written as indices into `lines`. `skeleton`: literal elements and bodies of function literals
+    are left out. `too_deep`: code that nests deeper than `MAX_DEPTH` was left out.
+    """
 
     def __init__(self, source: bytes) -> None:
         self.source: Final = source
@@ -63,7 +68,7 @@ class TreeEncoder:
         self._line_end = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
 
     def line_of(self, offset: int) -> int:
-        """The line of an offset, near the one asked for before in most cases."""
+        """Return the line of an offset; fast on the line of the previous call and on the next one."""
         if offset < self._line_start or offset >= self._line_end:
             starts = self.line_starts
             line = self._line + 1
@@ -86,7 +91,7 @@ class TreeEncoder:
         return found
 
     def name_of(self, node: Node, k: int) -> int:
-        """The number of a name; what stands in a name's place and is none counts as blank."""
+        """Return the number of a name; a node of another kind, in broken code, counts as the blank name."""
         if k not in g.NAMES and k not in g.PREDECLARED:
             return self.intern(b"_")
         return self.intern(self.source[node.start_byte : node.end_byte])
@@ -105,7 +110,7 @@ class TreeEncoder:
         self.write_line(self.line_of(start))
 
     def write_short_form(self, start: int, end: int) -> bool:
-        """Write what stands there if its text alone tells the code, as most short texts do: no need of nodes."""
+        """Write the text between two offsets, without nodes, if it is a short form. Returns whether it is one."""
         if end - start > MAX_TEXT_BYTES:
             return False
         program = program_of(self.source[start:end])
@@ -141,7 +146,7 @@ class TreeEncoder:
             self.compound(node, k)
 
     def compound(self, node: Node, k: int) -> None:
-        """Write an expression or type that has parts and whose text alone does not tell the code."""
+        """Write an expression or type that is neither a plain name, string or integer nor a short form."""
         if self.depth > MAX_DEPTH:
             self.too_deep = True
             self.code.append(c.BAD)
@@ -221,7 +226,7 @@ class TreeEncoder:
             code.append(c.BAD)
 
     def wrapped(self, node: Node) -> None:
-        """Write what a node wraps: its last part."""
+        """Write the last meaningful child of a node, `BAD` if there is none."""
         inner = last_meaningful(node)
         if inner is None:
             self.code.append(c.BAD)
@@ -252,7 +257,7 @@ class TreeEncoder:
         self.expression(parts[1], parts[1].kind_id)
 
     def expression_list(self, node: Node, slot: int) -> None:
-        """Write each expression of a list, and their number into a slot of the code that was left for it."""
+        """Write each expression of a list. Their number goes to `slot`, a reserved position in the code."""
         if self.write_short_form(node.start_byte, node.end_byte):
             self.code[slot] = 1
             return
@@ -270,7 +275,7 @@ class TreeEncoder:
         self.code[slot] = count
 
     def sole_expression(self, node: Node) -> None:
-        """Write an expression that is all there is in a text that was found not to be simple."""
+        """Write the only expression of a text that is known not to be a short form."""
         k = node.kind_id
         if k > g.HIGHEST_TOKEN and k != g.STRING and k != g.RAW_STRING:
             self.compound(node, k)
@@ -280,7 +285,7 @@ class TreeEncoder:
     # -- calls and selectors
 
     def _chain(self, node: Node, k: int) -> None:
-        """Calls and selectors from the outside in, without recursion: `a.b(x).c(y)` is CALL c CALL b a x y."""
+        """Write calls and selectors from the outside in, without recursion: `a.b(x).c(y)` is CALL c CALL b a x y."""
         code = self.code
         before = self.depth
         pending_arguments: list[tuple[int, Node]] = []
@@ -328,7 +333,7 @@ class TreeEncoder:
         self.depth = before
 
     def _arguments(self, node: Node, slot: int) -> None:
-        """Write what stands between brackets; its number goes into the slot, and whether it is spread behind that."""
+        """Write arguments. Their number goes to `slot`, and 1 to `slot + 1` if one is followed by `...`."""
         start = node.start_byte
         end = node.end_byte
         if end - start == 2:
@@ -354,7 +359,7 @@ class TreeEncoder:
             self.code.append(c.BAD)
             return
         target = parts[0]
-        while target.kind_id == g.POINTER_TYPE:  # `*T[int](x)` follows a pointer: a conversion to one has parentheses
+        while target.kind_id == g.POINTER_TYPE:  # `*T[int](x)` is a dereference: a conversion needs parentheses
             self.code.append(c.STAR)
             target = meaningful(target)[-1]
         self.code += (c.CALL, 1, 0)
@@ -403,7 +408,7 @@ class TreeEncoder:
         self._prefixed(op, node)
 
     def _binary(self, node: Node) -> None:
-        """Long chains lean to the left, so they are written from the outside in, without recursion."""
+        """Write operators from the outside in, without recursion: long chains nest on the left."""
         rights: list[Node] = []
         k = g.BINARY
         while k == g.BINARY:
@@ -446,7 +451,7 @@ class TreeEncoder:
             self._elements(parts[1], slot)
 
     def is_data(self, literal: Node) -> bool:
-        """Whether nothing in a composite literal can refer to anything, but for its type."""
+        """Whether the elements of a composite literal cannot refer to anything; its type still can."""
         value = literal.children[-1]
         return DATA.fullmatch(self.source, value.start_byte, value.end_byte) is not None
 
@@ -560,9 +565,10 @@ class TreeEncoder:
         return self._parameter_groups(groups), variadic
 
     def _parameter_groups(self, groups: list[list[Node]]) -> int:
-        """Write the names of each group with the type at its end; unnamed ones have the empty name.
+        """Write each name of a group followed by its type, the last node of the group. Returns how many were written.
 
-        Where one has a name all have: of a long list of names the grammar takes the first ones for types.
+        Unnamed parameters have the empty name. If one has a name, all have: the grammar parses the first names of a
+        long list as types.
         """
         is_named = any(len(parts) > 1 for parts in groups)
         count = 0
@@ -674,7 +680,7 @@ class TreeEncoder:
         self.code.append(c.CLOSE)
 
     def statements(self, node: Node) -> None:
-        """Write the statements below a block, a statement list or a case."""
+        """Write the statements of a block, a statement list or a case."""
         for child in node.children:
             k = child.kind_id
             if k == g.STATEMENTS:
@@ -723,7 +729,7 @@ class TreeEncoder:
         self.depth -= STATEMENT_FRAMES
 
     def _evaluate_all(self, node: Node) -> None:
-        """A statement of which only the expressions matter: return, go, defer, send, ++, --."""
+        """Write the expressions of any other statement: return, go, defer, send, `++` and `--`."""
         for part in node.children:
             k = part.kind_id
             if k == g.EXPRESSIONS:
@@ -745,7 +751,7 @@ class TreeEncoder:
                 self.expression(part, k)
 
     def _sides(self, node: Node) -> list[Node]:
-        """The two lists of expressions of an assignment; none if it is broken."""
+        """Return the left and the right expression list of an assignment, or nothing if it is broken."""
         parts = node.children
         if len(parts) == 3:
             return [parts[0], parts[2]]
@@ -763,7 +769,7 @@ class TreeEncoder:
         self.expression_list(sides[1], slot)
 
     def _names(self, expressions: Node) -> int:
-        """Write the names on the left of `:=`, without a node for a single simple one."""
+        """Write the names on the left of `:=`, a single ASCII one without its node. Returns how many."""
         text = self.text(expressions)
         if text.isalnum() and text.isascii() and not text[:1].isdigit():
             self.code.append(self.intern(text))
@@ -807,7 +813,7 @@ class TreeEncoder:
     # -- compound statements
 
     def _if(self, node: Node) -> None:
-        """A chain of `else if` leans to the right and can be long: it is written without recursion."""
+        """Write an `if` with its chain of `else if`, without recursion: the chain can be long."""
         opened = 0
         following: Node | None = node
         while following is not None:
@@ -828,7 +834,7 @@ class TreeEncoder:
             self.code.append(c.CLOSE)
 
     def _clause(self, part: Node, k: int) -> None:
-        """A part of a compound statement's head or body: a statement, a block, or a bare expression."""
+        """Write a part of a compound statement's head or body: a statement, a block or an expression."""
         if g.STATEMENTS < k <= g.SELECT or k == g.BLOCK:
             self.statement(part, k)
         else:
