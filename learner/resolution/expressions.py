@@ -1,9 +1,10 @@
-"""Tells the types of expressions, by Go's rules, and notes what they use.
+"""Determines the types of expressions by Go's rules, and records what they use.
 
-Given a `Recorder`, every use that can be settled is noted, and every call that cannot. After `expression`, `mode` tells
-what the returned type is the type of: a value, a type itself, a package, or nothing usable.
+With a `UseRecorder`, every use that can be resolved is recorded, and every call that cannot. After `expression`, `mode`
+says what the returned type describes: a value, a type itself, a package or a built-in function.
 
-It is no checker: code is taken to be valid, constants are not computed, and what cannot be told is `Unknown`.
+This is not a type checker: code is assumed to be valid, constants are not computed, and a type that cannot be
+determined is `Unknown`.
 """
 
 from __future__ import annotations
@@ -61,14 +62,18 @@ MAX_DEPTH: Final = 1000
 
 
 class Expressions(TypeReader):
-    """Evaluates expressions; running statements is left to `statements`."""
+    """Evaluates expressions; `Evaluator` adds statements."""
 
     def statements(self) -> None:
-        """Run statements up to END."""
+        """Evaluate statements up to END."""
         raise NotImplementedError
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
-        """Read one expression or type and return its type; `mode` says which it was."""
+        """Read one expression or type and return its type; sets `mode`.
+
+        `calling`: it is the function of a call; only then is its use recorded as a call, or as unresolved. `expected`
+        is the type of a composite literal that omits it. Raises RecursionError if code nests deeper than `MAX_DEPTH`.
+        """
         if self.depth > MAX_DEPTH:
             raise RecursionError("code nested too deeply")
         self.depth += 1
@@ -162,7 +167,7 @@ class Expressions(TypeReader):
         return type
 
     def _use(self, decls: list[Declaration], line_ref: int, calling: bool) -> Type:
-        """A use of a package-level declaration: note it, and tell its type."""
+        """Record a use of a package-level declaration and return its type."""
         decl = decls[0]
         kind = decl.kind
         recorder = self.recorder
@@ -268,7 +273,7 @@ class Expressions(TypeReader):
         if self.mode == TYPE:
             return Pointer(type)
         if isinstance(type, Unknown) and type.name:
-            self.mode = TYPE  # of a missing package: most likely a type, and harmless if it is a value
+            self.mode = TYPE  # of a missing package: most likely a type; harmless if it is a value
             return Pointer(type)
         under = self.under(type)
         self.mode = VALUE
@@ -287,7 +292,7 @@ class Expressions(TypeReader):
         return Pointer(type)
 
     def _binary(self, op: int) -> Type:
-        """A chain of operators that lean to the left: read the first operand, then the right ones inside out."""
+        """Evaluate a chain of operators that nests on the left: the first operand, then the others in source order."""
         ops = [op]
         code = self.code
         while code[self.at] == c.BINARY or code[self.at] == c.COMPARE or code[self.at] == c.SHIFT:
@@ -324,7 +329,7 @@ class Expressions(TypeReader):
             self.expression()
         self.mode = VALUE
         if isinstance(type, Unknown):
-            return Unknown(type.why, type.package)  # an element, or another instantiation: no longer what has the name
+            return Unknown(type.why, type.package)  # an element or an instantiation: no longer the named type
         return self._element_of(type)
 
     def _element_of(self, type: Type) -> Type:
@@ -473,7 +478,7 @@ class Expressions(TypeReader):
             if self.code[self.at] == c.KEYED:
                 self.at += 1
                 if not known and self.code[self.at] == c.NAME:
-                    self.at += 3  # a field's name or a variable: without the type there is no telling
+                    self.at += 3  # a field name or a variable: ambiguous without the type
                 else:
                     self.expression(False, index)
             self.expression(False, elem)
@@ -504,7 +509,7 @@ class Expressions(TypeReader):
 
 
 def _arithmetic(left: Type, right: Type) -> Type:
-    """The type of a binary operation: the typed side decides."""
+    """Return the type of an arithmetic operation: the type of the typed operand."""
     if isinstance(left, Basic) and left.untyped:
         if isinstance(right, Basic) and right.untyped:
             return left if _RANK.get(left.name, 0) >= _RANK.get(right.name, 0) else right
@@ -518,7 +523,7 @@ _RANK: Final = {"untyped int": 1, "untyped rune": 2, "untyped float": 3, "untype
 
 
 def _instantiated(type: Func, args: list[Type]) -> Func:
-    """A generic function with some or all of its type arguments given."""
+    """Return a generic function with some or all of its type arguments given."""
     params = type.type_params
     if len(args) >= len(params):
         changed = substitute_func(type, params, args)

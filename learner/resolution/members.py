@@ -1,7 +1,7 @@
-"""Finding members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
+"""Finds members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
 
-Where an embedded type is unknown, a member found below it could be hidden by it; such a find is `UNSURE`, never a fact.
-Build-tag twins: `visible` keeps the declarations that one file can be built with.
+An embedded type that is unknown may hide members that are found deeper; such a result is `UNSURE`, never a fact.
+Of build-tag twins, `visible` returns the declarations that one file can be built with.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from golore.learner.resolution.types import (
 UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
 MAX_EMBEDDING_DEPTH: Final = 50
 MAX_EMBEDDED: Final = 2000
-"""How far members are looked for: `type T[P any] struct{ *T[T[P]] }`, which no compiler takes, has no end."""
+"""Limits of the search for members: `type T[P any] struct{ *T[T[P]] }`, which no compiler accepts, never ends."""
 AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
 
 
 def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
-    """The twins that can be in one build with `file`; its own come first and alone."""
+    """Return the twins that can be in one build with `file`; only its own if it declares any.
+
+    If none is compatible, returns the first.
+    """
     if len(decls) == 1:
         return decls
     own = [decl for decl in decls if decl.file is file]
@@ -46,7 +49,10 @@ def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
 
 
 def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[Declaration] | None:
-    """The methods declared on a type itself (not promoted), as seen from `file`; if `strict`, by the ordinary build."""
+    """Return the declarations of a type's own method `name`, not promoted, that `file` sees; None if there are none.
+
+    If `strict`, a type in the default build only has methods that are in the default build.
+    """
     if named.local:
         return None
     package = file.package
@@ -61,7 +67,7 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
         found = [decl for decl in found if not decl.file.test]
     constraint = named.decl.file.constraint
     if constraint and found:
-        # A twin that another build has may have methods that this one lacks; those that both have belong together.
+        # Methods of a twin in another build count only if this declaration has the method, too. Its own come first.
         own = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
         found = own + [decl for decl in found if decl not in own] if own else own
     if not found or (strict and named.decl.file.in_default_build and not found[0].file.in_default_build):
@@ -70,14 +76,14 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
 
 
 def built_with(typer: Typer, named: Named, file: FileScope) -> Type:
-    """The twin of a type that `file` is built with: a field may have been declared with another build's in mind."""
+    """Return the twin of a type that `file` is built with: a field's type may be a twin of another build."""
     if named.decl.twins is None or named.args or compatible(named.decl.file.constraint, file.constraint):
         return named
     return typer.type_of(visible(named.decl.twins, file)[0])
 
 
 def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
-    """All methods of an interface, those of embedded interfaces included."""
+    """Return all methods of an interface by name, including those of embedded interfaces."""
     known = interface.all_methods
     if known is None:
         known = dict[str, Method]()
@@ -97,8 +103,11 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
 
 
 class EmbeddedType:
-    """A type met at some depth of embedding: by a pointer on the way to it, and more than once, so that nothing it has
-    can be told apart."""
+    """A type at some depth of embedding.
+
+    `indirect`: there is a pointer on the path to it. `is_repeated`: it occurs more than once at this depth, so that its
+    members are ambiguous.
+    """
 
     def __init__(self, type: Type, indirect: bool = False, is_repeated: bool = False) -> None:
         self.type = type
@@ -114,7 +123,7 @@ def embedded_in(field: Field, outer: EmbeddedType) -> EmbeddedType:
 
 
 def merge_repeated(level: list[EmbeddedType]) -> list[EmbeddedType]:
-    """The types of one depth, each once."""
+    """Return the types of one depth with each named type once; those that occur repeatedly are marked."""
     if len(level) < 2:
         return level
     unique: list[EmbeddedType] = []
@@ -129,9 +138,9 @@ def merge_repeated(level: list[EmbeddedType]) -> list[EmbeddedType]:
 
 
 def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
-    """What `x.name` means for an `x` of this type in a file: None if there is no such member.
+    """Return what `x.name` means in a file for an `x` of this type, None if there is no such member.
 
-    In a file of the ordinary build, methods that only other builds have count when there is nothing else.
+    In a file of the default build, methods that only other builds have are used if there is nothing else.
     """
     package = file.package
     base = type
@@ -140,7 +149,7 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
         if isinstance(base, Named) and isinstance(typer.underlying(base), (Pointer, Interface)):
             return None
     if isinstance(base, Named):
-        # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
+        # Only some packages see what tests declare, so packages with tests have cache entries of their own.
         cache_key = f"{package.id} {name}" if package.tests or package.tested is not None else name
         if not file.in_default_build:
             cache_key = f"{file.path} {name}"
@@ -225,7 +234,7 @@ def _constraint_of(typer: Typer, param: TypeParam) -> Type:
 
 
 def method_type(typer: Typer, named: Named, decl: Declaration) -> Type:
-    """The signature of a declared method, with the arguments of an instantiated receiver put in."""
+    """Return the type of a declared method, with the type arguments of an instantiated receiver substituted."""
     type = typer.type_of(decl)
     origin = named.origin
     if origin is not None and isinstance(type, Func):

@@ -1,8 +1,8 @@
-"""Method sets: every method a type or its pointer has, own and promoted, with signatures that can be compared as text.
+"""Method sets: every method of a type or its pointer, own and promoted, with signatures that are compared as text.
 
-Types and interfaces become plain tables here, so that `implements` can join those of all packages without the types
-themselves. Left out, because nothing certain can be said of them: generic types, interfaces with type sets, and
-whatever lies below an embedded type that is not known.
+Types and interfaces become plain tables, so that `implements` can join the tables of all packages without the types
+themselves. Left out, because nothing certain is known about them: generic types, interfaces with type sets, and members
+deeper than an unknown embedded type.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from golore.learner.resolution.types import (
 
 
 class MethodTable(NamedTuple):
-    """The methods of one type or interface: name → signature. `pointer` are those that only `*T` has.
+    """The methods of one type or interface: name → signature. `pointer` has the names of those that only `*T` has.
 
-    `constraint` is that of the declaration's file: what can never be in one build does not implement each other.
+    `constraint` is the build constraint of its file: a type does not implement an interface that is never in its build.
     """
 
     id: str
@@ -47,7 +47,7 @@ class MethodTable(NamedTuple):
 
 
 def package_tables(typer: Typer, package: PackageScope) -> tuple[list[MethodTable], list[MethodTable]]:
-    """The tables of a package's concrete types and of its interfaces."""
+    """Return the tables of a package's concrete types that have methods, and of its interfaces."""
     types: list[MethodTable] = []
     interfaces: list[MethodTable] = []
     for file in package.files:
@@ -70,7 +70,10 @@ def package_tables(typer: Typer, package: PackageScope) -> tuple[list[MethodTabl
 
 
 def interface_table(typer: Typer, decl: Declaration, interface: Interface) -> MethodTable | None:
-    """The methods an interface asks for; None if it asks for none, or for more than methods."""
+    """Return the methods that an interface requires.
+
+    None if it requires none, has a type set, or has an embedded type or a signature that is not known.
+    """
     if _has_type_set(typer, interface, 0):
         return None
     methods = interface_methods(typer, interface)
@@ -96,7 +99,7 @@ def _has_type_set(typer: Typer, interface: Interface, depth: int) -> bool:
 
 
 def type_table(typer: Typer, named: Named) -> MethodTable:
-    """All methods of `named` and `*named`, by depth: what is found higher up hides what is below."""
+    """Return all methods of `named` and `*named`. Members at a lesser depth of embedding hide deeper ones."""
     methods: dict[str, str] = {}
     pointer: set[str] = set()
     hidden: set[str] = set()
@@ -150,7 +153,10 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
 
 
 def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str, str, bool]]:
-    """The methods declared on a type, as the build has them that `file` is in: the ordinary one, if it is in that."""
+    """Return name, signature and whether the receiver is a pointer, for each method declared on a type.
+
+    The methods are those of the default build if `file` is in it, otherwise those that `file` can be built with.
+    """
     if named.local:
         return []
     package = named.decl.file.package
@@ -167,5 +173,5 @@ def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str,
 
 
 def _has_unknown_type(signature: str) -> bool:
-    """Whether a signature holds a type that nothing is known of, so that it equals no other."""
+    """Whether a signature contains an unknown type, so that it is not comparable."""
     return "?" in signature

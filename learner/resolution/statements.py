@@ -1,7 +1,7 @@
-"""Runs the statements of a body: scopes open and close, variables get their types, expressions are evaluated in order.
+"""Evaluates the statements of a body in order: opens and closes scopes, binds variables, evaluates expressions.
 
-An `Evaluator` is what the rest of the learner uses: it reads types, evaluates expressions and runs statements in one
-file.
+`Evaluator` is the class that the rest of the learner uses: it reads types and evaluates expressions and statements of
+one file.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from golore.learner.resolution.universe import (
 
 @final
 class Evaluator(Expressions):
-    """One run over one file's code."""
+    """Evaluates the code of one file."""
 
     def statements(self) -> None:
-        """Run statements up to END."""
+        """Evaluate statements up to END."""
         code = self.code
         while True:
             op = code[self.at]
@@ -86,11 +86,11 @@ class Evaluator(Expressions):
         types = self._value_types(count, values)
         for i, name in enumerate(names):
             if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
-                continue  # declared above in this scope: := only assigns
+                continue  # already declared in this scope: := only assigns
             self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
 
     def _value_types(self, count: int, values: int) -> list[Type]:
-        """The types of `values` expressions as they are spread over `count` names."""
+        """Evaluate `values` expressions that are assigned to `count` names. Returns the types of the names."""
         if values == 1 and count > 1:
             op = self.code[self.at]
             type = self.expression()
@@ -133,7 +133,7 @@ class Evaluator(Expressions):
             return
         named = Named(decl, [], None)
         named.local = True
-        named.under = UNKNOWN  # should it be asked for while it is read
+        named.under = UNKNOWN  # in case it is needed while it is being read
         named.text = f"local {name} in {self.file.path}:{self.at}"
         decl.type = named
         self.bind(name, TypeName(named))
@@ -155,7 +155,7 @@ class Evaluator(Expressions):
                 self.expression()
 
     def _range_types(self, type: Type) -> list[Type]:
-        """The types of the variables of a range over a value of this type."""
+        """Return the types of the variables of a range over a value of this type."""
         under = self.under(type)
         if isinstance(under, Pointer):
             under = self.under(under.elem)

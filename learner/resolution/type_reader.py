@@ -1,7 +1,7 @@
-"""Reads types from code (see `code`) in one file's scope: the part of inference that declarations and bodies share.
+"""Reads types from code (see `opcodes`) in the scope of one file: type literals, signatures and type parameters.
 
-A `TypeReader` keeps its place in the code and the local names in force. What an expression is, is `infer`'s affair;
-here stand type literals, signatures and type parameters.
+A `TypeReader` has the current position in the code and the local names in scope. Expressions are left to its subclass
+`Expressions`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ BUILTIN: Final = 3
 
 
 class TypeReader:
-    """One run over one file's code. `owner` is the type declaration being read, whose methods an interface holds."""
+    """Reads the code of one file.
+
+    `mode` says what the type that was read last describes. `owner` is the type declaration being read if its type is an
+    interface: the owner of its methods.
+    """
 
     def __init__(self, typer: Typer, file: FileScope, recorder: UseRecorder | None) -> None:
         self.typer = typer
@@ -63,7 +67,7 @@ class TypeReader:
         self._const_types: list[Type] = []
 
     def set_owner(self, decl: Declaration) -> None:
-        """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
+        """If an interface follows, make `decl` the owner of its methods. Methods of nested interfaces have no owner."""
         self.owner = decl if self.code[self.at] == c.INTERFACE else None
 
     # -- the local scope
@@ -103,7 +107,7 @@ class TypeReader:
         return self.lines[line_ref] if self.in_shape else line_ref
 
     def under(self, type: Type) -> Type:
-        """The underlying type; for a type parameter, the one its constraint allows."""
+        """Return the underlying type; for a type parameter that of its core type, or itself if it has none."""
         if isinstance(type, Named):
             return self.typer.underlying(type)
         if isinstance(type, TypeParam):
@@ -114,11 +118,11 @@ class TypeReader:
         return type
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
-        """Read one expression or type and return its type; `mode` says which it was."""
+        """Read one expression or type and return its type; sets `mode`."""
         raise NotImplementedError
 
     def type(self) -> Type:
-        """Read one code that stands where a type must."""
+        """Read one code where a type is required. Returns an unknown type if it is not a type."""
         type = self.expression()
         if self.mode != TYPE:
             return UNKNOWN if not isinstance(type, Unknown) else type
@@ -127,7 +131,7 @@ class TypeReader:
     # -- type literals
 
     def signature(self, bind: bool) -> Func:
-        """Read a signature; its parameters and named results become local names if asked."""
+        """Read a signature. If `bind`, its parameters and named results become local names."""
         params = self._next()
         results = self._next()
         variadic = self._next() == 1
@@ -143,9 +147,9 @@ class TypeReader:
         return Func(types[:params], types[params:], variadic)
 
     def type_parameters(self, owner: str, known: list[TypeParam] | None = None) -> list[TypeParam]:
-        """Read a list of type parameters and bind their names; `known` are those it was read as before.
+        """Read a list of type parameters and bind their names.
 
-        A parameter is one object, by which instantiation knows it: whoever reads a list again must hand it in.
+        Instantiation identifies a parameter by its object, so a list that was read before must be passed as `known`.
         """
         count = self._next()
         if not count:
@@ -178,7 +182,7 @@ class TypeReader:
         return params
 
     def skip(self) -> None:
-        """Pass over one code without asking what its names mean."""
+        """Skip one code without looking up its names."""
         pending = 1
         code = self.code
         while pending:
@@ -263,7 +267,7 @@ class TypeReader:
         return UNKNOWN
 
     def _length(self) -> str:
-        """An array's length: the number where it is plain to see, else a text that stands for it."""
+        """Read the length of an array: the number if it is a literal or names a plain constant, otherwise `n`."""
         start = self.at
         self.expression()
         if self.code[start] == c.INT:
