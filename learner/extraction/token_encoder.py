@@ -93,7 +93,7 @@ class TokenEncoder:
         self._kind = self._kinds[self._at]
 
     def _expect(self, kind: int) -> None:
-        """Skip a token of this kind; raises `CannotEncode` if the current token is of another kind."""
+        """Skip a token of this kind (`END` is not skipped); raises `CannotEncode` if the current token is another."""
         if self._kind != kind:
             raise CannotEncode
         if kind != t.END:

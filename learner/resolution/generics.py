@@ -177,7 +177,7 @@ def _from_constraints(typer: Typer, params: list[TypeParam], bound: list[Type | 
 
 
 def core_type(typer: Typer, param: TypeParam) -> Type | None:
-    """Return the core type of a constraint, None if it has none. Of a union, the first term is taken to decide it."""
+    """Return the core type of a constraint, None if it has none. Of a union, only the first term is considered."""
     return _core_of(typer, param.constraint, 0)
 
 
