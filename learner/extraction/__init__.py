@@ -1,4 +1,4 @@
-"""The bytes of one file become facts. Pure, and mostly compiled.
+"""Turns the bytes of one Go file into facts. Pure functions, mostly compiled with mypyc.
 
 May import `learner.go_rules`. Only `parser` may import tree-sitter.
 """

@@ -1,7 +1,7 @@
-"""Reads the declarations of one file: the symbols that people see, and the declarations that other files see.
+"""Reads the top-level declarations of one file: its symbols for the outline, and its declarations for the shape.
 
-`declare` and `finish_shape` write what can be seen from outside, `read_bodies` or `write_bodies` the rest; the order
-matters: the shape must not depend on bodies. Broken declarations give what can be read of them.
+Call `declare`, then `finish_shape`, then `encode_bodies_from_tokens` or `encode_bodies_from_tree`. The order matters:
+the shape must not depend on bodies. Of a broken declaration, the parts that parse are read.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ from golore.learner.extraction.parser import Node
 from golore.learner.extraction.token_encoder import TokenEncoder
 from golore.learner.extraction.tree_encoder import TreeEncoder
 
-LONGEST_VALUE: Final = 80
+MAX_VALUE_BYTES: Final = 80
+"""A longer value is left out of the signature of a constant or variable."""
 _TYPE_KINDS: Final = {g.STRUCT_TYPE: "struct", g.INTERFACE_TYPE: "interface"}
 
 
 @final
 class Declarations:
-    """What was read of one file; `receivers` are those of methods that had to be rewritten, by offset."""
+    """The declarations of one file.
+
+    `receivers` has the receivers of methods that `newer_syntax` rewrote as functions, by the offset of the declaration.
+    """
 
     def __init__(self, source: bytes, receivers: dict[int, Receiver]) -> None:
         self.source: Final = source
-        self.emitter: Final = TreeEncoder(source)
+        self.encoder: Final = TreeEncoder(source)
         self.package = ""
         self.doc = ""
         self.header_end = 0
@@ -39,17 +43,17 @@ class Declarations:
         self.symbols: list[f.DeclaredSymbol] = []
         self.decls: list[f.Decl] = []
         self.decl_lines: list[int] = []
-        self.complaints: list[f.LineProblem] = []
+        self.problems: list[f.LineProblem] = []
         self.shape_code: list[int] = []
         self.shape_names = 0
         self.entries: list[f.BodyEntry] = []
         self._receivers: Final = receivers
         self._bodies: list[tuple[int, Node, bytes]] = []
-        self.emitter.in_shape = True
+        self.encoder.in_shape = True
 
     def declare(self, top: Iterable[Node]) -> None:
-        """Read the top-level declarations. `top` are their nodes, one at a time: what is done with is let go."""
-        for node, k, doc in self._documented(top):
+        """Read the top-level declarations. `top` yields their nodes one at a time, so that each is freed after use."""
+        for node, k, doc in self._with_docs(top):
             if k == g.FUNCTION or k == g.METHOD:
                 self._function(node, k == g.METHOD, doc)
             elif k == g.TYPE_DECLARATION:
@@ -66,13 +70,13 @@ class Declarations:
                     self.header_end = node.start_byte
 
     def finish_shape(self) -> None:
-        self.shape_code = self.emitter.code
-        self.shape_names = len(self.emitter.names)
-        self.emitter.in_shape = False
-        self.emitter.code = []
+        self.shape_code = self.encoder.code
+        self.shape_names = len(self.encoder.names)
+        self.encoder.in_shape = False
+        self.encoder.code = []
 
     def covers(self, cuts: Iterable[int]) -> bool:
-        """Whether all that is cut out of the tree, from these offsets on, lies in bodies."""
+        """Whether every cut, given by the offset of its opening brace, lies inside a body. `cuts` must be ascending."""
         bodies = iter(self._bodies)
         body = next(bodies, None)
         for cut in cuts:
@@ -82,75 +86,75 @@ class Declarations:
                 return False
         return True
 
-    def read_bodies(self) -> None:
-        """Write the code of all bodies, from their tokens."""
-        reader = TokenEncoder(self.emitter)
+    def encode_bodies_from_tokens(self) -> None:
+        """Write the code of all bodies from their tokens. Raises `CannotEncode` if a body is not plain Go."""
+        token_encoder = TokenEncoder(self.encoder)
         for decl, node, receiver in self._bodies:
-            at = len(self.emitter.code)
+            at = len(self.encoder.code)
             start = node.start_byte
             end = node.end_byte
             k = node.kind_id
             if k == g.BLOCK:
-                reader.read_statements(self.source, start + 1, end - 1)
-            elif k == g.COMPOSITE and self.emitter.is_data(node):
-                self.emitter.code.append(c.EVALUATE)
-                self.emitter.expression(node, k)
+                token_encoder.read_statements(self.source, start + 1, end - 1)
+            elif k == g.COMPOSITE and self.encoder.is_data(node):
+                self.encoder.code.append(c.EVALUATE)
+                self.encoder.expression(node, k)
             else:
-                reader.read_value(self.source, start, end)
+                token_encoder.read_value(self.source, start, end)
             self._end_body(decl, at, receiver)
 
-    def write_bodies(self) -> None:
-        """Write the code of all bodies from the tree; the nodes of each go as soon as it is written, to save memory."""
-        emitter = self.emitter
+    def encode_bodies_from_tree(self) -> None:
+        """Write the code of all bodies from the tree. Frees the nodes of each body after writing it, to save memory."""
+        encoder = self.encoder
         self._bodies.reverse()
         while self._bodies:
             decl, node, receiver = self._bodies.pop()
-            at = len(emitter.code)
+            at = len(encoder.code)
             k = node.kind_id
             if k == g.BLOCK:
-                emitter.statements(node)
+                encoder.statements(node)
             else:
-                emitter.code.append(c.EVALUATE)
-                emitter.expression(node, k)
+                encoder.code.append(c.EVALUATE)
+                encoder.expression(node, k)
             self._end_body(decl, at, receiver)
 
     def _end_body(self, decl: int, at: int, receiver: bytes) -> None:
-        self.emitter.code.append(c.END)
-        self.entries.append(f.BodyEntry(decl, at, self.emitter.intern(receiver)))
+        self.encoder.code.append(c.END)
+        self.entries.append(f.BodyEntry(decl, at, self.encoder.intern(receiver)))
 
     # -- documentation
 
-    def _documented(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, int, str]]:
-        """The nodes that are no comments, each with its kind and the text of the comment group right above it."""
+    def _with_docs(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, int, str]]:
+        """Yield each node that is not a comment, with its kind and the text of the comment group directly above it."""
         group: list[Node] = []
         group_end = -1
         previous: Node | None = None
-        line_of = self.emitter.line_of
+        line_of = self.encoder.line_of
         for child in nodes:
             k = child.kind_id
             if k != g.COMMENT:
                 doc = ""
                 if group and k > g.COMMENT and line_of(child.start_byte) == group_end + 1:
-                    doc = comment_text([self.emitter.text(comment) for comment in group])
+                    doc = comment_text([self.encoder.text(comment) for comment in group])
                 yield child, k, doc
                 group = []
                 previous = child
                 continue
             line = line_of(child.start_byte)
             if not group and previous is not None and line == self._last_line(previous):
-                continue  # a remark at the end of a line documents nothing
+                continue  # a comment at the end of a line of code documents nothing
             if group and line > group_end + 1:
                 group = []
             group.append(child)
             group_end = self._last_line(child)
 
     def _last_line(self, node: Node) -> int:
-        return self.emitter.line_of(max(node.start_byte, node.end_byte - 1))
+        return self.encoder.line_of(max(node.start_byte, node.end_byte - 1))
 
     # -- imports and functions
 
     def _imports(self, node: Node) -> None:
-        for spec in g.gathered(node, (g.IMPORT_SPEC,)):
+        for spec in g.children_of_kinds(node, (g.IMPORT_SPEC,)):
             alias = ""
             for part in spec.children:
                 k = part.kind_id
@@ -158,10 +162,10 @@ class Declarations:
                     alias = self._text(part)
                 elif k == g.STRING or k == g.RAW_STRING:
                     self.imports.append(f.ImportSpec(alias, self._text(part)[1:-1]))
-                    self.import_lines.append(self.emitter.line_of(part.start_byte))
+                    self.import_lines.append(self.encoder.line_of(part.start_byte))
 
     def _function(self, node: Node, method: bool, doc: str) -> None:
-        emitter = self.emitter
+        encoder = self.encoder
         receiver: Node | None = None
         name: Node | None = None
         type_parameters: Node | None = None
@@ -183,21 +187,21 @@ class Declarations:
             return
         owner, pointer, parameters, receiver_name = self._receiver(receiver)
         start = node.start_byte
-        hidden = self._receivers.get(start)
-        if hidden is not None:
+        rewritten = self._receivers.get(start)
+        if rewritten is not None:
             method = True
-            receiver_name, pointer, owner, parameters = hidden
-        at = len(emitter.code)
-        emitter.type_parameters(type_parameters)
-        emitter.signature(signature[0] if signature else None, signature[1] if len(signature) > 1 else None)
+            receiver_name, pointer, owner, parameters = rewritten
+        at = len(encoder.code)
+        encoder.type_parameters(type_parameters)
+        encoder.signature(signature[0] if signature else None, signature[1] if len(signature) > 1 else None)
         decl = f.Decl(f.METHOD if method else f.FUNC, self._text(name), owner, at, pointer, parameters)
         text = self.source[start : body.start_byte if body is not None else node.end_byte]
-        self._add(decl, "method" if method else "func", name, node, one_line(text.rstrip()), doc)
+        self._add_declaration(decl, "method" if method else "func", name, node, one_line(text.rstrip()), doc)
         if body is not None:
             self._bodies.append((len(self.decls) - 1, body, receiver_name))
 
     def _receiver(self, receiver: Node | None) -> tuple[str, bool, tuple[str, ...], bytes]:
-        """Base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
+        """Return the base type, whether it is a pointer, the names of its type parameters, and the receiver's name."""
         declarations = meaningful(receiver) if receiver is not None else []
         parts = meaningful(declarations[0]) if declarations else []
         if not parts:
@@ -211,66 +215,66 @@ class Declarations:
             if k == g.POINTER_TYPE:
                 pointer = True
             elif k == g.GENERIC:
-                arguments = g.only(type_node)
+                arguments = g.last_meaningful(type_node)
                 parameters = tuple(self._text(argument) for argument in meaningful(arguments)) if arguments else ()
                 break
             elif k != g.PARENTHESIZED_TYPE:
                 break
             type_node = meaningful(type_node)[0]
-        name = self.emitter.text(parts[0]) if len(parts) > 1 else b""
+        name = self.encoder.text(parts[0]) if len(parts) > 1 else b""
         return "" if base is None else self._text(base), pointer, parameters, name
 
     # -- types
 
     def _types(self, node: Node, group_doc: str) -> None:
         grouped = any(child.kind_id == g.T_OPEN for child in node.children)
-        for spec, k, doc in self._documented(flattened(node)):
+        for spec, k, doc in self._with_docs(flattened(node)):
             if k != g.TYPE_SPEC and k != g.TYPE_ALIAS:
                 continue
             name, parameters, type_node = g.type_spec_parts(spec)
             if name is None or type_node is None:
                 continue
-            at = len(self.emitter.code)
-            self.emitter.type_parameters(parameters)
-            self.emitter.expression(type_node, type_node.kind_id)
+            at = len(self.encoder.code)
+            self.encoder.type_parameters(parameters)
+            self.encoder.expression(type_node, type_node.kind_id)
             alias = k == g.TYPE_ALIAS
             decl = f.Decl(f.ALIAS if alias else f.TYPE, self._text(name), "", at)
             underlying = g.without_parentheses(type_node)
             k = underlying.kind_id
-            shown = "alias" if alias else _TYPE_KINDS.get(k, "type")
-            if shown == "struct" or shown == "interface":
+            kind = "alias" if alias else _TYPE_KINDS.get(k, "type")
+            if kind == "struct" or kind == "interface":
                 head = one_line(self.source[spec.start_byte : type_node.start_byte].rstrip())
-                text = f"type {head} {shown}"
+                text = f"type {head} {kind}"
             else:
-                text = "type " + one_line(self.emitter.text(spec))
-            self._add(decl, shown, name, spec if grouped else node, text, doc if grouped else group_doc)
+                text = "type " + one_line(self.encoder.text(spec))
+            self._add_declaration(decl, kind, name, spec if grouped else node, text, doc if grouped else group_doc)
             self._members(decl.name, underlying, k)
 
     def _members(self, owner: str, type_node: Node, k: int) -> None:
         if k == g.STRUCT_TYPE:
             for part in type_node.children:
                 if part.kind_id == g.FIELD_LIST:
-                    for field, field_kind, doc in self._documented(flattened(part)):
+                    for field, field_kind, doc in self._with_docs(flattened(part)):
                         if field_kind == g.FIELD:
                             self._field(owner, field, doc)
         elif k == g.INTERFACE_TYPE:
-            for element, element_kind, doc in self._documented(flattened(type_node)):
+            for element, element_kind, doc in self._with_docs(flattened(type_node)):
                 if element_kind == g.METHOD_ELEMENT:
                     parts = meaningful(element)
                     if parts:
-                        text = one_line(self.emitter.text(element))
-                        self._show("imethod", owner, self._text(parts[0]), parts[0], element, text, doc)
+                        text = one_line(self.encoder.text(element))
+                        self._add_symbol("imethod", owner, self._text(parts[0]), parts[0], element, text, doc)
 
     def _field(self, owner: str, field: Node, doc: str) -> None:
         tag = ""
-        last = g.only(field)
+        last = g.last_meaningful(field)
         if last is not None and last.kind_id in (g.RAW_STRING, g.STRING):
             tag = self._text(last)
         for name, embedded, type_node, pointer in g.field_names(field):
-            shown = self._text(name)
-            text = one_line(self.emitter.text(type_node))
-            text = ("*" if pointer else "") + text if embedded else f"{shown} {text}"
-            self._show("field", owner, shown, name, field, text, doc, tag, embedded)
+            field_name = self._text(name)
+            text = one_line(self.encoder.text(type_node))
+            text = ("*" if pointer else "") + text if embedded else f"{field_name} {text}"
+            self._add_symbol("field", owner, field_name, name, field, text, doc, tag, embedded)
 
     # -- constants and variables
 
@@ -283,7 +287,7 @@ class Declarations:
             if k == g.VAR_LIST:
                 specs = child
             grouped = grouped or k == g.VAR_LIST or k == g.T_OPEN
-        for spec, k, doc in self._documented(flattened(specs)):
+        for spec, k, doc in self._with_docs(flattened(specs)):
             if k == g.VAR_SPEC or k == g.CONST_SPEC:
                 previous = self._value_spec(
                     spec, const, previous, spec if grouped else node, doc if grouped else group_doc
@@ -292,85 +296,92 @@ class Declarations:
     def _value_spec(
         self, spec: Node, const: bool, previous: tuple[int, list[int]], span: Node, doc: str
     ) -> tuple[int, list[int]]:
-        """Declare the names of one spec; returns where its type and values are written, for the next one to repeat."""
+        """Declare the names of one spec.
+
+        Returns the offsets of the code of its type and values. A constant spec without type and values repeats those
+        of the spec before, passed as `previous`.
+        """
         names, type_node, expressions = g.value_spec_parts(spec)
         values = [] if expressions is None else meaningful(expressions)
-        typed, inits = previous
+        type_at, inits = previous
         if not const or values or type_node is not None:
-            typed, inits = self._written(type_node, values, const)
+            type_at, inits = self._write_value_type(type_node, values, const)
         single = len(inits) == 1 and len(names) > 1 and not const
         for i, name in enumerate(names):
             decl = f.Decl(
                 f.CONST if const else f.VAR,
                 self._text(name),
                 "",
-                typed,
+                type_at,
                 init=inits[0] if single else (inits[i] if i < len(inits) else -1),
                 index=i if single else 0,
                 width=len(names) if single else 1,
             )
             text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
-            self._add(decl, "const" if const else "var", name, span, text, doc)
+            self._add_declaration(decl, "const" if const else "var", name, span, text, doc)
             if i < len(values) and values[i].kind_id not in g.LITERALS:
                 self._bodies.append((len(self.decls) - 1, values[i], b""))
-        return typed, inits
+        return type_at, inits
 
-    def _written(self, type_node: Node | None, values: list[Node], const: bool) -> tuple[int, list[int]]:
-        """Write what gives values their type: the type, and where there is none the values, as far as that matters."""
-        emitter = self.emitter
-        typed = -1
+    def _write_value_type(self, type_node: Node | None, values: list[Node], const: bool) -> tuple[int, list[int]]:
+        """Write the type, and for constants or without a type also the values, without literal elements and bodies.
+
+        Returns the offset of the type (-1 if there is none) and the offsets of the values.
+        """
+        encoder = self.encoder
+        type_at = -1
         inits: list[int] = []
         if type_node is not None:
-            typed = len(emitter.code)
-            emitter.expression(type_node, type_node.kind_id)
+            type_at = len(encoder.code)
+            encoder.expression(type_node, type_node.kind_id)
         if type_node is None or const:
-            emitter.skeleton = True
+            encoder.skeleton = True
             for value in values:
-                inits.append(len(emitter.code))
-                emitter.expression(value, value.kind_id)
-            emitter.skeleton = False
-        return typed, inits
+                inits.append(len(encoder.code))
+                encoder.expression(value, value.kind_id)
+            encoder.skeleton = False
+        return type_at, inits
 
     def _value_signature(self, const: bool, name: str, type_node: Node | None, value: Node | None) -> str:
         text = f"{'const' if const else 'var'} {name}"
         if type_node is not None:
-            text += " " + one_line(self.emitter.text(type_node))
-        if value is not None and value.end_byte - value.start_byte <= LONGEST_VALUE:
-            shown = self.emitter.text(value)
-            if shown.find(b"\n") < 0:
-                text += " = " + one_line(shown)
+            text += " " + one_line(self.encoder.text(type_node))
+        if value is not None and value.end_byte - value.start_byte <= MAX_VALUE_BYTES:
+            value_text = self.encoder.text(value)
+            if value_text.find(b"\n") < 0:
+                text += " = " + one_line(value_text)
         return text
 
     # -- rows
 
-    def _add(self, decl: f.Decl, shown: str, name: Node, span: Node, signature: str, doc: str) -> None:
+    def _add_declaration(self, decl: f.Decl, kind: str, name_node: Node, span: Node, signature: str, doc: str) -> None:
         self.decls.append(decl)
-        self._show(shown, decl.owner, decl.name, name, span, signature, doc)
+        self._add_symbol(kind, decl.owner, decl.name, name_node, span, signature, doc)
         self.decl_lines.append(self.symbols[-1].line)
 
-    def _show(
+    def _add_symbol(
         self,
-        shown: str,
+        kind: str,
         owner: str,
-        text: str,
-        name: Node,
+        name: str,
+        name_node: Node,
         span: Node,
         signature: str,
         doc: str,
         tag: str = "",
         embedded: bool = False,
     ) -> None:
-        start = name.start_byte
+        start = name_node.start_byte
         span_start = span.start_byte
         span_end = span.end_byte
-        line = self.emitter.line_of(start)
+        line = self.encoder.line_of(start)
         self.symbols.append(
             f.DeclaredSymbol(
-                shown,
-                text,
+                kind,
+                name,
                 owner,
                 line,
-                self.emitter.line_of(max(span_start, span_end - 1)),
+                self.encoder.line_of(max(span_start, span_end - 1)),
                 span_start,
                 span_end,
                 start,
@@ -383,11 +394,11 @@ class Declarations:
         )
 
     def _text(self, node: Node) -> str:
-        return self.emitter.text(node).decode("utf-8", "replace")
+        return self.encoder.text(node).decode("utf-8", "replace")
 
 
 def flattened(container: Node) -> list[Node]:
-    """The children, with those inside errors brought up: a broken file still declares what can be read."""
+    """Return the children, with each ERROR node replaced by its own: a broken file still declares what parses."""
     if not container.has_error:
         return container.children
     found: list[Node] = []

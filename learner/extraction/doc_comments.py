@@ -1,6 +1,6 @@
-"""Comments as Go reads them: which group documents a declaration, and its text without markers and directives.
+"""Reads comments as Go does: their text without markers and directives, and the marks of deprecated and generated code.
 
-Works on the bytes of comments; where a comment stands in the tree is `extract`'s affair.
+Works on the bytes of comments; `declarations` finds the comment group of a declaration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _DEPRECATED: Final = re.compile(r"(?:\A|\n\n)Deprecated: ")
 
 
 def comment_text(comments: list[bytes]) -> str:
-    """The text of a comment group: markers and directives removed, runs of blank lines made one."""
+    """Return the text of a comment group, without markers and directives, with runs of blank lines reduced to one."""
     lines: list[str] = []
     for comment in comments:
         if comment.startswith(b"//"):
@@ -39,5 +39,5 @@ def is_deprecated(doc: str) -> bool:
 
 
 def is_generated(header: bytes) -> bool:
-    """Whether the text before the package clause carries the standard marker of generated code."""
+    """Whether the text before the package clause has Go's standard marker of generated code."""
     return b"// Code generated " in header and _GENERATED.search(header) is not None

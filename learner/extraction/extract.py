@@ -1,8 +1,8 @@
-"""One file's bytes → its facts: what it declares, how that looks from outside, and the code of its bodies.
+"""Extracts the facts of one file from its bytes: what it declares, what other files see of it, the code of its bodies.
 
-A pure function: no file system, no other file, no clock. Broken Go gives the facts that could be read, and complaints.
-The name of the file is not known here, so what follows from it (`_test.go`, `_linux.go`) is added by the project model.
-It does not look anything up: what a name means is `infer`'s affair.
+A pure function of the bytes: it reads no files and no clock. Broken Go gives the facts that can be read, and problems.
+The file name is not an input, so the project model adds what follows from it (`_test.go`, `_linux.go`). Names are not
+looked up; resolution does that.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from golore.learner.extraction.token_encoder import CannotEncode
 from golore.learner.extraction.tree_encoder import line_starts
 from golore.learner.go_rules.build_constraints import file_constraint
 
-MOST_COMPLAINTS: Final = 5
-MOST_REWRITES: Final = 8
+MAX_PROBLEMS: Final = 5
+MAX_REWRITES: Final = 8
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 def extract(source: bytes, bodies: bool = True) -> f.Facts:
-    """The facts of one Go file; on demand without its bodies. Never raises on bad input."""
-    read = _read(source, bodies)
-    shape = _shape(read)
-    return f.Facts(_outline(read, shape), shape, _body(read))
+    """Return the facts of one Go file, without the code of bodies if `bodies` is false. Never raises on bad input."""
+    declarations = _read(source, bodies)
+    shape = _shape(declarations)
+    return f.Facts(_outline(declarations, shape), shape, _body(declarations))
 
 
 def extract_shape(source: bytes) -> f.Shape:
-    """Only what other files can see of one: for code outside the repository, whose bodies do not matter."""
+    """Return only the shape of a file: for code outside the repository, whose bodies are not resolved."""
     return _shape(_read(source, False))
 
 
@@ -48,70 +48,71 @@ def _read(source: bytes, bodies: bool) -> Declarations:
     if source.startswith(_BOM):
         source = b"   " + source[3:]
     try:
-        read = read_plain(source, bodies)
+        declarations = read_plain(source, bodies)
     except CannotEncode:
-        read = read_whole(source, bodies)
-    if not read.package:
-        read.complaints.append(f.LineProblem(1, "no package clause"))
-    return read
+        declarations = read_whole(source, bodies)
+    if not declarations.package:
+        declarations.problems.append(f.LineProblem(1, "no package clause"))
+    return declarations
 
 
 def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
     """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
 
-    The numbers of names follow from where they come first in bodies, unless they are given.
+    Raises `CannotEncode` if the file is not plain Go. `names` are numbered before the names in bodies, which are
+    otherwise numbered in the order in which they are encoded.
     """
     cuts = cuts_of(source)
     tree = parse(with_new_renamed(source), cuts)
     if tree.root_node.has_error:
         raise CannotEncode
-    read = Declarations(source, {})
-    read.declare(top_level(tree))
-    if not read.covers(cuts):
+    declarations = Declarations(source, {})
+    declarations.declare(top_level(tree))
+    if not declarations.covers(cuts):
         raise CannotEncode
-    read.finish_shape()
+    declarations.finish_shape()
     for name in names:
-        read.emitter.intern(name)
+        declarations.encoder.intern(name)
     if bodies:
-        read.read_bodies()
-    if read.emitter.too_deep:
+        declarations.encode_bodies_from_tokens()
+    if declarations.encoder.too_deep:
         raise CannotEncode
-    return read
+    return declarations
 
 
 def read_whole(source: bytes, bodies: bool) -> Declarations:
-    """Read any file, from the tree of all of it."""
+    """Read any file, also a broken one, from the syntax tree of the whole file."""
     tree = parse(with_new_renamed(source))
     receivers: dict[int, Receiver] = {}
     if tree.root_node.has_error:
         tree, receivers = _read_newer(source, tree)
-    read = Declarations(source, receivers)
+    declarations = Declarations(source, receivers)
     if tree.root_node.has_error:
-        read.complaints += _complaints(source, tree.root_node, read)
-        read.declare(flattened(tree.root_node))
+        declarations.problems += _syntax_problems(source, tree.root_node, declarations)
+        declarations.declare(flattened(tree.root_node))
     else:
-        read.declare(top_level(tree))
-    read.finish_shape()
+        declarations.declare(top_level(tree))
+    declarations.finish_shape()
     if bodies:
-        read.write_bodies()
-    if read.emitter.too_deep:
-        read.complaints.append(f.LineProblem(1, "nested too deeply: the innermost parts were not read"))
-    return read
+        declarations.encode_bodies_from_tree()
+    if declarations.encoder.too_deep:
+        declarations.problems.append(f.LineProblem(1, "nested too deeply: the innermost parts were not read"))
+    return declarations
 
 
 def _read_newer(source: bytes, tree: Tree) -> tuple[Tree, dict[int, Receiver]]:
-    """The tree of a file that does not parse as it is, after the rewrites that make more of it parse."""
+    """Apply the rewrites of `newer_syntax` that reduce the broken part of a file. Returns the resulting tree."""
     starts = line_starts(source)
     damage = _damage(tree.root_node, starts)
     receivers: dict[int, Receiver] = {}
-    for _ in range(MOST_REWRITES):
+    for _ in range(MAX_REWRITES):
         for rewritten in rewrites(source, damage.lines, starts):
             if rewritten.source == source:
                 continue
-            other = parse(rewritten.source)
-            left = _damage(other.root_node, starts)
-            if left.bytes < damage.bytes:
-                source, tree, damage = rewritten.source, other, left
+            new_tree = parse(rewritten.source)
+            new_damage = _damage(new_tree.root_node, starts)
+            if new_damage.bytes < damage.bytes:
+                source, tree, damage = rewritten.source, new_tree, new_damage
                 receivers.update(rewritten.receivers)
                 break
         else:
@@ -122,7 +123,7 @@ def _read_newer(source: bytes, tree: Tree) -> tuple[Tree, dict[int, Receiver]]:
 
 
 class _Damage(NamedTuple):
-    """How much of a file does not parse, and on which lines that begins and ends."""
+    """How many bytes of a file do not parse, and the lines where the broken parts begin and end."""
 
     bytes: int
     lines: set[int]
@@ -144,60 +145,63 @@ def _damage(root: Node, starts: list[int]) -> _Damage:
     return _Damage(size, lines)
 
 
-def _complaints(source: bytes, root: Node, read: Declarations) -> list[f.LineProblem]:
-    """Where the tree is broken, the outermost places first. The grammar misses some line ends: those are fine."""
+def _syntax_problems(source: bytes, root: Node, declarations: Declarations) -> list[f.LineProblem]:
+    """Return up to `MAX_PROBLEMS` problems, one for each outermost error of the tree.
+
+    A missing unnamed token, such as a line end, is not a problem: the grammar misses some of them in valid code.
+    """
     found: list[f.LineProblem] = []
     pending = [root]
-    while pending and len(found) < MOST_COMPLAINTS:
+    while pending and len(found) < MAX_PROBLEMS:
         node = pending.pop()
         start = node.start_byte
         if node.kind_id == g.ERROR:
             near = source[start : start + 40].split(b"\n")[0].decode("utf-8", "replace").strip()
-            found.append(f.LineProblem(read.emitter.line_of(start), f"does not parse near {near!r}"))
+            found.append(f.LineProblem(declarations.encoder.line_of(start), f"does not parse near {near!r}"))
         elif node.is_missing:
             if node.is_named:
-                found.append(f.LineProblem(read.emitter.line_of(start), f"missing {node.type}"))
+                found.append(f.LineProblem(declarations.encoder.line_of(start), f"missing {node.type}"))
         else:
             pending += [child for child in reversed(node.children) if child.has_error or child.is_missing]
     return found
 
 
-def _shape(read: Declarations) -> f.Shape:
-    header = read.source[: read.header_end]
+def _shape(declarations: Declarations) -> f.Shape:
+    header = declarations.source[: declarations.header_end]
     return f.Shape(
-        read.package,
+        declarations.package,
         file_constraint("x.go", header) if b"build" in header else "",
-        any(imported.path == "C" for imported in read.imports),
-        tuple(read.imports),
-        tuple(read.decls),
-        tuple(read.emitter.names[: read.shape_names]),
-        f.pack(read.shape_code),
+        any(imported.path == "C" for imported in declarations.imports),
+        tuple(declarations.imports),
+        tuple(declarations.decls),
+        tuple(declarations.encoder.names[: declarations.shape_names]),
+        f.pack(declarations.shape_code),
     )
 
 
-def _outline(read: Declarations, shape: f.Shape) -> f.Outline:
-    source = read.source
+def _outline(declarations: Declarations, shape: f.Shape) -> f.Outline:
+    source = declarations.source
     return f.Outline(
-        read.package,
-        read.doc,
+        declarations.package,
+        declarations.doc,
         shape.constraint,
         shape.imports,
-        tuple(read.import_lines),
-        tuple(read.symbols),
-        len(read.emitter.line_starts) - (1 if not source or source.endswith(b"\n") else 0),
-        is_generated(source[: read.header_end]),
+        tuple(declarations.import_lines),
+        tuple(declarations.symbols),
+        len(declarations.encoder.line_starts) - (1 if not source or source.endswith(b"\n") else 0),
+        is_generated(source[: declarations.header_end]),
         shape.cgo,
         blake2b(f.encode(shape), digest_size=16).hexdigest(),
-        tuple(read.complaints),
+        tuple(declarations.problems),
     )
 
 
-def _body(read: Declarations) -> f.Body:
-    emitter = read.emitter
+def _body(declarations: Declarations) -> f.Body:
+    encoder = declarations.encoder
     return f.Body(
-        tuple(emitter.names[read.shape_names :]),
-        f.pack(emitter.code),
-        f.pack(emitter.lines),
-        f.pack(read.decl_lines),
-        tuple(read.entries),
+        tuple(encoder.names[declarations.shape_names :]),
+        f.pack(encoder.code),
+        f.pack(encoder.lines),
+        f.pack(declarations.decl_lines),
+        tuple(declarations.entries),
     )

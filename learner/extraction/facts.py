@@ -1,10 +1,10 @@
-"""What one file says by itself, in three parts that are stored and read apart.
+"""The facts of one file, in three parts that are stored and read separately.
 
-`Outline` is for people and for the graph's nodes: names, lines, documentation. `Shape` is what other files can see of
-this one, without positions and bodies: its digest decides whether anything else must be resolved again. `Body` is what
-this file does: the code of its functions and initialisers, needed only to resolve this file itself.
+`Outline` is for people and for the nodes of the graph: names, lines, documentation. `Shape` is what other files can see
+of this one, without positions and bodies: its digest decides whether other files must be resolved again. `Body` is the
+code of its functions and initialisers, needed only to resolve the file itself.
 
-Facts are plain data; `extract` makes them from bytes, and the cache keeps them by digest and `EXTRACTOR`.
+Facts are plain data; `extract` makes them from bytes, and the cache stores them by digest and `EXTRACTOR`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Final
 import msgspec
 
 EXTRACTOR: Final = "6"
-"""Raised whenever the same bytes would give other facts; caches made by another number are not read."""
+"""Version of extraction: increased whenever the same bytes would give different facts. Cached facts of another version
+are not read."""
 
 
 class DeclaredSymbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One symbol as the outline shows it. Offsets are bytes, lines count from 1."""
+    """One symbol of the outline. Offsets are in bytes, lines count from 1."""
 
     kind: str
     name: str
@@ -76,9 +77,9 @@ VAR: Final = 5
 class Decl(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A package-level declaration as other files see it.
 
-    `at` is where its code begins: for functions TPARAMS SIG, for types TPARAMS T, for values the type, -1 if there is
-    none. `init` is the code that gives an untyped value its type, -1 if none; it makes `width` values of which this
-    one is number `index`.
+    `at` is the offset of its code (see `opcodes`): TPARAMS SIG for functions, TPARAMS T for types, the type for values,
+    or -1 if there is none. `init` is the offset of the initialiser of a constant or of a variable without a type, or
+    -1; it yields `width` values, of which this declaration is number `index`.
     """
 
     kind: int
@@ -103,7 +104,7 @@ class Shape(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class BodyEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where the code of one declaration's body begins, and the name of its receiver."""
+    """The body of declaration number `decl`: the offset of its code and the name number of its receiver."""
 
     decl: int
     at: int
@@ -111,7 +112,8 @@ class BodyEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`names` go on where the shape's end; `shape_lines` and `decl_lines` are the lines the shape leaves out."""
+    """The code of bodies. `names` continue the numbering of the shape's names; `shape_lines` and `decl_lines` are the
+    lines that the shape leaves out."""
 
     names: tuple[str, ...]
     code: bytes
@@ -127,7 +129,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
 
 
 class EncodedFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts as the cache keeps them."""
+    """Facts as the cache stores them."""
 
     outline: bytes
     shape: bytes
@@ -145,9 +147,9 @@ def unpack(data: bytes) -> list[int]:
 
 
 _encoder = msgspec.msgpack.Encoder()
-_outlines = msgspec.msgpack.Decoder(Outline)
-_shapes = msgspec.msgpack.Decoder(Shape)
-_bodies = msgspec.msgpack.Decoder(Body)
+_outline_decoder = msgspec.msgpack.Decoder(Outline)
+_shape_decoder = msgspec.msgpack.Decoder(Shape)
+_body_decoder = msgspec.msgpack.Decoder(Body)
 
 
 def encode(part: Outline | Shape | Body) -> bytes:
@@ -155,12 +157,12 @@ def encode(part: Outline | Shape | Body) -> bytes:
 
 
 def decode_outline(data: bytes) -> Outline:
-    return _outlines.decode(data)
+    return _outline_decoder.decode(data)
 
 
 def decode_shape(data: bytes) -> Shape:
-    return _shapes.decode(data)
+    return _shape_decoder.decode(data)
 
 
 def decode_body(data: bytes) -> Body:
-    return _bodies.decode(data)
+    return _body_decoder.decode(data)

@@ -1,7 +1,7 @@
-"""The tokens of Go text, with the semicolons that line ends stand for. No meaning, no nesting: `bodies` reads them.
+"""Splits Go text into tokens, with the semicolons that Go inserts at line ends. `token_encoder` parses them.
 
-Kinds are small numbers in an order that makes the common questions comparisons: up to `LAST_ENDER` a line end ends the
-statement, from `FIRST_BINARY` on stand the operators between two operands, weakest first.
+Token kinds are small integers, ordered so that common tests are comparisons: after a kind up to `LAST_ENDER`, a line
+end ends the statement; the kinds from `FIRST_BINARY` on are the binary operators, by ascending precedence.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ _FRACTION: Final = re.compile(rb"[.eE]")
 
 @final
 class Tokens:
-    """The tokens of one text: kinds, texts and lines side by side, closed by a few `END`s to look ahead into."""
+    """The tokens of one text as parallel lists of kinds, texts and lines. They end with four `END`s, for lookahead."""
 
     def __init__(self) -> None:
         self.kinds: list[int] = []
@@ -161,11 +161,11 @@ class Tokens:
 
 
 def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
-    """The tokens between two offsets; `line` is that of the first. What is no token at all is `UNKNOWN`."""
-    made = Tokens()
-    kinds = made.kinds
-    texts = made.texts
-    lines = made.lines
+    """Return the tokens between two offsets; `line` is the line of `start`. Text that is no token becomes `UNKNOWN`."""
+    tokens = Tokens()
+    kinds = tokens.kinds
+    texts = tokens.texts
+    lines = tokens.lines
     last = END
     found: list[bytes] = _TOKEN.findall(source, start, end)
     for text in found:
@@ -174,7 +174,7 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
             first = text[0]
             if first >= 128 or 97 <= first <= 122 or 65 <= first <= 90 or first == 95:
                 kind = NAME
-            elif first == 47:  # a comment: one that spans lines ends a line too
+            elif first == 47:  # a comment; one that spans lines also acts as a line end
                 breaks = text.count(b"\n")
                 if not breaks:
                     continue
@@ -200,7 +200,7 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
         kinds.append(END)
         texts.append(b"")
         lines.append(line)
-    return made
+    return tokens
 
 
 def _literal(text: bytes, first: int) -> int:

@@ -1,10 +1,12 @@
-"""Go that the grammar does not know, rewritten so that it parses, byte for byte in place.
+"""Rewrites Go that the grammar does not know so that it parses, without changing the length of the text.
 
-Only tried on files that do not parse as they are, and kept only where less stays broken. The offsets stay those of
-the source, so everything that is read by offset still reads the original text. Known are: methods with type parameters
-(their receiver is blanked out, and handed back beside the text), `new` of a value and functions of one's own called
-`new` or `make` (they get a name that the grammar has no rule for), and what Go's parser takes and its type checker
-refuses: `[...]T` outside of literals, and `~` before an operand.
+A rewrite is tried on files that do not parse, and used only if less of the file stays broken. Only a `new` of a value
+is renamed before the first parse. Offsets stay the same, so reading by offset still gives the original text.
+Rewritten are:
+
+- methods with type parameters: the receiver is replaced by blanks and returned separately;
+- `new` of a value, and user-defined functions named `new` or `make`: they get a name that has no grammar rule;
+- code that Go's parser accepts and its type checker rejects: `[...]T` outside of literals, and `~` before an operand.
 """
 
 from __future__ import annotations
@@ -36,18 +38,18 @@ class Receiver(NamedTuple):
 class Rewritten(NamedTuple):
     source: bytes
     receivers: dict[int, Receiver]
-    """By the offset where the method's declaration begins."""
+    """By the offset of the method's declaration."""
 
 
 def with_new_renamed(source: bytes) -> bytes:
-    """The source, rewritten before the first try where it has a `new` of a value, which is sure not to parse."""
+    """Rename `new` and `make` if the source has a `new` of a value, which never parses; otherwise change nothing."""
     if b"new(" in source and _NEW_VALUE.search(source) is not None:
         return _NEW.sub(_renamed, source)
     return source
 
 
 def rewrites(source: bytes, broken: set[int], starts: list[int]) -> Iterator[Rewritten]:
-    """The source with newer Go made older, the likeliest way first; `broken` are the lines that do not parse."""
+    """Yield rewritten versions of the source, the likeliest to help first; `broken` are the lines that do not parse."""
     first = _without_receivers(source)
     yield Rewritten(_NEW.sub(_renamed, first.source), first.receivers)
     yield Rewritten(_on_lines(source, broken, starts, _ANY_NEW, _renamed), {})
@@ -86,7 +88,7 @@ def _on_lines(
 
 
 def _renamed(match: re.Match[bytes]) -> bytes:
-    """With a capital letter in its middle it is a name like any other."""
+    """Capitalize the second letter (`nEw`, `mAke`), which makes it an ordinary name."""
     text = match[0]
     return text[:1] + text[1:2].upper() + text[2:]
 

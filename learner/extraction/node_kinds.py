@@ -1,7 +1,7 @@
-"""The kinds of nodes of the Go grammar, and the parts of the nodes that several readers take apart.
+"""The node kinds of the Go grammar, and accessors for the parts of nodes that several modules read.
 
-Kinds are numbers that the grammar gives out; comparing numbers is what makes reading a tree cheap. What the nodes mean
-is for `declarations` and `emit`.
+Kinds are numbers that the grammar assigns; comparing numbers instead of names makes reading a tree cheap.
+`declarations` and `tree_encoder` interpret the nodes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ COMPARISONS: Final = frozenset(kind(t, False) for t in ("==", "!=", "<", "<=", "
 SPECS: Final = (VAR_SPEC, CONST_SPEC, TYPE_SPEC, TYPE_ALIAS)
 NAMES: Final = (IDENTIFIER, TYPE_IDENTIFIER, FIELD_IDENTIFIER, BLANK, PACKAGE_IDENTIFIER)
 PREDECLARED: Final = (NIL, TRUE, FALSE, IOTA)
-"""Names that the grammar takes for values, wherever they stand."""
+"""Names that the grammar parses as values in every context."""
 
 LITERALS: Final = (INT_LITERAL, STRING, RAW_STRING, FLOAT_LITERAL, RUNE_LITERAL, IMAGINARY_LITERAL)
 
@@ -132,27 +132,27 @@ _FIRST_VALUE: Final = INT_LITERAL
 
 
 def is_meaningful(k: int) -> bool:
-    """Whether a kind carries meaning: no punctuation, no comment, no error."""
+    """Whether a kind carries meaning: it is not punctuation, an operator, a keyword, a comment or an error."""
     if k > HIGHEST_TOKEN:
         return k != ERROR
     return k == IDENTIFIER or k == BLANK or _FIRST_VALUE <= k < COMMENT
 
 
 def meaningful(node: Node) -> list[Node]:
-    """The children that carry meaning."""
+    """Return the children that carry meaning."""
     return [child for child in node.children if is_meaningful(child.kind_id)]
 
 
-def only(node: Node) -> Node | None:
-    """The last child that carries meaning: of a wrapper the one that is wrapped."""
+def last_meaningful(node: Node) -> Node | None:
+    """Return the last child that carries meaning: for a wrapper node, the wrapped one. None if there is none."""
     for child in reversed(node.children):
         if is_meaningful(child.kind_id):
             return child
     return None
 
 
-def gathered(node: Node, wanted: tuple[int, ...]) -> list[Node]:
-    """The children of these kinds, with those inside errors and lists: a broken group gives what it has."""
+def children_of_kinds(node: Node, wanted: tuple[int, ...]) -> list[Node]:
+    """Return the children of these kinds, also those inside ERROR nodes and spec lists, in source order."""
     found: list[Node] = []
     pending = list(reversed(node.children))
     while pending:
@@ -166,12 +166,12 @@ def gathered(node: Node, wanted: tuple[int, ...]) -> list[Node]:
 
 
 def specs_of(node: Node) -> list[Node]:
-    """The specs of a const, var or type declaration, grouped or not, in order."""
-    return gathered(node, SPECS)
+    """Return the specs of a const, var or type declaration, grouped or not, in source order."""
+    return children_of_kinds(node, SPECS)
 
 
 def value_spec_parts(spec: Node) -> tuple[list[Node], Node | None, Node | None]:
-    """Names, type and values of a const or var spec."""
+    """Return the names, the type and the value list of a const or var spec."""
     names: list[Node] = []
     type_node: Node | None = None
     values: Node | None = None
@@ -187,7 +187,7 @@ def value_spec_parts(spec: Node) -> tuple[list[Node], Node | None, Node | None]:
 
 
 def type_spec_parts(spec: Node) -> tuple[Node | None, Node | None, Node | None]:
-    """Name, type parameters and type of a type spec or alias."""
+    """Return the name, the type parameters and the type of a type spec or alias."""
     parts = meaningful(spec)
     if len(parts) < 2:
         return None, None, None
@@ -196,7 +196,7 @@ def type_spec_parts(spec: Node) -> tuple[Node | None, Node | None, Node | None]:
 
 def without_parentheses(type_node: Node) -> Node:
     while type_node.kind_id == PARENTHESIZED_TYPE:
-        inner = only(type_node)
+        inner = last_meaningful(type_node)
         if inner is None:
             break
         type_node = inner
@@ -204,7 +204,7 @@ def without_parentheses(type_node: Node) -> Node:
 
 
 class FieldName(NamedTuple):
-    """One name of a field declaration; of an embedded field, `pointer` tells whether `*` stands before the type."""
+    """One name of a field declaration. `pointer`: the field is embedded and has `*` before its type."""
 
     name: Node
     embedded: bool
@@ -229,7 +229,7 @@ def field_names(declaration: Node) -> list[FieldName]:
 
 
 def base_name(type_node: Node) -> Node | None:
-    """The node that names a type: `T` of `T`, `p.T`, `*T`, `(T)`, `T[int]` and `p.T[int]`. None if it has no name."""
+    """Return the node of a type's name: `T` in `T`, `p.T`, `*T`, `(T)`, `T[int]` and `p.T[int]`. None if unnamed."""
     while True:
         k = type_node.kind_id
         if k in NAMES:

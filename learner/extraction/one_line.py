@@ -1,8 +1,8 @@
-"""Source text of a type or signature on one line, as gofmt would set it, without comments.
+"""Formats the source text of a type or signature on one line, as gofmt would, without comments.
 
-gofmt keeps the lines that the author chose; here there is only one, so the parts of a struct or interface are separated
-by semicolons. Text that is on one line already is taken as gofmt left it: in code that nobody formatted, the spacing
-inside a line stays as written.
+gofmt keeps the author's line breaks. Here there are none, so the fields of a struct and the elements of an interface
+are separated by semicolons. Text that is already on one line is assumed to be formatted by gofmt: in unformatted code,
+the spacing inside a line stays as written.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _NOT_AT_LINE_END: Final = frozenset(",;([{.|~*=") | {"...", "<-", "func", "struc
 def one_line(text: bytes) -> str:
     line = text.decode("utf-8", "replace")
     if _UNTIDY.search(text):
-        return " ".join(_joined(line).split(" "))
+        return " ".join(_join_lines(line).split(" "))
     return line
 
 
-def _joined(text: str) -> str:
-    made: list[str] = []
+def _join_lines(text: str) -> str:
+    parts: list[str] = []
     open_braces: list[bool] = []
     previous = ""
     gap = newline = False
@@ -37,25 +37,25 @@ def _joined(text: str) -> str:
             newline = newline or "\n" in token
             continue
         if newline and open_braces and token != "}" and previous not in _NOT_AT_LINE_END:
-            made.append(";")
+            parts.append(";")
             previous = ";"
         if (newline and previous == "," and token in ")]") or (previous == ";" and token == "}"):
-            made.pop()
-            previous = made[-1] if made else ""
+            parts.pop()
+            previous = parts[-1] if parts else ""
         if previous and _is_spaced(previous, token, gap):
-            made.append(" ")
+            parts.append(" ")
         if token == "{":
             open_braces.append(True)
         elif token == "}" and open_braces:
             open_braces.pop()
-        made.append(token)
+        parts.append(token)
         previous = token
         gap = newline = False
-    return "".join(made)
+    return "".join(parts)
 
 
 def _is_spaced(previous: str, token: str, gap: bool) -> bool:
-    """Whether a space stands between two tokens; `gap` tells whether the source had one."""
+    """Whether to put a space between two tokens. `gap`: the source has space or a comment there."""
     if token in _TIGHT_BEFORE or previous in _TIGHT_AFTER:
         return False
     if previous in ",;":

@@ -1,13 +1,14 @@
-"""The compact form of expressions, types and statements that resolution works on.
+"""Opcodes of the compact code for expressions, types and statements that resolution works on.
 
-Extraction turns each declaration into a flat list of integers in prefix order, so that a file is parsed once, facts
-are small, and resolving is one run over a list. Types and expressions share one language, as in Go's own syntax tree:
-whether `a[b](c)` is a call, a conversion or an instantiation is for resolution to find out. Parentheses are gone.
+Extraction encodes each declaration as a flat list of integers in prefix order. A file is parsed once, facts are small,
+and resolving is one pass over a list. Types and expressions share one language, as in Go's own syntax tree: resolution
+decides whether `a[b](c)` is a call, a conversion or an instantiation. Parentheses are dropped.
 
-`s` is an index into the file's table of names (0 is the empty name), `at` a place: in a body the line itself, in a
-shape an index into the shape's lines, so that moving code leaves the shape alone. `X`, `T` are nested codes.
+In the formats below, `s` is an index into the file's table of names (0 is the empty name). `line` is the line number
+in a body, and an index into the shape's lines in a shape, so that moving code does not change the shape. `X`, `Y`, `K`,
+`V` and `T` are nested codes.
 
-This module only names the numbers; `emit` writes codes, `infer` reads them.
+`tree_encoder` and `token_encoder` write code; `type_reader`, `expressions` and `statements` read it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from __future__ import annotations
 from typing import Final
 
 # Expressions
-BAD: Final = 0  # BAD                       what did not parse
-NAME: Final = 1  # NAME s at
-SELECT: Final = 2  # SELECT s at X          X.s
+BAD: Final = 0  # BAD                       code that did not parse
+NAME: Final = 1  # NAME s line
+SELECT: Final = 2  # SELECT s line X        X.s
 CALL: Final = 3  # CALL n spread X args     also a conversion
 INDEX: Final = 4  # INDEX n X args          also an instantiation
 SLICE: Final = 5  # SLICE n X bounds
@@ -30,13 +31,13 @@ NOT: Final = 11  # NOT X
 BINARY: Final = 12  # BINARY X Y            arithmetic: the type of the typed side
 SHIFT: Final = 13  # SHIFT X Y              the type of X
 COMPARE: Final = 14  # COMPARE X Y
-INT: Final = 15  # INT value                -1 when it does not fit
+INT: Final = 15  # INT value                -1 if it does not fit
 FLOAT: Final = 16
 IMAGINARY: Final = 17
 RUNE: Final = 18
 STRING: Final = 19
 COMPOSITE: Final = 20  # COMPOSITE n T elements   an element is a code or KEYED key value
-ELIDED: Final = 21  # ELIDED n elements     a composite literal whose type is left out
+ELIDED: Final = 21  # ELIDED n elements     a composite literal without its type
 KEYED: Final = 22  # KEYED key value
 FUNCTION: Final = 23  # FUNCTION SIG statements END   a function literal
 
@@ -64,9 +65,9 @@ EVALUATE: Final = 53  # EVALUATE X
 DEFINE: Final = 54  # DEFINE names values s* X*
 ASSIGN: Final = 55  # ASSIGN targets values X* X*
 VAR: Final = 56  # VAR names typed values s* [T] X*
-CONST: Final = 57  # CONST names typed values s* [T] X*    without values: those of the line above again
+CONST: Final = 57  # CONST names typed values s* [T] X*    without values: repeats those of the spec before
 TYPE: Final = 58  # TYPE s alias TPARAMS T
-RANGE: Final = 59  # RANGE defines targets X (s | X)*      X is what is ranged over
-SWITCH_TYPE: Final = 60  # SWITCH_TYPE X    the value whose type is switched on, until SWITCH_END
-CASE_TYPE: Final = 61  # CASE_TYPE s n T*   s is bound to the value, 0 when it is not
+RANGE: Final = 59  # RANGE defines targets X (s | X)*      X is the range operand
+SWITCH_TYPE: Final = 60  # SWITCH_TYPE X    X is the switched value; ends at SWITCH_END
+CASE_TYPE: Final = 61  # CASE_TYPE s n T*   s is bound to the value, 0 if none
 SWITCH_END: Final = 62

@@ -1,7 +1,6 @@
-"""The only door to tree-sitter: the Go grammar, its parser, and its node kinds as integers.
+"""The only module that uses tree-sitter: the Go grammar, its parser, and its node kinds as integers.
 
-Kinds are looked up in the grammar by name when this module loads, so a grammar that renames one fails at once.
-Nothing here knows what the nodes mean; `extract` and `emit` do.
+`node_kinds` looks up all kinds by name when it is imported, so a grammar that renames one fails at once.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from tree_sitter import Language, Node, Parser, Point, Range, Tree
 
 LANGUAGE: Final = Language(tree_sitter_go.language())
 GRAMMAR: Final = "tree-sitter-go 0.25"
-_NOWHERE: Final = Point(0, 0)
-"""Lines and columns are asked for, but nobody reads them: places are byte offsets here."""
-_FAR: Final = 0xFFFFFFFF
+_UNUSED_POINT: Final = Point(0, 0)
+"""tree-sitter requires rows and columns of ranges; golore uses byte offsets only."""
+_END_OF_FILE: Final = 0xFFFFFFFF
 
 
 @cache
@@ -26,7 +25,7 @@ def _parser() -> Parser:
 
 
 def parse(source: bytes, cuts: Mapping[int, int] | None = None) -> Tree:
-    """The tree of a source, without what lies between the braces at these offsets, closing ones by opening ones."""
+    """Parse a source. `cuts` are pairs of braces whose contents are left out: offset of the opening → closing one."""
     parser = _parser()
     if not cuts:
         parser.included_ranges = []
@@ -34,15 +33,15 @@ def parse(source: bytes, cuts: Mapping[int, int] | None = None) -> Tree:
     ranges: list[Range] = []
     at = 0
     for start, end in cuts.items():
-        ranges.append(Range(_NOWHERE, _NOWHERE, at, start + 1))
+        ranges.append(Range(_UNUSED_POINT, _UNUSED_POINT, at, start + 1))
         at = end
-    ranges.append(Range(_NOWHERE, _NOWHERE, at, _FAR))
+    ranges.append(Range(_UNUSED_POINT, _UNUSED_POINT, at, _END_OF_FILE))
     parser.included_ranges = ranges
     return parser.parse(source)
 
 
 def top_level(tree: Tree) -> Iterator[Node]:
-    """The children of the root, one at a time: a node keeps the children it was asked for, so the root is not asked."""
+    """Yield the children of the root one at a time, by a cursor: the root node would cache all of its `children`."""
     cursor = tree.walk()
     more = cursor.goto_first_child()
     while more:
@@ -52,7 +51,7 @@ def top_level(tree: Tree) -> Iterator[Node]:
 
 
 def kind(name: str, named: bool = True) -> int:
-    """The grammar's number for a kind of node."""
+    """Return the grammar's number of a node kind. Raises LookupError if the grammar has no such kind."""
     found = LANGUAGE.id_for_node_kind(name, named)
     if not found:
         raise LookupError(f"the Go grammar has no node kind {name!r}")

@@ -1,8 +1,8 @@
-"""The code of short texts, without a syntax tree: names, `a.b.c`, simple literals and types, and lists of parameters.
+"""Encodes short texts without a syntax tree: names, `a.b.c`, simple literals and types, and parameter lists.
 
-Most code consists of these, and making nodes for them costs more than all else. Their code follows from the text alone,
-whatever stands around it, so it is worked out once per process and text and written again with other lines. What is
-any longer is left to the tree: working out the code of a text that does not come again costs more than nodes do.
+Most code consists of these, and creating tree nodes for them costs more than everything else. Their code depends on
+the text alone, not on the context, so it is computed once per process and text and then reused with other lines. Longer
+texts are left to the tree: encoding a text that does not occur again costs more than its nodes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from typing import Final, final
 
 from golore.learner.extraction import opcodes as c
 
-LONGEST: Final = 40
-MOST: Final = 1 << 16
-"""How many texts are remembered; then all are forgotten at once, which is rare and cheap."""
+MAX_TEXT_BYTES: Final = 40
+"""Longer texts are encoded from the tree."""
+MAX_CACHED: Final = 1 << 16
+"""Number of cached texts at which the cache is cleared, which is rare and cheap."""
 
-PLACE: Final = -2
-"""Stands for the line in a program."""
+LINE: Final = -2
+"""Placeholder in a program for the line."""
 WORD: Final = -3
-"""Stands for the next of the words, as a name."""
+"""Placeholder in a program for the name number of the next word."""
 
 DATA: Final = re.compile(
     rb"""(?>(?:[\s,.{}:+-]++|\d[\w.]*+|"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)+)'|`[^`]*+`"""
     rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|(?:true|false|nil)\b)*)"""
 )
-"""A literal without names and calls: nothing in it can refer to anything."""
+"""Matches literal elements without names and calls, which cannot refer to anything."""
 
 _CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _TYPE: Final = re.compile(rb"((?>(?:\*|\[\]|[&!-])*))(" + _CHAIN + rb"|interface\{\}|struct\{\})")
@@ -37,7 +38,10 @@ _PREFIXES: Final = {b"*": c.STAR, b"&": c.ADDRESS, b"!": c.NOT, b"-": c.UNARY, b
 
 @final
 class Program:
-    """Code with `PLACE` and `WORD` in it; of parameters, also how many there are, and 1 if the last is variadic."""
+    """Code with the placeholders `LINE` and `WORD`.
+
+    For a parameter list, `count` is the number of parameters and `variadic` is 1 if the last one is variadic.
+    """
 
     def __init__(self) -> None:
         self.ops: list[int] = []
@@ -46,7 +50,7 @@ class Program:
         self.variadic = 0
 
     def write(self, text: bytes) -> bool:
-        """Add the code of an expression or type; nothing is added if it is not simple."""
+        """Add the code of an expression or type. Returns False and adds nothing if the text is not a short form."""
         if text[:1] == b'"' or text[:1].isdigit():
             if _LITERAL.fullmatch(text) is None:
                 return False
@@ -84,28 +88,31 @@ class Program:
         names = text.split(b".")
         if len(names) > 1:
             while len(names) > 1:
-                self.ops += (c.SELECT, WORD, PLACE)
+                self.ops += (c.SELECT, WORD, LINE)
                 self.words.append(names.pop())
             text = names[0]
-        self.ops += (c.NAME, WORD, PLACE)
+        self.ops += (c.NAME, WORD, LINE)
         self.words.append(text)
 
     def write_parameters(self, text: bytes) -> bool:
-        """Add the code of what stands between the parentheses of a parameter list: each name with its type."""
+        """Add the code of the text between the parentheses of a parameter list: each name followed by its type.
+
+        Returns False if the text is not a short form; the program is unusable then.
+        """
         parts = text.split(b", ")
         is_named = parts[-1].find(b" ") >= 0
-        waiting: list[bytes] = []
+        pending_names: list[bytes] = []
         for i, part in enumerate(parts):
             name, _, type_text = part.partition(b" ") if is_named else (b"", b"", part)
             if is_named and (_NAME.fullmatch(name) is None or name == b"chan"):
                 return False
-            waiting.append(name)
+            pending_names.append(name)
             if not type_text:
                 continue
             if type_text[:3] == b"..." and i == len(parts) - 1:
                 self.variadic = 1
                 type_text = type_text[3:]
-            for name in waiting:
+            for name in pending_names:
                 if name:
                     self.ops.append(WORD)
                     self.words.append(name)
@@ -113,43 +120,46 @@ class Program:
                     self.ops.append(0)
                 if not self.write(type_text):
                     return False
-            self.count += len(waiting)
-            waiting = []
-        return not waiting
+            self.count += len(pending_names)
+            pending_names = []
+        return not pending_names
 
 
-_known: Final[dict[bytes, Program]] = {}
-_known_parameters: Final[dict[bytes, Program | None]] = {}
+_programs: Final[dict[bytes, Program]] = {}
+_parameter_programs: Final[dict[bytes, Program | None]] = {}
 
 
 def program_of(text: bytes) -> Program | None:
-    """The program of an expression or type; None if the text is not simple, which is cheap to find out again."""
-    known = _known.get(text)
-    if known is not None:
-        return known
-    made = Program()
-    if not made.write(text):
+    """Return the program of an expression or type, None if the text is not a short form.
+
+    A None is not cached: the test is cheap.
+    """
+    cached = _programs.get(text)
+    if cached is not None:
+        return cached
+    program = Program()
+    if not program.write(text):
         return None
-    if len(_known) >= MOST:
-        _known.clear()
-    _known[text] = made
-    return made
+    if len(_programs) >= MAX_CACHED:
+        _programs.clear()
+    _programs[text] = program
+    return program
 
 
 def program_of_parameters(text: bytes) -> Program | None:
-    """The program of what stands between the parentheses of a parameter list; None if the text is not simple."""
-    if text in _known_parameters:
-        return _known_parameters[text]
-    if len(_known_parameters) >= MOST:
-        _known_parameters.clear()
+    """Like `program_of`, for the text between the parentheses of a parameter list. A None is cached, too."""
+    if text in _parameter_programs:
+        return _parameter_programs[text]
+    if len(_parameter_programs) >= MAX_CACHED:
+        _parameter_programs.clear()
     program = Program()
-    made = program if program.write_parameters(text) else None
-    _known_parameters[text] = made
-    return made
+    result = program if program.write_parameters(text) else None
+    _parameter_programs[text] = result
+    return result
 
 
 def integer(text: bytes) -> int:
-    """The value of an integer literal, -1 when it is large."""
+    """Return the value of an integer literal, -1 if it is 2**31 - 1 or more, or 12 or more characters long."""
     text = text.replace(b"_", b"")
     value = -1
     if len(text) < 12:

@@ -1,10 +1,9 @@
-"""What can be left out of a file for its skeleton: the insides of its functions and large values.
+"""Finds the parts of a file that its skeleton leaves out: the contents of functions and of large values.
 
-Most of a file is bodies, and most of the price of a syntax tree is paid for them. Where a declaration is laid out as
-gofmt does it, its body ends at the first `}` that begins a line, outside of strings and comments, and before the next
-declaration; finding that takes one regular expression. A body that ends otherwise is left in. Code laid out in stranger
-ways comes out unbalanced, and then does not parse: the caller reads the whole file instead.
-Nothing here knows what the bodies say; `bodies` does.
+Most of a file is bodies, and they account for most of the cost of a syntax tree. In a declaration formatted by gofmt,
+the body ends at the first `}` at the start of a line, outside of strings and comments, before the next declaration; one
+regular expression finds it. A body that ends elsewhere stays in the skeleton. With other formatting the skeleton may
+be unbalanced; it does not parse then, and the caller reads the whole file instead. `token_encoder` reads the bodies.
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Groups are atomic instead of possessive: Python 3.11.2, as Debian 12 has it, loses its place where one of those fails.
+# Repeated groups are atomic, `(?>(?:…)*)`, not possessive, `(?:…)*+`: in Python 3.11.2 (Debian 12) the match position
+# is wrong after a possessive group fails.
 _TEXT: Final = (
     rb"""[^`"'/\n]++|`[^`]*+`|"(?>(?:[^"\\\n]++|\\[^\n])*)"|'(?>(?:[^'\\\n]++|\\[^\n])*)'"""
     rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|/(?![/*])"""
 )
 _PLAIN: Final = rb"[^\n`\"'/]*"
-_NO_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
-"""Before a brace: it does not open a struct or an interface."""
-_LAID_OUT: Final = re.compile(
+_NOT_A_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
+"""Precedes an opening brace that does not begin a struct or interface type."""
+_BODY: Final = re.compile(
     rb"^(?:func\b(?>(?:"
     + _PLAIN
     + rb"\(\n(?>(?:[ \t][^\n]*\n|\n)*)\))*)"
@@ -28,7 +28,7 @@ _LAID_OUT: Final = re.compile(
     + rb"|var\b"
     + _PLAIN
     + rb"|\})"
-    + _NO_TYPE
+    + _NOT_A_TYPE
     + rb"(\{)(?=\n)(?>(?:"
     + _TEXT
     + rb"|\n(?!\}|(?:func|type|var|const)\b))*)\n(\})",
@@ -38,13 +38,13 @@ _BETWEEN: Final = re.compile(rb"(?>(?:" + _TEXT + rb"|\n)*)")
 
 
 def cuts_of(source: bytes) -> dict[int, int]:
-    """The braces whose insides can be left out: the offsets of the closing ones by those of the opening ones.
+    """Return the pairs of braces whose contents can be left out: offset of the opening brace → of the closing one.
 
-    There are none where what looks like code may stand in a string or comment.
+    Returns no pairs if what looks like a body may be inside a string or comment.
     """
     cuts: dict[int, int] = {}
     at = 0
-    for match in _LAID_OUT.finditer(source):
+    for match in _BODY.finditer(source):
         start = match.start(1)
         if _BETWEEN.fullmatch(source, at, start) is None:
             return {}

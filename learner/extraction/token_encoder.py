@@ -1,14 +1,14 @@
-"""Writes the code (see `code`) of bodies and values from their tokens, without a syntax tree.
+"""Writes the code (see `opcodes`) of bodies and values from their tokens, without a syntax tree.
 
-A tree of a body costs several times what its code does, so those of plain, whole Go are read here, by Go's grammar, in
-one run over the tokens. Anything else raises `CannotEncode`, and the file is read from its syntax tree instead (see
-`tree_encoder`), which also handles broken code. Both write the same opcodes; a test compares them.
+Building the tree of a body costs several times as much as encoding it. So bodies of plain, complete Go are parsed here,
+by Go's grammar, in one pass over the tokens. Anything else raises `CannotEncode`, and the file is read from its syntax
+tree instead (see `tree_encoder`), which also handles broken code. Both write the same opcodes; a test compares them.
 
-Code has its operators in front, while they are found behind their first operand, so they are put in front of what was
-written last. Positions of counts that are filled in later always lie before that.
+Code is in prefix order, but many operators follow their first operand in the source: their opcode is inserted before
+the code of that operand. Positions that are reserved for counts always precede the insertion.
 """
 # pyright: reportUnnecessaryComparison=false
-# It takes `_kind` to be what it was compared with, also after `_next`.
+# pyright assumes that `_kind` keeps the value it was compared with, also after a call of `_next`.
 
 from __future__ import annotations
 
@@ -18,29 +18,39 @@ from golore.learner.extraction import lexer as t
 from golore.learner.extraction import opcodes as c
 from golore.learner.extraction.lexer import tokens_of
 from golore.learner.extraction.short_forms import integer
-from golore.learner.extraction.tree_encoder import LINK, NESTED, ROOM, STATEMENT, TreeEncoder
+from golore.learner.extraction.tree_encoder import (
+    EXPRESSION_FRAMES,
+    LINK_FRAMES,
+    MAX_DEPTH,
+    STATEMENT_FRAMES,
+    TreeEncoder,
+)
 
 _PRECEDENCE: Final = (1, 2, 3, 4, 4, 4, 5, 5, 5, 5)
-"""Of the binary operators, from `FIRST_BINARY` on."""
+"""Precedence of the binary operators, by token kind minus `FIRST_BINARY`."""
 _BINARY_CODE: Final = (c.COMPARE, c.COMPARE, c.COMPARE, *(c.BINARY,) * 6, c.SHIFT)
 
 _OTHER: Final = 0
 _NAMED: Final = 1
 _LITERAL_TYPE: Final = 2
-"""What stands before a `{` decides whether it begins a literal: a name may, `[]T` and the like always do."""
+"""The forms of an operand. A `{` after a name may begin a composite literal, after a type such as `[]T` it always does,
+after any other operand never."""
 
 
 class CannotEncode(Exception):
-    """The body is not what this module reads."""
+    """The file is not plain, complete Go and must be read from its syntax tree."""
 
 
 @final
 class TokenEncoder:
-    """Reads the bodies of one file into its emitter's code."""
+    """Appends the code of the bodies of one file to the code of its `TreeEncoder`.
 
-    def __init__(self, emitter: TreeEncoder) -> None:
-        self._emitter: Final = emitter
-        self._code: list[int] = emitter.code
+    `_in_head` is true between `if`, `for` or `switch` and its block, where `{` after a name begins the block.
+    """
+
+    def __init__(self, encoder: TreeEncoder) -> None:
+        self._encoder: Final = encoder
+        self._code: list[int] = encoder.code
         self._kinds: list[int] = []
         self._texts: list[bytes] = []
         self._lines: list[int] = []
@@ -50,24 +60,24 @@ class TokenEncoder:
         self._in_head = False
 
     def read_statements(self, source: bytes, start: int, end: int) -> None:
-        """Write the statements between two offsets; whatever was written when this raises is of no use."""
-        self._enter(source, start, end)
+        """Write the statements between two offsets. If this raises `CannotEncode`, the code written is unusable."""
+        self._tokenize(source, start, end)
         self._statements()
-        self._leave(t.END)
+        self._expect(t.END)
 
     def read_value(self, source: bytes, start: int, end: int) -> None:
-        """The same for a value."""
-        self._enter(source, start, end)
+        """Like `read_statements`, for the expression between two offsets."""
+        self._tokenize(source, start, end)
         self._code.append(c.EVALUATE)
         self._expression()
-        self._leave(t.END)
+        self._expect(t.END)
 
-    def _enter(self, source: bytes, start: int, end: int) -> None:
-        found = tokens_of(source, start, end, self._emitter.line_of(start))
+    def _tokenize(self, source: bytes, start: int, end: int) -> None:
+        found = tokens_of(source, start, end, self._encoder.line_of(start))
         self._kinds = found.kinds
         self._texts = found.texts
         self._lines = found.lines
-        self._code = self._emitter.code
+        self._code = self._encoder.code
         self._depth = 0
         self._in_head = False
         self._go_to(0)
@@ -82,22 +92,22 @@ class TokenEncoder:
         self._at += 1
         self._kind = self._kinds[self._at]
 
-    def _leave(self, kind: int) -> None:
-        """Step over a token that must stand here."""
+    def _expect(self, kind: int) -> None:
+        """Skip a token of this kind (`END` is not skipped); raises `CannotEncode` if the current token is another."""
         if self._kind != kind:
             raise CannotEncode
         if kind != t.END:
             self._next()
 
     def _name(self) -> None:
-        """Write the number of the name that must stand here."""
+        """Write the number of the current name and skip it; raises `CannotEncode` if the token is not a name."""
         if self._kind != t.NAME:
             raise CannotEncode
-        self._code.append(self._emitter.intern(self._texts[self._at]))
+        self._code.append(self._encoder.intern(self._texts[self._at]))
         self._next()
 
-    def _closing(self, at: int) -> int:
-        """Where the bracket that opens at a token is closed."""
+    def _closing_bracket(self, at: int) -> int:
+        """Return the position of the bracket that closes the one at position `at`."""
         kinds = self._kinds
         depth = 0
         while True:
@@ -112,17 +122,17 @@ class TokenEncoder:
                 raise CannotEncode
             at += 1
 
-    def _deeper(self, by: int) -> None:
+    def _descend(self, by: int) -> None:
         self._depth += by
-        if self._depth > ROOM:
+        if self._depth > MAX_DEPTH:
             raise CannotEncode
 
     # -- expressions
 
     def _expression(self) -> None:
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         self._binary(1)
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _binary(self, weakest: int) -> None:
         start = len(self._code)
@@ -154,7 +164,7 @@ class TokenEncoder:
                 break
             self._code.append(op)
             self._next()
-            self._deeper(NESTED)
+            self._descend(EXPRESSION_FRAMES)
         self._primary()
         self._depth = before
 
@@ -164,7 +174,7 @@ class TokenEncoder:
         before = self._depth
         form = self._operand()
         while True:
-            self._deeper(LINK)
+            self._descend(LINK_FRAMES)
             kind = self._kind
             if kind == t.LPAREN:
                 code.insert(start, 0)
@@ -177,7 +187,7 @@ class TokenEncoder:
                 if following == t.NAME:
                     self._next()
                     code.insert(start, self._lines[self._at])
-                    code.insert(start, self._emitter.intern(self._texts[self._at]))
+                    code.insert(start, self._encoder.intern(self._texts[self._at]))
                     code.insert(start, c.SELECT)
                     self._next()
                     form = form if form == _NAMED else _OTHER
@@ -186,7 +196,7 @@ class TokenEncoder:
                     self._next()
                     code.insert(start, c.ASSERT)
                     self._type()
-                    self._leave(t.RPAREN)
+                    self._expect(t.RPAREN)
                     form = _OTHER
                 else:
                     break
@@ -203,11 +213,11 @@ class TokenEncoder:
         self._depth = before
 
     def _operand(self) -> int:
-        """Write what an expression begins with, with the selectors and the call that follow a name."""
+        """Write the first operand of an expression, for a name with its selectors and call. Returns its form."""
         code = self._code
         kind = self._kind
         if kind == t.NAME:
-            self._selected_name()
+            self._selector_chain()
             return _NAMED if self._kinds[self._at - 1] == t.NAME else _OTHER
         if kind == t.STRING:
             code.append(c.STRING)
@@ -237,15 +247,15 @@ class TokenEncoder:
         self._next()
         return _OTHER
 
-    def _selected_name(self) -> None:
-        """`a.b.c` and `a.b.c(…)`: their operators are known before anything is written."""
+    def _selector_chain(self) -> None:
+        """Write `a.b.c` or `a.b.c(…)`, with all operators in order: nothing has to be inserted."""
         code = self._code
         kinds = self._kinds
         first = self._at
         last = first
         while kinds[last + 1] == t.DOT and kinds[last + 2] == t.NAME:
             last += 2
-        if (last - first) * LINK > ROOM:
+        if (last - first) * LINK_FRAMES > MAX_DEPTH:
             raise CannotEncode
         is_call = kinds[last + 1] == t.LPAREN
         slot = len(code) + 1
@@ -254,7 +264,7 @@ class TokenEncoder:
             code.append(0)
             code.append(0)
         at = last
-        intern = self._emitter.intern
+        intern = self._encoder.intern
         while at > first:
             code.append(c.SELECT)
             code.append(intern(self._texts[at]))
@@ -268,7 +278,7 @@ class TokenEncoder:
             self._arguments(slot)
 
     def _arguments(self, slot: int) -> None:
-        """Write what stands between parentheses: their number goes into the slot, whether it is spread behind it."""
+        """Write arguments up to `)`. Their number goes to `slot`, and 1 to `slot + 1` if one is followed by `...`."""
         before = self._in_head
         self._in_head = False
         self._next()
@@ -288,7 +298,7 @@ class TokenEncoder:
         self._in_head = before
 
     def _index(self, start: int) -> None:
-        """`x[i]`, `x[T, U]` and `x[i:j:k]`; the operand is written from `start` on."""
+        """Write `x[i]`, `x[T, U]` or `x[i:j:k]`; the code of `x` begins at `start`."""
         before = self._in_head
         self._in_head = False
         self._next()
@@ -312,13 +322,13 @@ class TokenEncoder:
         self._in_head = before
 
     def _elements(self, slot: int) -> None:
-        """Write the elements between braces, unless they are data: nothing in those can refer to anything."""
+        """Write the elements between braces and their number, unless they are data, which cannot refer to anything."""
         code = self._code
         closing = self._end_of_data(self._at)
         if closing:
             self._go_to(closing + 1)
             return
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         before = self._in_head
         self._in_head = False
         self._next()
@@ -338,7 +348,7 @@ class TokenEncoder:
         self._next()
         code[slot] = count
         self._in_head = before
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _element(self) -> None:
         if self._kind == t.LBRACE:
@@ -349,7 +359,7 @@ class TokenEncoder:
             self._expression()
 
     def _end_of_data(self, at: int) -> int:
-        """Where the braces that open at a token are closed, if there is only data between them, otherwise 0."""
+        """Return the position of the brace that closes the one at `at` if only data is between them, otherwise 0."""
         kinds = self._kinds
         depth = 0
         while True:
@@ -371,7 +381,7 @@ class TokenEncoder:
             at += 1
 
     def _function(self) -> None:
-        """A function literal, or the type of one."""
+        """Write a function literal or a function type."""
         code = self._code
         slot = len(code)
         code.append(c.FUNCTION)
@@ -389,7 +399,7 @@ class TokenEncoder:
     # -- types
 
     def _type(self) -> None:
-        self._deeper(NESTED)
+        self._descend(EXPRESSION_FRAMES)
         kind = self._kind
         if kind == t.NAME:
             self._type_name()
@@ -401,10 +411,10 @@ class TokenEncoder:
             self._array()
         elif kind == t.MAP:
             self._next()
-            self._leave(t.LBRACK)
+            self._expect(t.LBRACK)
             self._code.append(c.MAP)
             self._type()
-            self._leave(t.RBRACK)
+            self._expect(t.RBRACK)
             self._type()
         elif kind == t.FUNC:
             self._next()
@@ -419,16 +429,16 @@ class TokenEncoder:
         elif kind == t.LPAREN:
             self._next()
             self._type()
-            self._leave(t.RPAREN)
+            self._expect(t.RPAREN)
         else:
             raise CannotEncode
-        self._depth -= NESTED
+        self._depth -= EXPRESSION_FRAMES
 
     def _type_name(self) -> None:
-        """`T`, `p.T`, `T[U]`."""
+        """Write `T`, `p.T`, `T[U]` or `p.T[U]`."""
         code = self._code
         start = len(code)
-        intern = self._emitter.intern
+        intern = self._encoder.intern
         at = self._at
         last = at
         if self._kinds[at + 1] == t.DOT and self._kinds[at + 2] == t.NAME:
@@ -468,7 +478,7 @@ class TokenEncoder:
             self._in_head = False
             self._expression()
             self._in_head = before
-        self._leave(t.RBRACK)
+        self._expect(t.RBRACK)
         self._type()
 
     def _channel(self) -> None:
@@ -476,7 +486,7 @@ class TokenEncoder:
         if self._kind == t.ARROW:
             self._next()
             direction = 2
-        self._leave(t.CHAN)
+        self._expect(t.CHAN)
         if not direction and self._kind == t.ARROW:
             self._next()
             direction = 1
@@ -487,7 +497,7 @@ class TokenEncoder:
     def _struct(self) -> None:
         code = self._code
         self._next()
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         code.append(c.STRUCT)
         code.append(0)
         slot = len(code) - 1
@@ -502,12 +512,12 @@ class TokenEncoder:
         self._next()
 
     def _field(self) -> int:
-        """Write one line of a struct; returns how many fields it declares."""
+        """Write one field declaration. Returns how many fields it declares."""
         code = self._code
         kinds = self._kinds
         at = self._at
         if kinds[at] == t.NAME and not self._is_embedded(at + 1):
-            names = self._names_here()
+            names = self._name_list()
             after = self._at
             for name in names:
                 self._go_to(after)
@@ -523,7 +533,7 @@ class TokenEncoder:
             raise CannotEncode
         if kinds[at + 1] == t.DOT:
             at += 2
-        code.append(self._emitter.intern(self._texts[at]))
+        code.append(self._encoder.intern(self._texts[at]))
         code.append(1)
         if pointer:
             code.append(c.STAR)
@@ -531,17 +541,17 @@ class TokenEncoder:
         return 1
 
     def _is_embedded(self, at: int) -> bool:
-        """Whether the name before this token is all there is of a field, or of its type's name."""
+        """Whether the name before position `at` begins the type of an embedded field, instead of naming a field."""
         kind = self._kinds[at]
         if kind == t.LBRACK and self._kinds[at + 1] != t.RBRACK:
-            kind = self._kinds[self._closing(at) + 1]
+            kind = self._kinds[self._closing_bracket(at) + 1]
         return kind == t.SEMICOLON or kind == t.RBRACE or kind == t.STRING or kind == t.DOT
 
-    def _names_here(self) -> list[int]:
-        """The numbers of the names that stand here with commas between them."""
+    def _name_list(self) -> list[int]:
+        """Return the numbers of the names in a comma-separated list and skip it."""
         names: list[int] = []
         while self._kind == t.NAME:
-            names.append(self._emitter.intern(self._texts[self._at]))
+            names.append(self._encoder.intern(self._texts[self._at]))
             self._next()
             if self._kind != t.COMMA:
                 return names
@@ -551,7 +561,7 @@ class TokenEncoder:
     def _interface(self) -> None:
         code = self._code
         self._next()
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         code.append(c.INTERFACE)
         code.append(0)
         slot = len(code) - 1
@@ -591,67 +601,70 @@ class TokenEncoder:
             self._type()
 
     def _parameters(self, slot: int, variadic: int) -> None:
-        """Write parameters or results, each name with its type; their number goes into the slot."""
+        """Write parameters or results, each name followed by its type. Their number goes to `slot`.
+
+        `variadic` is the position of the flag for a variadic last parameter, -1 for results.
+        """
         if self._kind != t.LPAREN:
             raise CannotEncode
         code = self._code
-        entries, is_named, end = self._entries()
-        waiting: list[int] = []
+        starts, is_named, end = self._parameter_starts()
+        pending_names: list[int] = []
         count = 0
-        for at in entries:
+        for at in starts:
             self._go_to(at)
             if is_named:
                 if self._kind != t.NAME:
                     raise CannotEncode
-                waiting.append(self._emitter.intern(self._texts[at]))
+                pending_names.append(self._encoder.intern(self._texts[at]))
                 self._next()
                 if self._kind == t.COMMA:
                     continue
             else:
-                waiting.append(0)
+                pending_names.append(0)
             if self._kind == t.ELLIPSIS:
-                if variadic < 0 or at != entries[-1]:
+                if variadic < 0 or at != starts[-1]:
                     raise CannotEncode
                 code[variadic] = 1
                 self._next()
             type_at = self._at
-            for name in waiting:
+            for name in pending_names:
                 self._go_to(type_at)
                 code.append(name)
                 self._type()
             if self._kind != t.COMMA and self._kind != t.RPAREN:
                 raise CannotEncode
-            count += len(waiting)
-            waiting = []
-        if waiting:
+            count += len(pending_names)
+            pending_names = []
+        if pending_names:
             raise CannotEncode
         code[slot] = count
         self._go_to(end + 1)
 
-    def _entries(self) -> tuple[list[int], bool, int]:
-        """Where the entries of a parameter list begin, whether they have names, and where the list ends."""
+    def _parameter_starts(self) -> tuple[list[int], bool, int]:
+        """Return the positions of the entries of a parameter list, whether they have names, and where its `)` is."""
         kinds = self._kinds
         at = self._at + 1
-        entries: list[int] = []
+        starts: list[int] = []
         is_named = False
         while kinds[at] != t.RPAREN:
-            entries.append(at)
+            starts.append(at)
             if kinds[at] == t.NAME:
                 following = kinds[at + 1]
                 if following == t.LBRACK and kinds[at + 2] != t.RBRACK:
-                    following = kinds[self._closing(at + 1) + 1]
+                    following = kinds[self._closing_bracket(at + 1) + 1]
                 if following != t.COMMA and following != t.RPAREN and following != t.DOT:
                     is_named = True
             while kinds[at] != t.COMMA and kinds[at] != t.RPAREN:
                 kind = kinds[at]
                 if t.LPAREN <= kind <= t.LBRACE:
-                    at = self._closing(at)
+                    at = self._closing_bracket(at)
                 elif kind == t.END:
                     raise CannotEncode
                 at += 1
             if kinds[at] == t.COMMA:
                 at += 1
-        return entries, is_named, at
+        return starts, is_named, at
 
     # -- statements
 
@@ -671,14 +684,14 @@ class TokenEncoder:
                 raise CannotEncode
 
     def _block(self) -> None:
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         self._code.append(c.OPEN)
         self._statements()
-        self._leave(t.RBRACE)
+        self._expect(t.RBRACE)
         self._code.append(c.CLOSE)
 
     def _statement(self) -> None:
-        self._deeper(STATEMENT)
+        self._descend(STATEMENT_FRAMES)
         kind = self._kind
         if kind < t.CASE:
             if kind == t.NAME and self._kinds[self._at + 1] == t.COLON:
@@ -714,19 +727,19 @@ class TokenEncoder:
             self._declaration(kind)
         elif kind == t.GOTO:
             self._next()
-            self._leave(t.NAME)
+            self._expect(t.NAME)
         else:
             self._simple_statement()
-        self._depth -= STATEMENT
+        self._depth -= STATEMENT_FRAMES
 
     def _return(self) -> None:
         self._next()
         if self._kind == t.SEMICOLON or self._kind == t.RBRACE or self._kind == t.END:
             return
-        self._evaluated()
+        self._evaluate_list()
 
-    def _evaluated(self) -> None:
-        """Write expressions with commas between them, each as a statement."""
+    def _evaluate_list(self) -> None:
+        """Write the expressions of a comma-separated list, each as a statement."""
         while True:
             self._code.append(c.EVALUATE)
             self._expression()
@@ -734,8 +747,8 @@ class TokenEncoder:
                 return
             self._next()
 
-    def _listed(self) -> int:
-        """Write expressions with commas between them; returns how many."""
+    def _expression_list(self) -> int:
+        """Write the expressions of a comma-separated list. Returns how many."""
         count = 1
         self._expression()
         while self._kind == t.COMMA:
@@ -745,28 +758,28 @@ class TokenEncoder:
         return count
 
     def _simple_statement(self) -> bool:
-        """An expression, a definition, an assignment, a step, or something sent; tells whether it is an expression."""
+        """Write an expression, definition, assignment, `++`, `--` or send. Returns whether it is an expression."""
         code = self._code
         if self._kind == t.NAME and self._is_definition():
             start = len(code)
             code.append(c.DEFINE)
             code.append(0)
             code.append(0)
-            names = self._names_here()
+            names = self._name_list()
             code += names
             self._next()
             code[start + 1] = len(names)
-            code[start + 2] = self._listed()
+            code[start + 2] = self._expression_list()
             return False
         start = len(code)
         code.append(c.EVALUATE)
-        count = self._listed()
+        count = self._expression_list()
         if self._kind == t.ASSIGN or (self._kind == t.UPDATE and count == 1):
             self._next()
             code[start] = c.ASSIGN
             code.insert(start + 1, 0)
             code.insert(start + 1, count)
-            code[start + 2] = self._listed()
+            code[start + 2] = self._expression_list()
         elif count > 1:
             raise CannotEncode
         elif self._kind == t.STEP:
@@ -793,7 +806,7 @@ class TokenEncoder:
             code.append(c.OPEN)
             opened += 1
             self._next()
-            if not self._head():
+            if not self._statement_head():
                 raise CannotEncode
             self._block()
             if self._kind != t.ELSE:
@@ -805,10 +818,10 @@ class TokenEncoder:
         for _ in range(opened):
             code.append(c.CLOSE)
 
-    def _head(self) -> bool:
-        """What stands between `if` or `switch` and its block: maybe a statement, maybe an expression, in that order.
+    def _statement_head(self) -> bool:
+        """Write the optional statement and the optional expression between `if` or `switch` and its block.
 
-        Tells whether there is an expression.
+        Returns whether there is an expression.
         """
         before = self._in_head
         self._in_head = True
@@ -858,12 +871,12 @@ class TokenEncoder:
             if self._kind != t.SEMICOLON:
                 self._code.append(c.EVALUATE)
                 self._expression()
-            self._leave(t.SEMICOLON)
+            self._expect(t.SEMICOLON)
             if self._kind != t.LBRACE:
                 self._simple_statement()
 
     def _range(self, at: int) -> None:
-        """What is ranged over is written before the targets; `at` is where `range` stands."""
+        """Write a range clause: first the range operand, then the targets. `at` is the position of `range`."""
         code = self._code
         first = self._at
         operator = self._kinds[at - 1] if at > first else 0
@@ -877,11 +890,11 @@ class TokenEncoder:
         if at > first:
             self._go_to(first)
             if operator == t.DEFINE:
-                names = self._names_here()
+                names = self._name_list()
                 code += names
                 code[slot] = len(names)
             elif operator == t.ASSIGN:
-                code[slot] = self._listed()
+                code[slot] = self._expression_list()
             if self._at != at - 1:
                 raise CannotEncode
         self._go_to(after)
@@ -889,42 +902,42 @@ class TokenEncoder:
     def _switch(self) -> None:
         code = self._code
         self._next()
-        guard = self._type_guard()
+        guard = self._find_type_guard()
         code.append(c.OPEN)
         if guard:
             self._type_switch(guard)
         else:
-            self._head()
+            self._statement_head()
             self._cases(False)
         code.append(c.CLOSE)
 
     def _cases(self, communicates: bool) -> None:
         code = self._code
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         while self._kind != t.RBRACE:
             code.append(c.OPEN)
             if self._kind == t.DEFAULT:
                 self._next()
             else:
-                self._leave(t.CASE)
+                self._expect(t.CASE)
                 if communicates:
                     self._simple_statement()
                 else:
-                    self._evaluated()
-            self._leave(t.COLON)
+                    self._evaluate_list()
+            self._expect(t.COLON)
             self._statements()
             code.append(c.CLOSE)
         self._next()
 
-    def _type_guard(self) -> int:
-        """Where `.(type)` stands before the block of a switch; 0 if it has none."""
+    def _find_type_guard(self) -> int:
+        """Return the position of `.(type)` in the head of a switch, 0 if there is none."""
         kinds = self._kinds
         at = self._at
         while kinds[at] != t.LBRACE and kinds[at] != t.END:
             if kinds[at] == t.DOT and kinds[at + 1] == t.LPAREN and kinds[at + 2] == t.TYPE:
                 return at
             if kinds[at] == t.LPAREN or kinds[at] == t.LBRACK:
-                at = self._closing(at)
+                at = self._closing_bracket(at)
             at += 1
         return 0
 
@@ -938,10 +951,10 @@ class TokenEncoder:
         if at < guard:
             if self._kind != t.SEMICOLON:
                 self._simple_statement()
-            self._leave(t.SEMICOLON)
+            self._expect(t.SEMICOLON)
         bound = 0
         if self._kind == t.NAME and self._kinds[self._at + 1] == t.DEFINE:
-            bound = self._emitter.intern(self._texts[self._at])
+            bound = self._encoder.intern(self._texts[self._at])
             self._go_to(self._at + 2)
         code.append(c.SWITCH_TYPE)
         self._primary()
@@ -949,7 +962,7 @@ class TokenEncoder:
             raise CannotEncode
         self._in_head = before
         self._go_to(guard + 4)
-        self._leave(t.LBRACE)
+        self._expect(t.LBRACE)
         while self._kind != t.RBRACE:
             self._type_case(bound)
         self._next()
@@ -965,14 +978,14 @@ class TokenEncoder:
         if self._kind == t.DEFAULT:
             self._next()
         else:
-            self._leave(t.CASE)
+            self._expect(t.CASE)
             self._type()
             code[slot] = 1
             while self._kind == t.COMMA:
                 self._next()
                 self._type()
                 code[slot] += 1
-        self._leave(t.COLON)
+        self._expect(t.COLON)
         self._statements()
         code.append(c.CLOSE)
 
@@ -1005,7 +1018,7 @@ class TokenEncoder:
             code.append(0)
             self._type()
             return
-        names = self._names_here()
+        names = self._name_list()
         start = len(code)
         code.append(c.VAR if keyword == t.VAR else c.CONST)
         code.append(len(names))
@@ -1017,7 +1030,7 @@ class TokenEncoder:
             self._type()
         if self._kind == t.ASSIGN:
             self._next()
-            code[start + 3] = self._listed()
+            code[start + 3] = self._expression_list()
         elif keyword == t.VAR:
             if not code[start + 2]:
                 raise CannotEncode

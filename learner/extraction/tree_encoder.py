@@ -1,14 +1,14 @@
-"""Writes the compact code (see `code`) of one file's expressions, types and statements.
+"""Writes the code (see `opcodes`) of one file's expressions, types and statements from its syntax tree.
 
-A `TreeEncoder` serves one file: it holds the growing list of integers and the table of names. It walks the syntax tree
-once, in source order, and never raises on broken input: what did not parse becomes `BAD`. It decides nothing about
-meaning; a name is a name until `infer` looks it up.
+A `TreeEncoder` is made for one file: it has the list of integers written so far and the table of names. It walks the
+tree once, in source order, and never raises on broken input: what did not parse becomes `BAD`. Names are not looked up;
+resolution does that.
 
-Nodes are dear: each is an object made for this walk. So what a few bytes of the source can tell is read from them (see
-`simple`; also tables of numbers), and the kind of a node, once asked for, is handed on. Chains of calls, operators and
-parentheses are written without recursion; what nests deeper than `ROOM` is not read.
+Nodes are expensive: each is an object that is created when it is visited. So short texts and literals of plain data are
+read from the bytes of the source (see `short_forms`), and the kind of a node is read once and passed on. Chains of
+calls, operators and parentheses are written without recursion; code that nests deeper than `MAX_DEPTH` is not read.
 
-It is one class in one file, long as it is: a compiled class cannot be spread over modules that are not all compiled.
+It is one long class in one module because a compiled class cannot be split over modules that are not all compiled.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Final, final
 
 from golore.learner.extraction import node_kinds as g
 from golore.learner.extraction import opcodes as c
-from golore.learner.extraction.node_kinds import is_meaningful, meaningful, only
+from golore.learner.extraction.node_kinds import is_meaningful, last_meaningful, meaningful
 from golore.learner.extraction.parser import Node
 from golore.learner.extraction.short_forms import (
     DATA,
-    LONGEST,
-    PLACE,
+    LINE,
+    MAX_TEXT_BYTES,
     WORD,
     Program,
     integer,
@@ -31,21 +31,26 @@ from golore.learner.extraction.short_forms import (
     program_of_parameters,
 )
 
-ROOM: Final = 500
-"""How deep code may nest, about in frames of Python. Where this is compiled nothing else would stop it, and where it is
-not, it has to end before Python's own limit, for the readers of the code too. `LINK`, `NESTED` and
-`STATEMENT` are the frames of a step along a chain, into an expression, and into a statement."""
-LINK: Final = 2
-NESTED: Final = 6
-STATEMENT: Final = 4
+MAX_DEPTH: Final = 500
+"""Maximum nesting of code, approximately in Python stack frames. When compiled, this is the only limit on recursion;
+otherwise it must be reached before Python's own, here and in the modules that read the code. `LINK_FRAMES`,
+`EXPRESSION_FRAMES` and `STATEMENT_FRAMES` are the frames of one step along a chain, into an expression and into a
+statement."""
+LINK_FRAMES: Final = 2
+EXPRESSION_FRAMES: Final = 6
+STATEMENT_FRAMES: Final = 4
 
-_SOMETIMES_SIMPLE: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
-"""The kinds of nodes whose text is worth a look, see `simple`."""
+_SHORT_FORM_KINDS: Final = (g.SELECTOR, g.QUALIFIED, g.POINTER_TYPE, g.SLICE_TYPE, g.UNARY, g.MAP_TYPE)
+"""The kinds of nodes whose text may be a short form (see `short_forms`)."""
 
 
 @final
 class TreeEncoder:
-    """The code, names and lines of one file, as far as they are written."""
+    """The code, names and lines of one file, as written so far.
+
+    `in_shape`: lines are written as indices into `lines`. `skeleton`: literal elements and bodies of function literals
+    are left out. `too_deep`: code that nests deeper than `MAX_DEPTH` was left out.
+    """
 
     def __init__(self, source: bytes) -> None:
         self.source: Final = source
@@ -56,22 +61,22 @@ class TreeEncoder:
         self._index: dict[bytes, int] = {b"": 0}
         self.line_starts = line_starts(source)
         self._line = 1
-        self._low = 0
+        self._line_start = 0
         self.skeleton = False
         self.too_deep = False
         self.depth = 0
-        self._high = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
+        self._line_end = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
 
     def line_of(self, offset: int) -> int:
-        """The line of an offset, near the one asked for before in most cases."""
-        if offset < self._low or offset >= self._high:
+        """Return the line of an offset; fast on the line of the previous call and on the next one."""
+        if offset < self._line_start or offset >= self._line_end:
             starts = self.line_starts
             line = self._line + 1
-            if offset < self._high or line >= len(starts) or offset >= starts[line]:
+            if offset < self._line_end or line >= len(starts) or offset >= starts[line]:
                 line = bisect_right(starts, offset)
             self._line = line
-            self._low = starts[line - 1]
-            self._high = starts[line] if line < len(starts) else len(self.source) + 1
+            self._line_start = starts[line - 1]
+            self._line_end = starts[line] if line < len(starts) else len(self.source) + 1
         return self._line
 
     def text(self, node: Node) -> bytes:
@@ -86,12 +91,12 @@ class TreeEncoder:
         return found
 
     def name_of(self, node: Node, k: int) -> int:
-        """The number of a name; what stands in a name's place and is none counts as blank."""
+        """Return the number of a name; a node of another kind, in broken code, counts as the blank name."""
         if k not in g.NAMES and k not in g.PREDECLARED:
             return self.intern(b"_")
         return self.intern(self.source[node.start_byte : node.end_byte])
 
-    def place(self, line: int) -> None:
+    def write_line(self, line: int) -> None:
         if self.in_shape:
             self.code.append(len(self.lines))
             self.lines.append(line)
@@ -102,19 +107,19 @@ class TreeEncoder:
         start = node.start_byte
         self.code.append(c.NAME)
         self.code.append(self.intern(self.source[start : node.end_byte]))
-        self.place(self.line_of(start))
+        self.write_line(self.line_of(start))
 
-    def simple(self, start: int, end: int) -> bool:
-        """Write what stands there if its text alone tells the code, as most short texts do: no need of nodes."""
-        if end - start > LONGEST:
+    def write_short_form(self, start: int, end: int) -> bool:
+        """Write the text between two offsets, without nodes, if it is a short form. Returns whether it is one."""
+        if end - start > MAX_TEXT_BYTES:
             return False
         program = program_of(self.source[start:end])
         if program is None:
             return False
-        self._run(program, self.line_of(start))
+        self._write_program(program, self.line_of(start))
         return True
 
-    def _run(self, program: Program, line: int) -> None:
+    def _write_program(self, program: Program, line: int) -> None:
         words = program.words
         code = self.code
         used = 0
@@ -122,8 +127,8 @@ class TreeEncoder:
             if op == WORD:
                 code.append(self.intern(words[used]))
                 used += 1
-            elif op == PLACE:
-                self.place(line)
+            elif op == LINE:
+                self.write_line(line)
             else:
                 code.append(op)
 
@@ -137,16 +142,16 @@ class TreeEncoder:
             self.code.append(c.STRING)
         elif k == g.INT_LITERAL:
             self.code += (c.INT, integer(self.text(node)))
-        elif k not in _SOMETIMES_SIMPLE or not self.simple(node.start_byte, node.end_byte):
+        elif k not in _SHORT_FORM_KINDS or not self.write_short_form(node.start_byte, node.end_byte):
             self.compound(node, k)
 
     def compound(self, node: Node, k: int) -> None:
-        """Write an expression or type that has parts and whose text alone does not tell the code."""
-        if self.depth > ROOM:
+        """Write an expression or type that is neither a plain name, string or integer nor a short form."""
+        if self.depth > MAX_DEPTH:
             self.too_deep = True
             self.code.append(c.BAD)
         else:
-            self.depth += NESTED
+            self.depth += EXPRESSION_FRAMES
             if k == g.SELECTOR or k == g.CALL or k == g.QUALIFIED:
                 self._chain(node, k)
             elif k == g.BINARY:
@@ -158,10 +163,10 @@ class TreeEncoder:
             elif k == g.PARENTHESIZED or k == g.PARENTHESIZED_TYPE:
                 self._parenthesized(node, k)
             else:
-                self._rarer_expression(node, k)
-            self.depth -= NESTED
+                self._rare_expression(node, k)
+            self.depth -= EXPRESSION_FRAMES
 
-    def _rarer_expression(self, node: Node, k: int) -> None:
+    def _rare_expression(self, node: Node, k: int) -> None:
         code = self.code
         if k == g.NIL or k == g.TRUE or k == g.FALSE or k == g.IOTA or k == g.BLANK:
             self.name(node)
@@ -221,8 +226,8 @@ class TreeEncoder:
             code.append(c.BAD)
 
     def wrapped(self, node: Node) -> None:
-        """Write what a node wraps: its last part."""
-        inner = only(node)
+        """Write the last meaningful child of a node, `BAD` if there is none."""
+        inner = last_meaningful(node)
         if inner is None:
             self.code.append(c.BAD)
         else:
@@ -230,7 +235,7 @@ class TreeEncoder:
 
     def _parenthesized(self, node: Node, k: int) -> None:
         while k == g.PARENTHESIZED or k == g.PARENTHESIZED_TYPE:
-            inner = only(node)
+            inner = last_meaningful(node)
             if inner is None:
                 self.code.append(c.BAD)
                 return
@@ -251,15 +256,15 @@ class TreeEncoder:
         self.expression(parts[0], parts[0].kind_id)
         self.expression(parts[1], parts[1].kind_id)
 
-    def listed(self, node: Node, slot: int) -> None:
-        """Write each expression of a list, and their number into a slot of the code that was left for it."""
-        if self.simple(node.start_byte, node.end_byte):
+    def expression_list(self, node: Node, slot: int) -> None:
+        """Write each expression of a list. Their number goes to `slot`, a reserved position in the code."""
+        if self.write_short_form(node.start_byte, node.end_byte):
             self.code[slot] = 1
             return
         parts = node.children
         if len(parts) == 1:
             self.code[slot] = 1
-            self.only_part(parts[0])
+            self.sole_expression(parts[0])
             return
         count = 0
         for part in parts:
@@ -269,8 +274,8 @@ class TreeEncoder:
                 count += 1
         self.code[slot] = count
 
-    def only_part(self, node: Node) -> None:
-        """Write an expression that is all there is in a text that was found not to be simple."""
+    def sole_expression(self, node: Node) -> None:
+        """Write the only expression of a text that is known not to be a short form."""
         k = node.kind_id
         if k > g.HIGHEST_TOKEN and k != g.STRING and k != g.RAW_STRING:
             self.compound(node, k)
@@ -280,16 +285,16 @@ class TreeEncoder:
     # -- calls and selectors
 
     def _chain(self, node: Node, k: int) -> None:
-        """Calls and selectors from the outside in, without recursion: `a.b(x).c(y)` is CALL c CALL b a x y."""
+        """Write calls and selectors from the outside in, without recursion: `a.b(x).c(y)` is CALL c CALL b a x y."""
         code = self.code
         before = self.depth
-        waiting: list[tuple[int, Node]] = []
+        pending_arguments: list[tuple[int, Node]] = []
         while True:
-            if self.depth > ROOM:
+            if self.depth > MAX_DEPTH:
                 self.too_deep = True
                 code.append(c.BAD)
                 break
-            self.depth += LINK
+            self.depth += LINK_FRAMES
             if k == g.CALL:
                 parts = node.children
                 if len(parts) != 2:
@@ -298,13 +303,13 @@ class TreeEncoder:
                         code.append(c.BAD)
                         break
                 code += (c.CALL, 0, 0)
-                waiting.append((len(code) - 2, parts[-1]))
+                pending_arguments.append((len(code) - 2, parts[-1]))
                 if len(parts) == 3:
                     code += (c.INDEX, 0)
-                    waiting.append((len(code) - 1, parts[1]))
+                    pending_arguments.append((len(code) - 1, parts[1]))
                 node = parts[0]
             elif k == g.SELECTOR or k == g.QUALIFIED:
-                if k == g.SELECTOR and waiting and self.simple(node.start_byte, node.end_byte):
+                if k == g.SELECTOR and pending_arguments and self.write_short_form(node.start_byte, node.end_byte):
                     break
                 parts = node.children
                 if len(parts) != 3:
@@ -316,24 +321,24 @@ class TreeEncoder:
                 start = field.start_byte
                 code.append(c.SELECT)
                 code.append(self.intern(self.source[start : field.end_byte]))
-                self.place(self.line_of(start))
+                self.write_line(self.line_of(start))
                 node = parts[0]
             else:
                 self.expression(node, k)
                 break
             k = node.kind_id
-        while waiting:
-            slot, arguments = waiting.pop()
+        while pending_arguments:
+            slot, arguments = pending_arguments.pop()
             self._arguments(arguments, slot)
         self.depth = before
 
     def _arguments(self, node: Node, slot: int) -> None:
-        """Write what stands between brackets; its number goes into the slot, and whether it is spread behind that."""
+        """Write arguments. Their number goes to `slot`, and 1 to `slot + 1` if one is followed by `...`."""
         start = node.start_byte
         end = node.end_byte
         if end - start == 2:
             return
-        if self.simple(start + 1, end - 1):
+        if self.write_short_form(start + 1, end - 1):
             self.code[slot] = 1
             return
         count = 0
@@ -354,7 +359,7 @@ class TreeEncoder:
             self.code.append(c.BAD)
             return
         target = parts[0]
-        while target.kind_id == g.POINTER_TYPE:  # `*T[int](x)` follows a pointer: a conversion to one has parentheses
+        while target.kind_id == g.POINTER_TYPE:  # `*T[int](x)` is a dereference: a conversion needs parentheses
             self.code.append(c.STAR)
             target = meaningful(target)[-1]
         self.code += (c.CALL, 1, 0)
@@ -403,7 +408,7 @@ class TreeEncoder:
         self._prefixed(op, node)
 
     def _binary(self, node: Node) -> None:
-        """Long chains lean to the left, so they are written from the outside in, without recursion."""
+        """Write operators from the outside in, without recursion: long chains nest on the left."""
         rights: list[Node] = []
         k = g.BINARY
         while k == g.BINARY:
@@ -446,7 +451,7 @@ class TreeEncoder:
             self._elements(parts[1], slot)
 
     def is_data(self, literal: Node) -> bool:
-        """Whether nothing in a composite literal can refer to anything, but for its type."""
+        """Whether the elements of a composite literal cannot refer to anything; its type still can."""
         value = literal.children[-1]
         return DATA.fullmatch(self.source, value.start_byte, value.end_byte) is not None
 
@@ -481,15 +486,15 @@ class TreeEncoder:
         self._element(parts[-1])
 
     def _element(self, element: Node) -> None:
-        if self.simple(element.start_byte, element.end_byte):
+        if self.write_short_form(element.start_byte, element.end_byte):
             return
         k = element.kind_id
         if k == g.LITERAL_ELEMENT:
-            inner = only(element)
+            inner = last_meaningful(element)
             if inner is None:
                 self.code.append(c.BAD)
             else:
-                self.only_part(inner)
+                self.sole_expression(inner)
         else:
             self.expression(element, k)
 
@@ -541,10 +546,10 @@ class TreeEncoder:
         size = parameters.end_byte - start
         if size == 2:
             return 0, 0
-        if size <= LONGEST:
+        if size <= MAX_TEXT_BYTES:
             program = program_of_parameters(self.source[start + 1 : start + size - 1])
             if program is not None:
-                self._run(program, self.line_of(start))
+                self._write_program(program, self.line_of(start))
                 return program.count, program.variadic
         variadic = 0
         groups: list[list[Node]] = []
@@ -557,25 +562,26 @@ class TreeEncoder:
             parts = meaningful(declaration)
             if parts:
                 groups.append(parts)
-        return self._declared(groups), variadic
+        return self._parameter_groups(groups), variadic
 
-    def _declared(self, groups: list[list[Node]]) -> int:
-        """Write the names of each group with the type at its end; unnamed ones have the empty name.
+    def _parameter_groups(self, groups: list[list[Node]]) -> int:
+        """Write each name of a group followed by its type, the last node of the group. Returns how many were written.
 
-        Where one has a name all have: of a long list of names the grammar takes the first ones for types.
+        Unnamed parameters have the empty name. If one has a name, all have: the grammar parses the first names of a
+        long list as types.
         """
         is_named = any(len(parts) > 1 for parts in groups)
         count = 0
-        waiting: list[Node] = []
+        pending_names: list[Node] = []
         for parts in groups:
             type_node = parts.pop()
             k = type_node.kind_id
             if is_named and not parts and k in g.NAMES:
-                waiting.append(type_node)
+                pending_names.append(type_node)
                 continue
-            if waiting:
-                parts = waiting + parts
-                waiting = []
+            if pending_names:
+                parts = pending_names + parts
+                pending_names = []
             if not parts:
                 self.code.append(0)
                 self.expression(type_node, k)
@@ -611,7 +617,7 @@ class TreeEncoder:
             direction = 1
         self.code.append(c.CHANNEL)
         self.code.append(direction)
-        element = g.only(node)
+        element = g.last_meaningful(node)
         if element is None:
             self.code.append(c.BAD)
         else:
@@ -634,7 +640,7 @@ class TreeEncoder:
         for fields in node.children:
             if fields.kind_id != g.FIELD_LIST:
                 continue
-            for declaration in g.gathered(fields, (g.FIELD,)):
+            for declaration in g.children_of_kinds(fields, (g.FIELD,)):
                 for name, embedded, type_node, pointer in g.field_names(declaration):
                     code.append(self.intern(self.source[name.start_byte : name.end_byte]))
                     code.append(1 if embedded else 0)
@@ -674,7 +680,7 @@ class TreeEncoder:
         self.code.append(c.CLOSE)
 
     def statements(self, node: Node) -> None:
-        """Write the statements below a block, a statement list or a case."""
+        """Write the statements of a block, a statement list or a case."""
         for child in node.children:
             k = child.kind_id
             if k == g.STATEMENTS:
@@ -686,10 +692,10 @@ class TreeEncoder:
                 self.statement(child, k)
 
     def statement(self, node: Node, k: int) -> None:
-        if self.depth > ROOM:
+        if self.depth > MAX_DEPTH:
             self.too_deep = True
             return
-        self.depth += STATEMENT
+        self.depth += STATEMENT_FRAMES
         if k == g.EXPRESSION_STATEMENT:
             self.code.append(c.EVALUATE)
             self.wrapped(node)
@@ -720,10 +726,10 @@ class TreeEncoder:
             self.statements(node)
         else:
             self._evaluate_all(node)
-        self.depth -= STATEMENT
+        self.depth -= STATEMENT_FRAMES
 
     def _evaluate_all(self, node: Node) -> None:
-        """A statement of which only the expressions matter: return, go, defer, send, ++, --."""
+        """Write the expressions of any other statement: return, go, defer, send, `++` and `--`."""
         for part in node.children:
             k = part.kind_id
             if k == g.EXPRESSIONS:
@@ -745,7 +751,7 @@ class TreeEncoder:
                 self.expression(part, k)
 
     def _sides(self, node: Node) -> list[Node]:
-        """The two lists of expressions of an assignment; none if it is broken."""
+        """Return the left and the right expression list of an assignment, or nothing if it is broken."""
         parts = node.children
         if len(parts) == 3:
             return [parts[0], parts[2]]
@@ -760,10 +766,10 @@ class TreeEncoder:
         code += (c.DEFINE, 0, 0)
         slot = len(code) - 1
         code[slot - 1] = self._names(sides[0])
-        self.listed(sides[1], slot)
+        self.expression_list(sides[1], slot)
 
     def _names(self, expressions: Node) -> int:
-        """Write the names on the left of `:=`, without a node for a single simple one."""
+        """Write the names on the left of `:=`, a single ASCII one without its node. Returns how many."""
         text = self.text(expressions)
         if text.isalnum() and text.isascii() and not text[:1].isdigit():
             self.code.append(self.intern(text))
@@ -780,8 +786,8 @@ class TreeEncoder:
             return
         code += (c.ASSIGN, 0, 0)
         slot = len(code) - 1
-        self.listed(sides[0], slot - 1)
-        self.listed(sides[1], slot)
+        self.expression_list(sides[0], slot - 1)
+        self.expression_list(sides[1], slot)
 
     def _receive(self, node: Node) -> None:
         parts = meaningful(node)
@@ -807,7 +813,7 @@ class TreeEncoder:
     # -- compound statements
 
     def _if(self, node: Node) -> None:
-        """A chain of `else if` leans to the right and can be long: it is written without recursion."""
+        """Write an `if` with its chain of `else if`, without recursion: the chain can be long."""
         opened = 0
         following: Node | None = node
         while following is not None:
@@ -815,12 +821,12 @@ class TreeEncoder:
             opened += 1
             parts = following.children
             following = None
-            otherwise = False
+            after_else = False
             for part in parts:
                 k = part.kind_id
                 if k == g.T_ELSE:
-                    otherwise = True
-                elif otherwise and k == g.IF:
+                    after_else = True
+                elif after_else and k == g.IF:
                     following = part
                 elif is_meaningful(k):
                     self._clause(part, k)
@@ -828,7 +834,7 @@ class TreeEncoder:
             self.code.append(c.CLOSE)
 
     def _clause(self, part: Node, k: int) -> None:
-        """A part of a compound statement's head or body: a statement, a block, or a bare expression."""
+        """Write a part of a compound statement's head or body: a statement, a block or an expression."""
         if g.STATEMENTS < k <= g.SELECT or k == g.BLOCK:
             self.statement(part, k)
         else:
@@ -957,7 +963,7 @@ class TreeEncoder:
         if type_node is not None:
             self.expression(type_node, type_node.kind_id)
         if values is not None:
-            self.listed(values, slot)
+            self.expression_list(values, slot)
 
     def _type_spec(self, spec: Node, alias: int) -> None:
         name, parameters, type_node = g.type_spec_parts(spec)

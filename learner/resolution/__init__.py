@@ -1,4 +1,4 @@
-"""Facts become uses, by Go's typing rules. Pure, and mostly compiled: no store, no files.
+"""Resolves the uses in facts by Go's typing rules. Pure, mostly compiled with mypyc: no store, no source files.
 
 May import `learner.project` and below.
 """

@@ -1,9 +1,10 @@
-"""Tells the types of expressions, by Go's rules, and notes what they use.
+"""Determines the types of expressions by Go's rules, and records what they use.
 
-Given a `Recorder`, every use that can be settled is noted, and every call that cannot. After `expression`, `mode` tells
-what the returned type is the type of: a value, a type itself, a package, or nothing usable.
+With a `UseRecorder`, every use that can be resolved is recorded, and every call that cannot. After `expression`, `mode`
+says what the returned type describes: a value, a type itself, a package or a built-in function.
 
-It is no checker: code is taken to be valid, constants are not computed, and what cannot be told is `Unknown`.
+This is not a type checker: code is assumed to be valid, constants are not computed, and a type that cannot be
+determined is `Unknown`.
 """
 
 from __future__ import annotations
@@ -57,19 +58,23 @@ from golore.learner.resolution.universe import (
     default_type,
 )
 
-DEEPEST: Final = 1000
+MAX_DEPTH: Final = 1000
 
 
 class Expressions(TypeReader):
-    """Evaluates expressions; running statements is left to `statements`."""
+    """Evaluates expressions; `Evaluator` adds statements."""
 
     def statements(self) -> None:
-        """Run statements up to END."""
+        """Evaluate statements up to END."""
         raise NotImplementedError
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
-        """Read one expression or type and return its type; `mode` says which it was."""
-        if self.depth > DEEPEST:
+        """Read one expression or type and return its type; sets `mode`.
+
+        `calling`: it is the function of a call; only then is its use recorded as a call, or as unresolved. `expected`
+        is the type of a composite literal that omits it. Raises RecursionError if code nests deeper than `MAX_DEPTH`.
+        """
+        if self.depth > MAX_DEPTH:
             raise RecursionError("code nested too deeply")
         self.depth += 1
         op = self._next()
@@ -99,11 +104,11 @@ class Expressions(TypeReader):
         elif op == c.ELIDED:
             type = self._elided(expected)
         else:
-            type = self._rarer(op)
+            type = self._rare_expression(op)
         self.depth -= 1
         return type
 
-    def _rarer(self, op: int) -> Type:
+    def _rare_expression(self, op: int) -> Type:
         type: Type = UNKNOWN
         if op == c.SLICE_OF:
             type = Slice(self.type())
@@ -139,17 +144,17 @@ class Expressions(TypeReader):
 
     def _name(self, calling: bool) -> Type:
         name = self.names[self._next()]
-        place = self._next()
+        line_ref = self._next()
         self.mode = VALUE
         type = self._scope.get(name)
         if type is None:
             type = self.typer.lookup(self.file, name)
             if type is None:
                 if calling and self.recorder is not None:
-                    self.recorder.unsettled(name, self._line(place), "no declaration of this name was found")
+                    self.recorder.record_unresolved(name, self._line(line_ref), "no declaration of this name was found")
                 return UNKNOWN
             if isinstance(type, DeclName):
-                return self._use(type.decls, place, calling)
+                return self._use(type.decls, line_ref, calling)
             if isinstance(type, PackageName):
                 self.mode = PACKAGE
                 return type
@@ -161,50 +166,50 @@ class Expressions(TypeReader):
             return type.type
         return type
 
-    def _use(self, decls: list[Declaration], place: int, calling: bool) -> Type:
-        """A use of a package-level declaration: note it, and tell its type."""
+    def _use(self, decls: list[Declaration], line_ref: int, calling: bool) -> Type:
+        """Record a use of a package-level declaration and return its type."""
         decl = decls[0]
         kind = decl.kind
         recorder = self.recorder
         if recorder is not None:
             if calling and kind == f.FUNC:
-                recorder.call(decls, self._line(place))
+                recorder.call(decls, self._line(line_ref))
             else:
-                recorder.refer(decls, self._line(place))
+                recorder.refer(decls, self._line(line_ref))
         self.mode = TYPE if kind == f.TYPE or kind == f.ALIAS else VALUE
         return self.typer.type_of(decl)
 
     def _select(self, calling: bool) -> Type:
         name = self.names[self._next()]
-        place = self._next()
+        line_ref = self._next()
         type = self.expression()
         mode = self.mode
         self.mode = VALUE
         if mode == PACKAGE and isinstance(type, PackageName):
-            return self._member_of_package(type, name, place, calling)
+            return self._member_of_package(type, name, line_ref, calling)
         if isinstance(type, Pointer) and isinstance(type.elem, Unknown):
             type = type.elem
         if isinstance(type, Unknown):
             if calling and self.recorder is not None:
-                self.recorder.unsettled(name, self._line(place), type.why)
+                self.recorder.record_unresolved(name, self._line(line_ref), type.why)
             return UNKNOWN if not type.package else Unknown(type.why, type.package)
-        return self._member(type, name, place, calling, mode)
+        return self._member(type, name, line_ref, calling, mode)
 
-    def _member_of_package(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+    def _member_of_package(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         package = imported.package
         if package is None:
-            return self._member_of_missing(imported, name, place, calling)
+            return self._member_of_missing(imported, name, line_ref, calling)
         decls = package.members.get(name)
         if decls is not None and is_exported(name):
             if package.tests and not self.file.package.sees_tests_of(package):
                 decls = [decl for decl in decls if not decl.file.test]
             if decls:
-                return self._use(visible(decls, self.file), place, calling)
+                return self._use(visible(decls, self.file), line_ref, calling)
         if calling and self.recorder is not None:
-            self.recorder.unsettled(name, self._line(place), f"package {imported.path} does not declare it")
+            self.recorder.record_unresolved(name, self._line(line_ref), f"package {imported.path} does not declare it")
         return UNKNOWN
 
-    def _member_of_missing(self, imported: PackageName, name: str, place: int, calling: bool) -> Type:
+    def _member_of_missing(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         if imported.path == "unsafe":
             if name == "Pointer":
                 self.mode = TYPE
@@ -217,12 +222,12 @@ class Expressions(TypeReader):
         if self.recorder is not None:
             target = f"{imported.path}.{name}"
             if calling:
-                self.recorder.unsettled(name, self._line(place), why, target)
+                self.recorder.record_unresolved(name, self._line(line_ref), why, target)
             else:
-                self.recorder.refer_missing(target, name, imported.path, self._line(place))
+                self.recorder.refer_missing(target, name, imported.path, self._line(line_ref))
         return Unknown(why, imported.path, name)
 
-    def _member(self, type: Type, name: str, place: int, calling: bool, mode: int) -> Type:
+    def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int) -> Type:
         found = self._lookup(type, name)
         recorder = self.recorder
         if found is None or found is UNSURE or found is AMBIGUOUS:
@@ -230,20 +235,20 @@ class Expressions(TypeReader):
                 why = "its type has no such member"
                 if found is not None and isinstance(found.type, Unknown):
                     why = found.type.why
-                recorder.unsettled(name, self._line(place), why)
+                recorder.record_unresolved(name, self._line(line_ref), why)
             return UNKNOWN
         if recorder is not None:
             if found.decls:
                 decls = visible(found.decls, self.file)
                 if calling:
-                    recorder.call(decls, self._line(place))
+                    recorder.call(decls, self._line(line_ref))
                 else:
-                    recorder.refer(decls, self._line(place))
+                    recorder.refer(decls, self._line(line_ref))
             elif found.method is not None:
                 if calling:
-                    recorder.call_method(found.method, self._line(place))
+                    recorder.call_method(found.method, self._line(line_ref))
                 else:
-                    recorder.refer_method(found.method, self._line(place))
+                    recorder.refer_method(found.method, self._line(line_ref))
         if mode == TYPE and isinstance(found.type, Func) and (found.decls or found.method is not None):
             return Func([type, *found.type.params], found.type.results, found.type.variadic)
         return found.type
@@ -258,9 +263,9 @@ class Expressions(TypeReader):
             for twin in visible(base.decl.twins, self.file):
                 if twin is not base.decl:
                     other = self.typer.type_of(twin)
-                    again = select(self.typer, other, name, self.file)
-                    if again is not None and again is not UNSURE:
-                        return again
+                    twin_selection = select(self.typer, other, name, self.file)
+                    if twin_selection is not None and twin_selection is not UNSURE:
+                        return twin_selection
         return found
 
     def _star(self) -> Type:
@@ -268,7 +273,7 @@ class Expressions(TypeReader):
         if self.mode == TYPE:
             return Pointer(type)
         if isinstance(type, Unknown) and type.name:
-            self.mode = TYPE  # of a missing package: most likely a type, and harmless if it is a value
+            self.mode = TYPE  # of a missing package: most likely a type; harmless if it is a value
             return Pointer(type)
         under = self.under(type)
         self.mode = VALUE
@@ -287,7 +292,7 @@ class Expressions(TypeReader):
         return Pointer(type)
 
     def _binary(self, op: int) -> Type:
-        """A chain of operators that lean to the left: read the first operand, then the right ones inside out."""
+        """Evaluate a chain of operators that nests on the left: the first operand, then the others in source order."""
         ops = [op]
         code = self.code
         while code[self.at] == c.BINARY or code[self.at] == c.COMPARE or code[self.at] == c.SHIFT:
@@ -324,7 +329,7 @@ class Expressions(TypeReader):
             self.expression()
         self.mode = VALUE
         if isinstance(type, Unknown):
-            return Unknown(type.why, type.package)  # an element, or another instantiation: no longer what has the name
+            return Unknown(type.why, type.package)  # an element or an instantiation: no longer the named type
         return self._element_of(type)
 
     def _element_of(self, type: Type) -> Type:
@@ -473,7 +478,7 @@ class Expressions(TypeReader):
             if self.code[self.at] == c.KEYED:
                 self.at += 1
                 if not known and self.code[self.at] == c.NAME:
-                    self.at += 3  # a field's name or a variable: without the type there is no telling
+                    self.at += 3  # a field name or a variable: ambiguous without the type
                 else:
                     self.expression(False, index)
             self.expression(False, elem)
@@ -504,7 +509,7 @@ class Expressions(TypeReader):
 
 
 def _arithmetic(left: Type, right: Type) -> Type:
-    """The type of a binary operation: the typed side decides."""
+    """Return the type of an arithmetic operation: the type of the typed operand."""
     if isinstance(left, Basic) and left.untyped:
         if isinstance(right, Basic) and right.untyped:
             return left if _RANK.get(left.name, 0) >= _RANK.get(right.name, 0) else right
@@ -518,7 +523,7 @@ _RANK: Final = {"untyped int": 1, "untyped rune": 2, "untyped float": 3, "untype
 
 
 def _instantiated(type: Func, args: list[Type]) -> Func:
-    """A generic function with some or all of its type arguments given."""
+    """Return a generic function with some or all of its type arguments given."""
     params = type.type_params
     if len(args) >= len(params):
         changed = substitute_func(type, params, args)

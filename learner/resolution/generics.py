@@ -1,7 +1,7 @@
-"""Type parameters at work: substitution, instantiation, and inference of type arguments from call arguments.
+"""Generics: substitution, instantiation, and inference of type arguments from call arguments.
 
-Inference follows Go's unification as far as it takes to type results: structural matching, inexact for defined types
-against type literals, then core types of constraints. Arguments it cannot infer stay unknown; nothing is guessed.
+Inference follows Go's unification as far as needed to type results: structural matching, inexact for defined types
+against type literals, then core types of constraints. Arguments that cannot be inferred stay unknown; none is guessed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from golore.learner.resolution.universe import default_type
 
 
 def instantiate(origin: Named, args: list[Type]) -> Named:
-    """The generic type with these arguments: always the same object for the same arguments."""
+    """Return the generic type with these arguments: the same object for identical arguments."""
     if origin.origin is not None:
         origin = origin.origin
     key = ",".join([arg.key() for arg in args])
@@ -43,7 +43,7 @@ def instantiate(origin: Named, args: list[Type]) -> Named:
 
 
 def substitute(type: Type, params: list[TypeParam], args: list[Type]) -> Type:
-    """`type` with each parameter replaced by its argument; the same object where nothing changes."""
+    """Return `type` with each parameter replaced by its argument; `type` itself if nothing changes."""
     if isinstance(type, TypeParam):
         for i in range(len(params)):
             if params[i] is type:
@@ -130,7 +130,7 @@ def substitute_all(types: list[Type], params: list[TypeParam], args: list[Type])
 
 
 def infer(typer: Typer, signature: Func, arguments: list[Type], spread: bool) -> list[Type]:
-    """The type arguments of a call of a generic function; UNKNOWN where they do not follow from the arguments."""
+    """Return the type arguments of a call of a generic function; `UNKNOWN` for those that cannot be inferred."""
     params = signature.type_params
     bound: list[Type | None] = [None] * len(params)
     for i, type in enumerate(signature.given):
@@ -177,7 +177,7 @@ def _from_constraints(typer: Typer, params: list[TypeParam], bound: list[Type | 
 
 
 def core_type(typer: Typer, param: TypeParam) -> Type | None:
-    """The single underlying type that a constraint allows, None if there is no such type."""
+    """Return the core type of a constraint, None if it has none. Of a union, only the first term is considered."""
     return _core_of(typer, param.constraint, 0)
 
 
@@ -203,7 +203,7 @@ def _core_of(typer: Typer, constraint: Type, depth: int) -> Type | None:
 
 
 def unify(typer: Typer, param: Type, arg: Type, params: list[TypeParam], bound: list[Type | None], depth: int) -> None:
-    """Match a parameter's type with an argument's, and note what its type parameters must be."""
+    """Match the type of a parameter with that of an argument; set the type arguments that follow in `bound`."""
     if depth > 30:
         return
     if isinstance(param, TypeParam):
@@ -263,7 +263,7 @@ def _unify_named(
 def _unify_methods(
     typer: Typer, interface: Interface, arg: Type, params: list[TypeParam], bound: list[Type | None], depth: int
 ) -> None:
-    """An argument passed as a generic interface tells the interface's arguments by its own methods."""
+    """Infer the type arguments of a generic interface from the methods of the argument that is passed for it."""
     base = arg.elem if isinstance(arg, Pointer) else arg
     if not isinstance(base, Named):
         return

@@ -1,6 +1,6 @@
-"""Which types implement which interfaces: a join of method tables, by name and exact signature.
+"""Finds which types implement which interfaces, by a join of method tables on name and exact signature.
 
-For each interface only the types that have its rarest method are looked at. Works on plain tables (see `methodsets`).
+For each interface, only the types that have its rarest method are compared. Works on plain tables (see `method_sets`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from golore.learner.resolution.method_sets import MethodTable
 
 
 class Implements(NamedTuple):
-    """`pointer`: only the pointer to the type does."""
+    """A type that implements an interface. `pointer`: only the pointer to the type does."""
 
     type: str
     interface: str
@@ -22,16 +22,16 @@ class Implements(NamedTuple):
 
 
 def implementations(types: Iterable[MethodTable], interfaces: Iterable[MethodTable]) -> list[Implements]:
-    """Every pair of a type and an interface it implements, in order."""
-    having: defaultdict[str, list[MethodTable]] = defaultdict(list)
+    """Return every pair of a type and an interface that it implements, sorted."""
+    types_by_method: defaultdict[str, list[MethodTable]] = defaultdict(list)
     for table in types:
         for name in table.methods:
-            having[name].append(table)
+            types_by_method[name].append(table)
     found: list[Implements] = []
     for interface in interfaces:
-        rarest = min(interface.methods, key=lambda name: (len(having.get(name, ())), name))
+        rarest = min(interface.methods, key=lambda name: (len(types_by_method.get(name, ())), name))
         wanted = interface.methods.items()
-        for table in having.get(rarest, ()):
+        for table in types_by_method.get(rarest, ()):
             methods = table.methods
             if all(methods.get(name) == signature for name, signature in wanted) and compatible(
                 table.constraint, interface.constraint

@@ -1,7 +1,7 @@
-"""Finding members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
+"""Finds members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
 
-Where an embedded type is unknown, a member found below it could be hidden by it; such a find is `UNSURE`, never a fact.
-Build-tag twins: `visible` keeps the declarations that one file can be built with.
+An embedded type that is unknown may hide members that are found deeper; such a result is `UNSURE`, never a fact.
+Of build-tag twins, `visible` returns the declarations that one file can be built with.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from golore.learner.resolution.types import (
 )
 
 UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
-DEEPEST_EMBEDDING: Final = 50
-MOST_EMBEDDED: Final = 2000
-"""How far members are looked for: `type T[P any] struct{ *T[T[P]] }`, which no compiler takes, has no end."""
+MAX_EMBEDDING_DEPTH: Final = 50
+MAX_EMBEDDED: Final = 2000
+"""Limits of the search for members: `type T[P any] struct{ *T[T[P]] }`, which no compiler accepts, never ends."""
 AMBIGUOUS: Final = Selection(Unknown("ambiguous selector"), [], None, 0)
 
 
 def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
-    """The twins that can be in one build with `file`; its own come first and alone."""
+    """Return the twins that can be in one build with `file`; only its own if it declares any.
+
+    If none is compatible, returns the first.
+    """
     if len(decls) == 1:
         return decls
     own = [decl for decl in decls if decl.file is file]
@@ -46,7 +49,10 @@ def visible(decls: list[Declaration], file: FileScope) -> list[Declaration]:
 
 
 def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[Declaration] | None:
-    """The methods declared on a type itself (not promoted), as seen from `file`; if `strict`, by the ordinary build."""
+    """Return the declarations of a type's own method `name`, not promoted, that `file` sees; None if there are none.
+
+    If `strict`, a type in the default build only has methods that are in the default build.
+    """
     if named.local:
         return None
     package = file.package
@@ -61,23 +67,23 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
         found = [decl for decl in found if not decl.file.test]
     constraint = named.decl.file.constraint
     if constraint and found:
-        # A twin that another build has may have methods that this one lacks; those that both have belong together.
+        # Methods of a twin in another build count only if this declaration has the method, too. Its own come first.
         own = [decl for decl in found if decl.file is named.decl.file or compatible(decl.file.constraint, constraint)]
         found = own + [decl for decl in found if decl not in own] if own else own
-    if not found or (strict and named.decl.file.ordinary and not found[0].file.ordinary):
+    if not found or (strict and named.decl.file.in_default_build and not found[0].file.in_default_build):
         return None
     return found
 
 
 def built_with(typer: Typer, named: Named, file: FileScope) -> Type:
-    """The twin of a type that `file` is built with: a field may have been declared with another build's in mind."""
+    """Return the twin of a type that `file` is built with: a field's type may be a twin of another build."""
     if named.decl.twins is None or named.args or compatible(named.decl.file.constraint, file.constraint):
         return named
     return typer.type_of(visible(named.decl.twins, file)[0])
 
 
 def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
-    """All methods of an interface, those of embedded interfaces included."""
+    """Return all methods of an interface by name, including those of embedded interfaces."""
     known = interface.all_methods
     if known is None:
         known = dict[str, Method]()
@@ -97,8 +103,11 @@ def interface_methods(typer: Typer, interface: Interface) -> dict[str, Method]:
 
 
 class EmbeddedType:
-    """A type met at some depth of embedding: by a pointer on the way to it, and more than once, so that nothing it has
-    can be told apart."""
+    """A type at some depth of embedding.
+
+    `indirect`: there is a pointer on the path to it. `is_repeated`: it occurs more than once at this depth, so that its
+    members are ambiguous.
+    """
 
     def __init__(self, type: Type, indirect: bool = False, is_repeated: bool = False) -> None:
         self.type = type
@@ -113,25 +122,25 @@ def embedded_in(field: Field, outer: EmbeddedType) -> EmbeddedType:
     return EmbeddedType(type, outer.indirect, outer.is_repeated)
 
 
-def told_once(level: list[EmbeddedType]) -> list[EmbeddedType]:
-    """The types of one depth, each once."""
+def merge_repeated(level: list[EmbeddedType]) -> list[EmbeddedType]:
+    """Return the types of one depth with each named type once; those that occur repeatedly are marked."""
     if len(level) < 2:
         return level
-    kept: list[EmbeddedType] = []
-    for one in level:
-        for other in kept:
-            if other.type is one.type and isinstance(one.type, Named):
+    unique: list[EmbeddedType] = []
+    for entry in level:
+        for other in unique:
+            if other.type is entry.type and isinstance(entry.type, Named):
                 other.is_repeated = True
                 break
         else:
-            kept.append(one)
-    return kept
+            unique.append(entry)
+    return unique
 
 
 def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | None:
-    """What `x.name` means for an `x` of this type in a file: None if there is no such member.
+    """Return what `x.name` means in a file for an `x` of this type, None if there is no such member.
 
-    In a file of the ordinary build, methods that only other builds have count when there is nothing else.
+    In a file of the default build, methods that only other builds have are used if there is nothing else.
     """
     package = file.package
     base = type
@@ -140,19 +149,19 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
         if isinstance(base, Named) and isinstance(typer.underlying(base), (Pointer, Interface)):
             return None
     if isinstance(base, Named):
-        # What only tests declare is seen by some packages and not by others: those with tests remember for themselves.
-        view = f"{package.id} {name}" if package.tests or package.tested is not None else name
-        if not file.ordinary:
-            view = f"{file.path} {name}"
-        found = base.selections.get(view)
+        # Only some packages see what tests declare, so packages with tests have cache entries of their own.
+        cache_key = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        if not file.in_default_build:
+            cache_key = f"{file.path} {name}"
+        found = base.selections.get(cache_key)
         if found is None:
-            found = _search(typer, base, name, file, file.ordinary)
-            if found is None and file.ordinary:
+            found = _search(typer, base, name, file, file.in_default_build)
+            if found is None and file.in_default_build:
                 found = _search(typer, base, name, file, False)
             if found is not None and (base.decl.file.package is package or is_exported(name)):
-                base.selections[view] = found
+                base.selections[cache_key] = found
         return found
-    return _search(typer, base, name, file, file.ordinary)
+    return _search(typer, base, name, file, file.in_default_build)
 
 
 def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) -> Selection | None:
@@ -162,18 +171,18 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
     depth = 0
     unsure = False
     while level:
-        if depth > DEEPEST_EMBEDDING or len(seen) > MOST_EMBEDDED:
+        if depth > MAX_EMBEDDING_DEPTH or len(seen) > MAX_EMBEDDED:
             return UNSURE
         found: Selection | None = None
         count = 0
         deeper: list[EmbeddedType] = []
-        unsure_here = False
-        for met in told_once(level):
-            type = met.type
+        unsure_at_level = False
+        for entry in merge_repeated(level):
+            type = entry.type
             if isinstance(type, Named) and type.decl.twins is not None:
                 type = built_with(typer, type, file)
             under = type
-            times = 2 if met.is_repeated else 1
+            times = 2 if entry.is_repeated else 1
             if isinstance(type, Named):
                 if any(named is type for named in seen):
                     continue
@@ -194,21 +203,21 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
                         count += times
                         found = Selection(field.type, [], None, depth)
                     elif field.embedded:
-                        deeper.append(embedded_in(field, met))
+                        deeper.append(embedded_in(field, entry))
             elif isinstance(under, Interface):
                 method = interface_methods(typer, under).get(name)
                 if method is not None and (method.package is package or is_exported(name)):
                     count += times
                     found = Selection(method.type, [], method, depth)
                 elif under.unknown_embed:
-                    unsure_here = True
+                    unsure_at_level = True
             elif isinstance(under, Unknown):
-                unsure_here = True
+                unsure_at_level = True
         if count == 1:
             return UNSURE if unsure else found
         if count > 1:
             return AMBIGUOUS
-        unsure = unsure or unsure_here
+        unsure = unsure or unsure_at_level
         level = deeper
         depth += 1
     return UNSURE if unsure else None
@@ -225,7 +234,7 @@ def _constraint_of(typer: Typer, param: TypeParam) -> Type:
 
 
 def method_type(typer: Typer, named: Named, decl: Declaration) -> Type:
-    """The signature of a declared method, with the arguments of an instantiated receiver put in."""
+    """Return the type of a declared method, with the type arguments of an instantiated receiver substituted."""
     type = typer.type_of(decl)
     origin = named.origin
     if origin is not None and isinstance(type, Func):

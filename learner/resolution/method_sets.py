@@ -1,8 +1,8 @@
-"""Method sets: every method a type or its pointer has, own and promoted, with signatures that can be compared as text.
+"""Method sets: every method of a type or its pointer, own and promoted, with signatures that are compared as text.
 
-Types and interfaces become plain tables here, so that `implements` can join those of all packages without the types
-themselves. Left out, because nothing certain can be said of them: generic types, interfaces with type sets, and
-whatever lies below an embedded type that is not known.
+Types and interfaces become plain tables, so that `implements` can join the tables of all packages without the types
+themselves. Left out, because nothing certain is known about them: generic types, interfaces with type sets, and members
+deeper than an unknown embedded type.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from golore.learner.extraction import facts as f
 from golore.learner.resolution.members import (
-    DEEPEST_EMBEDDING,
-    MOST_EMBEDDED,
+    MAX_EMBEDDED,
+    MAX_EMBEDDING_DEPTH,
     EmbeddedType,
     embedded_in,
     interface_methods,
+    merge_repeated,
     method_type,
-    told_once,
     visible,
 )
 from golore.learner.resolution.types import (
@@ -35,9 +35,9 @@ from golore.learner.resolution.types import (
 
 
 class MethodTable(NamedTuple):
-    """The methods of one type or interface: name → signature. `pointer` are those that only `*T` has.
+    """The methods of one type or interface: name → signature. `pointer` has the names of those that only `*T` has.
 
-    `constraint` is that of the declaration's file: what can never be in one build does not implement each other.
+    `constraint` is the build constraint of its file: a type does not implement an interface that is never in its build.
     """
 
     id: str
@@ -47,7 +47,7 @@ class MethodTable(NamedTuple):
 
 
 def package_tables(typer: Typer, package: PackageScope) -> tuple[list[MethodTable], list[MethodTable]]:
-    """The tables of a package's concrete types and of its interfaces."""
+    """Return the tables of a package's concrete types that have methods, and of its interfaces."""
     types: list[MethodTable] = []
     interfaces: list[MethodTable] = []
     for file in package.files:
@@ -70,14 +70,17 @@ def package_tables(typer: Typer, package: PackageScope) -> tuple[list[MethodTabl
 
 
 def interface_table(typer: Typer, decl: Declaration, interface: Interface) -> MethodTable | None:
-    """The methods an interface asks for; None if it asks for none, or for more than methods."""
+    """Return the methods that an interface requires.
+
+    None if it requires none, has a type set, or has an embedded type or a signature that is not known.
+    """
     if _has_type_set(typer, interface, 0):
         return None
     methods = interface_methods(typer, interface)
     if not methods or interface.unknown_embed:
         return None
     table = {method.full_name(): method.type.key() for method in methods.values()}
-    if any(_is_vague(signature) for signature in table.values()):
+    if any(_has_unknown_type(signature) for signature in table.values()):
         return None
     return MethodTable(decl.id, table, frozenset(), decl.file.constraint)
 
@@ -96,50 +99,50 @@ def _has_type_set(typer: Typer, interface: Interface, depth: int) -> bool:
 
 
 def type_table(typer: Typer, named: Named) -> MethodTable:
-    """All methods of `named` and `*named`, by depth: what is found higher up hides what is below."""
+    """Return all methods of `named` and `*named`. Members at a lesser depth of embedding hide deeper ones."""
     methods: dict[str, str] = {}
     pointer: set[str] = set()
     hidden: set[str] = set()
     level: list[EmbeddedType] = [EmbeddedType(named)]
     seen: list[Named] = []
     depth = 0
-    while level and depth <= DEEPEST_EMBEDDING and len(seen) <= MOST_EMBEDDED:
+    while level and depth <= MAX_EMBEDDING_DEPTH and len(seen) <= MAX_EMBEDDED:
         depth += 1
         found: dict[str, tuple[str, bool]] = {}
         fields: set[str] = set()
-        twice: set[str] = set()
+        ambiguous: set[str] = set()
         deeper: list[EmbeddedType] = []
         unknown = False
-        for met in told_once(level):
-            type = met.type
+        for entry in merge_repeated(level):
+            type = entry.type
             if isinstance(type, Named):
                 if any(other is type for other in seen):
                     continue
                 seen.append(type)
                 for name, signature, needs_pointer in _own_methods(typer, type, named.decl.file):
-                    if name in found or met.is_repeated:
-                        twice.add(name)
-                    found[name] = (signature, needs_pointer and not met.indirect)
+                    if name in found or entry.is_repeated:
+                        ambiguous.add(name)
+                    found[name] = (signature, needs_pointer and not entry.indirect)
             under = typer.underlying(type) if isinstance(type, Named) else type
             if isinstance(under, Struct):
                 for field in under.fields:
                     name = field.name if is_exported(field.name) else f"{under.package.path}.{field.name}"
                     if name in fields:
-                        twice.add(name)
+                        ambiguous.add(name)
                     fields.add(name)
                     if field.embedded:
-                        deeper.append(embedded_in(field, met))
+                        deeper.append(embedded_in(field, entry))
             elif isinstance(under, Interface):
                 for method in interface_methods(typer, under).values():
                     name = method.full_name()
-                    if name in found or met.is_repeated:
-                        twice.add(name)
+                    if name in found or entry.is_repeated:
+                        ambiguous.add(name)
                     found[name] = (method.type.key(), False)
                 unknown = unknown or under.unknown_embed
             elif isinstance(under, Unknown):
                 unknown = True
         for name, (signature, needs_pointer) in found.items():
-            if name not in hidden and name not in twice and name not in fields and not _is_vague(signature):
+            if name not in hidden and name not in ambiguous and name not in fields and not _has_unknown_type(signature):
                 methods[name] = signature
                 if needs_pointer:
                     pointer.add(name)
@@ -150,22 +153,25 @@ def type_table(typer: Typer, named: Named) -> MethodTable:
 
 
 def _own_methods(typer: Typer, named: Named, file: FileScope) -> list[tuple[str, str, bool]]:
-    """The methods declared on a type, as the build has them that `file` is in: the ordinary one, if it is in that."""
+    """Return name, signature and whether the receiver is a pointer, for each method declared on a type.
+
+    The methods are those of the default build if `file` is in it, otherwise those that `file` can be built with.
+    """
     if named.local:
         return []
     package = named.decl.file.package
-    ordinary = file.ordinary
+    in_default_build = file.in_default_build
     sees_tests = file.package.sees_tests_of(package)
     found: list[tuple[str, str, bool]] = []
     for name, decls in package.methods.get(named.decl.name, {}).items():
-        decl = decls[0] if ordinary else visible(decls, file)[0]
-        if (ordinary and not decl.file.ordinary) or (decl.file.test and not sees_tests):
+        decl = decls[0] if in_default_build else visible(decls, file)[0]
+        if (in_default_build and not decl.file.in_default_build) or (decl.file.test and not sees_tests):
             continue
         full = name if is_exported(name) else f"{package.path}.{name}"
         found.append((full, method_type(typer, named, decl).key(), decl.pointer))
     return found
 
 
-def _is_vague(signature: str) -> bool:
-    """Whether a signature holds a type that nothing is known of, so that it equals no other."""
+def _has_unknown_type(signature: str) -> bool:
+    """Whether a signature contains an unknown type, so that it is not comparable."""
     return "?" in signature

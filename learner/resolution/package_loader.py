@@ -1,7 +1,7 @@
-"""Where packages come from: the repository's own facts, those of code outside it, and the standard library's index.
+"""Loads packages from the repository's facts, from facts of code outside it, and from the standard library index.
 
-`PackageLoader` is the world's loader. It builds each package once, from shapes that a function fetches by their key; it
-reads no source files itself.
+`PackageLoader` is the `Loader` of a `World`. It builds each package once, from shapes that `shape_of` fetches by key;
+it reads no source files itself.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class PackageLoader(Loader):
         self._found: dict[tuple[str, str], PackageScope | None] = {}
 
     def take(self, catalog: Catalog) -> None:
-        """Go on with a catalog of the same packages, whose facts may have other keys and the same shapes."""
+        """Replace the catalog by one of the same packages with the same shapes, whose facts may have other keys."""
         self._catalog = catalog
 
     @property
     def loaded(self) -> int:
-        """How many packages were built."""
+        """Number of directories and external packages looked up so far."""
         return len(self._directories) + len(self._external)
 
     def packages_in(self, directory: str) -> list[PackageScope]:
-        """The repository's packages in one directory, in the catalog's order."""
+        """Return the repository's packages in one directory, in the catalog's order."""
         found = self._directories.get(directory)
         if found is None:
             found = list[PackageScope]()
@@ -72,7 +72,7 @@ class PackageLoader(Loader):
         return self.outside(location.dir)
 
     def standard(self, path: str) -> PackageScope | None:
-        """A package of the standard library, from the shipped index."""
+        """Return a package of the standard library from the shipped index, None if it has none."""
         key = f"std {path}"
         if key not in self._external:
             files = package_files(path)
@@ -84,7 +84,7 @@ class PackageLoader(Loader):
         return self._external[key]
 
     def outside(self, directory: str) -> PackageScope | None:
-        """A package outside the repository, by its absolute directory."""
+        """Return a package outside the repository by its absolute directory, None if it was not read."""
         if directory not in self._external:
             entry = self._outside.get(directory)
             self._external[directory] = None if entry is None else self._build(entry)
@@ -92,9 +92,9 @@ class PackageLoader(Loader):
 
     def _build(self, entry: CatalogPackage) -> PackageScope:
         shaped = [ShapedFile(file.path, file.constraint, file.test, self._shape_of(file.key)) for file in entry.files]
-        # An outside package resolves its imports as the part of the repository would on whose behalf it is read.
+        # An external package resolves its imports like the repository directory that it is read for.
         return build_package(entry.path, entry.id, entry.name, entry.context, shaped, entry.external)
 
 
 STANDARD = "\0std"
-"""Stands for the directory of packages from the index: their imports are the index's too."""
+"""The directory of packages from the standard library index: their imports are looked up in the index, too."""

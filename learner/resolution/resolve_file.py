@@ -1,7 +1,7 @@
-"""One file's code → its edges: what each declaration calls and refers to, and what it leaves unsettled.
+"""Resolves one file: what each of its declarations calls, refers to and embeds, and which uses stay unresolved.
 
-Works on a package that the world has loaded. Implements, tests and the graph's rows are made elsewhere (`implements`,
-`exercise`, `rows`); here, names become ids, once.
+Works on a package that the world has loaded. `implements` and `learner.pipeline` (`test_edges`, `graph_rows`) make the
+IMPLEMENTS edges, the TESTS edges and the rows of the graph.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from golore.learner.resolution.world import World
 
 
 class DeclarationUses(NamedTuple):
-    """What one declaration uses. Lines are where it does; an unresolved use is (name, reason, candidate)."""
+    """The uses of one declaration, with their lines by target id. An unresolved use is (name, reason, candidate)."""
 
     source: str
     line: int
@@ -41,14 +41,14 @@ class DeclarationUses(NamedTuple):
 class FileUses(NamedTuple):
     uses: list[DeclarationUses]
     externals: dict[str, tuple[str, str, str]]
-    """Kind, name and package of what lies outside the repository, by id."""
+    """Kind, name and package of external declarations, by id."""
     dynamic: set[str]
-    """The interface methods among the called."""
+    """The ids of called interface methods."""
     complaints: list[str]
 
 
 def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
-    """Resolve every declaration of a file."""
+    """Resolve every declaration of a file. A declaration that fails gives a complaint and the uses found so far."""
     recorder = UseRecorder()
     shape_lines = f.unpack(body.shape_lines)
     decl_lines = f.unpack(body.decl_lines)
@@ -68,7 +68,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
             _declaration(world, decl, evaluator, code, entries.get(decl.ordinal, []))
         except RecursionError:
             complaints.append(f"{decl.id}: nested too deeply to resolve all of it")
-        except Exception as failure:  # noqa: BLE001  code that no compiler takes must not end the learn
+        except Exception as failure:  # noqa: BLE001  invalid Go must not abort the learn
             complaints.append(f"{decl.id}: could not be resolved ({failure!r})")
         found.append(
             DeclarationUses(
@@ -110,7 +110,7 @@ def _function(
     if decl.kind == f.METHOD:
         base = world.bind_receiver(decl, evaluator)
         if entries:
-            # Inside its methods a generic type stands for itself.
+            # In its own methods, a generic type is not instantiated: its parameters are bound above.
             evaluator.bind(evaluator.names[entries[0].receiver], Pointer(base) if decl.pointer else base)
     evaluator.at = decl.facts.at
     _bind_parameters(world, decl, evaluator)
@@ -120,7 +120,7 @@ def _function(
 
 
 def _bind_parameters(world: World, decl: Declaration, evaluator: Evaluator) -> None:
-    """Bind the type parameters of a declaration, the same ones that its type has."""
+    """Bind the type parameters of a declaration to the objects that its type has."""
     if evaluator.code[evaluator.at] == 0:
         evaluator.at += 1
         return
@@ -141,7 +141,7 @@ def _run(evaluator: Evaluator, code: list[int], at: int) -> None:
 
 
 def _embeds(world: World, decl: Declaration, recorder: UseRecorder) -> list[tuple[str, bool]]:
-    """The named types that a type embeds, and whether as pointers."""
+    """Return the ids of the named types that a type embeds, each with whether it is embedded as a pointer."""
     if decl.kind != f.TYPE:
         return []
     type = world.type_of(decl)
@@ -159,9 +159,9 @@ def _embeds(world: World, decl: Declaration, recorder: UseRecorder) -> list[tupl
         base = part.elem if isinstance(part, Pointer) else part
         if isinstance(base, Named) and base.decl.id and base.decl.file.package.path:
             found.append((base.decl.id, pointer))
-            recorder.record(base.decl)
+            recorder.record_external(base.decl)
         elif isinstance(base, Unknown) and base.name:
             target = f"{base.package}.{base.name}"
             found.append((target, pointer))
-            recorder.record_missing(target, base.name, base.package)
+            recorder.record_missing_external(target, base.name, base.package)
     return found

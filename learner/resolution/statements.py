@@ -1,7 +1,7 @@
-"""Runs the statements of a body: scopes open and close, variables get their types, expressions are evaluated in order.
+"""Evaluates the statements of a body in order: opens and closes scopes, binds variables, evaluates expressions.
 
-An `Evaluator` is what the rest of the learner uses: it reads types, evaluates expressions and runs statements in one
-file.
+`Evaluator` is the class that the rest of the learner uses: it reads types and evaluates expressions and statements of
+one file.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from golore.learner.resolution.universe import (
 
 @final
 class Evaluator(Expressions):
-    """One run over one file's code."""
+    """Evaluates the code of one file."""
 
     def statements(self) -> None:
-        """Run statements up to END."""
+        """Evaluate statements up to END."""
         code = self.code
         while True:
             op = code[self.at]
@@ -65,9 +65,9 @@ class Evaluator(Expressions):
                 for _ in range(count):
                     self.expression()
             elif op == c.VAR:
-                self._values(False)
+                self._value_spec(False)
             elif op == c.CONST:
-                self._values(True)
+                self._value_spec(True)
             elif op == c.RANGE:
                 self._range()
             elif op == c.TYPE:
@@ -83,14 +83,14 @@ class Evaluator(Expressions):
         count = self._next()
         values = self._next()
         names = [self.names[self._next()] for _ in range(count)]
-        types = self._values_for(count, values)
+        types = self._value_types(count, values)
         for i, name in enumerate(names):
             if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
-                continue  # declared above in this scope: := only assigns
+                continue  # already declared in this scope: := only assigns
             self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
 
-    def _values_for(self, count: int, values: int) -> list[Type]:
-        """The types of `values` expressions as they are spread over `count` names."""
+    def _value_types(self, count: int, values: int) -> list[Type]:
+        """Evaluate `values` expressions that are assigned to `count` names. Returns the types of the names."""
         if values == 1 and count > 1:
             op = self.code[self.at]
             type = self.expression()
@@ -101,17 +101,17 @@ class Evaluator(Expressions):
             return [type, BOOL]  # the comma-ok forms
         return [self.expression() for _ in range(values)]
 
-    def _values(self, const: bool) -> None:
+    def _value_spec(self, const: bool) -> None:
         count = self._next()
         typed = self._next()
         values = self._next()
         names = [self.names[self._next()] for _ in range(count)]
         declared: Type | None = self.type() if typed else None
-        types = self._values_for(count, values)
+        types = self._value_types(count, values)
         if const:
             if typed or values:
-                self._constant = types if declared is None else [declared] * count
-            types = self._constant
+                self._const_types = types if declared is None else [declared] * count
+            types = self._const_types
         for i, name in enumerate(names):
             type = declared
             if type is None:
@@ -133,7 +133,7 @@ class Evaluator(Expressions):
             return
         named = Named(decl, [], None)
         named.local = True
-        named.under = UNKNOWN  # should it be asked for while it is read
+        named.under = UNKNOWN  # in case it is needed while it is being read
         named.text = f"local {name} in {self.file.path}:{self.at}"
         decl.type = named
         self.bind(name, TypeName(named))
@@ -146,7 +146,7 @@ class Evaluator(Expressions):
     def _range(self) -> None:
         defines = self._next() == 1
         count = self._next()
-        types = self._ranged(self.expression())
+        types = self._range_types(self.expression())
         for i in range(count):
             if defines:
                 name = self.names[self._next()]
@@ -154,8 +154,8 @@ class Evaluator(Expressions):
             else:
                 self.expression()
 
-    def _ranged(self, type: Type) -> list[Type]:
-        """The types of the variables of a range over a value of this type."""
+    def _range_types(self, type: Type) -> list[Type]:
+        """Return the types of the variables of a range over a value of this type."""
         under = self.under(type)
         if isinstance(under, Pointer):
             under = self.under(under.elem)
@@ -169,9 +169,9 @@ class Evaluator(Expressions):
             return [under.elem]
         if isinstance(under, Func):
             if under.params:
-                yielded = self.under(under.params[0])
-                if isinstance(yielded, Func):
-                    return yielded.params
+                yield_func = self.under(under.params[0])
+                if isinstance(yield_func, Func):
+                    return yield_func.params
             return []
         if isinstance(under, Basic):
             if under is STRING or under is UNTYPED_STRING:

@@ -1,7 +1,7 @@
-"""Reads types from code (see `code`) in one file's scope: the part of inference that declarations and bodies share.
+"""Reads types from code (see `opcodes`) in the scope of one file: type literals, signatures and type parameters.
 
-A `TypeReader` keeps its place in the code and the local names in force. What an expression is, is `infer`'s affair;
-here stand type literals, signatures and type parameters.
+A `TypeReader` has the current position in the code and the local names in scope. Expressions are left to its subclass
+`Expressions`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ BUILTIN: Final = 3
 
 
 class TypeReader:
-    """One run over one file's code. `owner` is the type declaration being read, whose methods an interface holds."""
+    """Reads the code of one file.
+
+    `mode` says what the type that was read last describes. `owner` is the type declaration being read if its type is an
+    interface: the owner of its methods.
+    """
 
     def __init__(self, typer: Typer, file: FileScope, recorder: UseRecorder | None) -> None:
         self.typer = typer
@@ -58,12 +62,12 @@ class TypeReader:
         self._scope_depth: dict[str, int] = {}
         self._level = 0
         self._undo: list[tuple[str, Type | None, int]] = []
-        self._marks: list[int] = []
+        self._scope_starts: list[int] = []
         self._guards: list[Type] = []
-        self._constant: list[Type] = []
+        self._const_types: list[Type] = []
 
-    def own(self, decl: Declaration) -> None:
-        """An interface that comes next is the declaration's own: its methods are symbols. Nested ones are not."""
+    def set_owner(self, decl: Declaration) -> None:
+        """If an interface follows, make `decl` the owner of its methods. Methods of nested interfaces have no owner."""
         self.owner = decl if self.code[self.at] == c.INTERFACE else None
 
     # -- the local scope
@@ -76,16 +80,16 @@ class TypeReader:
         self._scope_depth[name] = self._level
 
     def open(self) -> None:
-        self._marks.append(len(self._undo))
+        self._scope_starts.append(len(self._undo))
         self._level += 1
 
     def close(self) -> None:
-        if not self._marks:
+        if not self._scope_starts:
             return
-        mark = self._marks.pop()
+        scope_start = self._scope_starts.pop()
         self._level -= 1
         undo = self._undo
-        while len(undo) > mark:
+        while len(undo) > scope_start:
             name, type, level = undo.pop()
             if type is None:
                 del self._scope[name]
@@ -99,11 +103,11 @@ class TypeReader:
         self.at += 1
         return value
 
-    def _line(self, place: int) -> int:
-        return self.lines[place] if self.in_shape else place
+    def _line(self, line_ref: int) -> int:
+        return self.lines[line_ref] if self.in_shape else line_ref
 
     def under(self, type: Type) -> Type:
-        """The underlying type; for a type parameter, the one its constraint allows."""
+        """Return the underlying type; for a type parameter that of its core type, or itself if it has none."""
         if isinstance(type, Named):
             return self.typer.underlying(type)
         if isinstance(type, TypeParam):
@@ -114,11 +118,11 @@ class TypeReader:
         return type
 
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
-        """Read one expression or type and return its type; `mode` says which it was."""
+        """Read one expression or type and return its type; sets `mode`."""
         raise NotImplementedError
 
     def type(self) -> Type:
-        """Read one code that stands where a type must."""
+        """Read one code where a type is required. Returns an unknown type if it is not a type."""
         type = self.expression()
         if self.mode != TYPE:
             return UNKNOWN if not isinstance(type, Unknown) else type
@@ -127,7 +131,7 @@ class TypeReader:
     # -- type literals
 
     def signature(self, bind: bool) -> Func:
-        """Read a signature; its parameters and named results become local names if asked."""
+        """Read a signature. If `bind`, its parameters and named results become local names."""
         params = self._next()
         results = self._next()
         variadic = self._next() == 1
@@ -143,9 +147,9 @@ class TypeReader:
         return Func(types[:params], types[params:], variadic)
 
     def type_parameters(self, owner: str, known: list[TypeParam] | None = None) -> list[TypeParam]:
-        """Read a list of type parameters and bind their names; `known` are those it was read as before.
+        """Read a list of type parameters and bind their names.
 
-        A parameter is one object, by which instantiation knows it: whoever reads a list again must hand it in.
+        Instantiation identifies a parameter by its object, so a list that was read before must be passed as `known`.
         """
         count = self._next()
         if not count:
@@ -178,7 +182,7 @@ class TypeReader:
         return params
 
     def skip(self) -> None:
-        """Pass over one code without asking what its names mean."""
+        """Skip one code without looking up its names."""
         pending = 1
         code = self.code
         while pending:
@@ -204,9 +208,9 @@ class TypeReader:
             elif op == c.CHANNEL:
                 self.at += 1
                 pending += 1
-            elif op in _ONE:
+            elif op in _ONE_OPERAND:
                 pending += 1
-            elif op in _TWO:
+            elif op in _TWO_OPERANDS:
                 pending += 2
             elif op == c.FUNCTION_TYPE:
                 self._skip_signature()
@@ -263,7 +267,7 @@ class TypeReader:
         return UNKNOWN
 
     def _length(self) -> str:
-        """An array's length: the number where it is plain to see, else a text that stands for it."""
+        """Read the length of an array: the number if it is a literal or names a plain constant, otherwise `n`."""
         start = self.at
         self.expression()
         if self.code[start] == c.INT:
@@ -303,9 +307,9 @@ class TypeReader:
         return Interface(methods, embeds)
 
 
-_ONE: Final = frozenset(
+_ONE_OPERAND: Final = frozenset(
     (
         c.STAR, c.ADDRESS, c.RECEIVE, c.UNARY, c.NOT, c.ARRAY_AUTO, c.SLICE_OF, c.TILDE,
     )
 )  # fmt: skip
-_TWO: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))
+_TWO_OPERANDS: Final = frozenset((c.ASSERT, c.BINARY, c.SHIFT, c.COMPARE, c.KEYED, c.ARRAY, c.MAP))

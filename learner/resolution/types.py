@@ -1,8 +1,8 @@
 """Go's types and the declarations that name them, as resolution sees them.
 
-Types are plain objects; named types are unique per declaration (and per instantiation), so identity is `is` for them
-and `key()` for the rest. What a declaration's type *is* gets computed on demand by the `Typer` (see `infer`), which is
-only named here, so that types, lookup and inference can stand apart.
+Types are plain objects. A named type is one object per declaration (and per instantiation), so named types are compared
+with `is` and other types by `key()`. The type of a declaration is computed on demand by a `Typer`, which is only an
+interface here, so that types, lookup and inference can be separate modules; `World` implements it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from golore.learner.extraction.facts import unpack
 
 
 class Type:
-    """Any type; also what stands in for one where there is none (`Unknown`, `Tuple`)."""
+    """Any type, and what is used in place of one (`Unknown`, `Tuple`, `PackageName`)."""
 
     def key(self) -> str:
-        """A text that two types share exactly when Go calls them identical."""
+        """Return a text that is equal for two types exactly if they are identical in Go."""
         raise NotImplementedError
 
 
 class Unknown(Type):
-    """A type that could not be told, and why. One that a missing package declares has its name, and equals itself."""
+    """A type that could not be determined, and why.
+
+    If a missing package declares it, it has a name and is identical to other uses of the name.
+    """
 
     def __init__(self, why: str, package: str = "", name: str = "") -> None:
         self.why = why
@@ -34,7 +37,7 @@ class Unknown(Type):
 
 
 class Basic(Type):
-    """A predeclared type. `untyped` constants turn into `default` when they are stored."""
+    """A predeclared type. `untyped`: the type of an untyped constant or nil (see `universe.default_type`)."""
 
     def __init__(self, name: str, untyped: bool = False) -> None:
         self.name = name
@@ -98,7 +101,7 @@ class Tuple(Type):
 
 
 class Func(Type):
-    """`given` are arguments for the first of its type parameters, where a use leaves the rest to inference."""
+    """A function type. `given` are explicit arguments of its first type parameters; the rest is inferred."""
 
     def __init__(self, params: list[Type], results: list[Type], variadic: bool) -> None:
         self.params = params
@@ -138,7 +141,7 @@ class Struct(Type):
 
 
 class Method:
-    """A method of an interface. `owner` is the declaration whose braces it stands in, None for a nameless interface."""
+    """A method of an interface. `owner` is the declaration of the interface, None for an unnamed one."""
 
     def __init__(self, name: str, package: PackageScope, owner: Declaration | None, type: Func) -> None:
         self.name = name
@@ -147,12 +150,15 @@ class Method:
         self.type = type
 
     def full_name(self) -> str:
-        """The name as method sets know it: an unexported one belongs to its package."""
+        """Return the name as used in method sets: an unexported name is qualified with its package."""
         return self.name if is_exported(self.name) else f"{self.package.path}.{self.name}"
 
 
 class Interface(Type):
-    """`embeds` are other interfaces or, in constraints, any types; `terms` are the alternatives of a union."""
+    """`embeds` are other interfaces or, in constraints, any types.
+
+    `all_methods` and `unknown_embed` are set by `members.interface_methods`; `busy` stops the recursion of `key`.
+    """
 
     def __init__(self, methods: list[Method], embeds: list[Type]) -> None:
         self.methods = methods
@@ -183,7 +189,7 @@ class Union(Type):
 
 
 class TypeParam(Type):
-    """A type parameter. Its constraint is filled in after all parameters of the list are known."""
+    """A type parameter. Its constraint is set after all parameters of the list are read."""
 
     def __init__(self, name: str, index: int, owner: str) -> None:
         self.name = name
@@ -196,7 +202,7 @@ class TypeParam(Type):
 
 
 class Named(Type):
-    """A defined type, or one instantiation of a generic one (`args`). `origin` is the generic type itself."""
+    """A defined type, or the instantiation of the generic type `origin` with `args`."""
 
     def __init__(self, decl: Declaration, args: list[Type], origin: Named | None) -> None:
         self.decl = decl
@@ -218,7 +224,7 @@ class Named(Type):
 
 
 class TypeName(Type):
-    """Stands in a scope for a name that denotes a type, so that it is not taken for a value of it."""
+    """The entry of a scope for a name that denotes a type, to distinguish it from a value of that type."""
 
     def __init__(self, type: Type) -> None:
         self.type = type
@@ -228,7 +234,7 @@ class TypeName(Type):
 
 
 class PackageName(Type):
-    """What an import's name denotes. `package` is None when its source is not at hand."""
+    """The entry of a scope for the name of an import. `package` is None if its source is missing."""
 
     def __init__(self, path: str, package: PackageScope | None) -> None:
         self.path = path
@@ -266,16 +272,16 @@ class Declaration:
 
 
 class FileScope:
-    """One file as resolution sees it: its imports, its shape, and the names it has looked up so far.
+    """One file as resolution sees it: its imports, its shape, and the names looked up so far (`scope`).
 
-    `ordinary` tells whether it is in the ordinary build.
+    `in_default_build`: its constraint holds for `build_constraints.DEFAULT`.
     """
 
     def __init__(self, package: PackageScope, path: str, constraint: str, test: bool) -> None:
         self.package = package
         self.path = path
         self.constraint = constraint
-        self.ordinary = True
+        self.in_default_build = True
         self.test = test
         self.names: list[str] = []
         self.code: list[int] = []
@@ -291,7 +297,11 @@ class FileScope:
 
 
 class PackageScope:
-    """A package's declarations, from all its files."""
+    """The declarations of a package, from all its files.
+
+    `members` are by name, `methods` by the name of the type and their own. `tests`: it has test files. `tested` is the
+    package that an external test belongs to.
+    """
 
     def __init__(self, path: str, id: str, name: str, dir: str, external: bool) -> None:
         self.path = path
@@ -306,12 +316,12 @@ class PackageScope:
         self.tested: PackageScope | None = None
 
     def sees_tests_of(self, other: PackageScope) -> bool:
-        """In-package test files are seen by the package's own files and by its external tests only."""
+        """Whether it sees the in-package test files of `other`: only that package and its external test do."""
         return self is other or self.tested is other
 
 
 class Selection:
-    """What `x.name` is: a field (`decls` and `method` empty), declared methods, or an interface's method."""
+    """What `x.name` denotes: a field (no `decls`, no `method`), declared methods (`decls`), or an interface method."""
 
     def __init__(self, type: Type, decls: list[Declaration], method: Method | None, depth: int) -> None:
         self.type = type
@@ -321,10 +331,10 @@ class Selection:
 
 
 class Typer:
-    """Tells what names denote and which types declarations have, on demand."""
+    """Computes on demand what names denote and which types declarations have."""
 
     def lookup(self, file: FileScope, name: str) -> Type | None:
-        """What a name that no function declares denotes in a file; None if nothing does."""
+        """Return what a name denotes in a file outside of functions, None if it is not declared."""
         raise NotImplementedError
 
     def type_of(self, decl: Declaration) -> Type:
@@ -334,11 +344,11 @@ class Typer:
         raise NotImplementedError
 
     def integer(self, file: FileScope, name: str) -> int:
-        """The value of an integer constant that is written as a plain number, -1 if it is not."""
+        """Return the value of a constant that is declared with an integer literal, -1 for any other name."""
         raise NotImplementedError
 
     def methods_of(self, interface: Interface) -> dict[str, Method]:
-        """All methods of an interface, by name."""
+        """Return all methods of an interface by name."""
         raise NotImplementedError
 
     def method_type(self, named: Named, name: str) -> Func | None:
@@ -354,7 +364,7 @@ NOTHING: Final = Tuple([])
 
 
 class DeclName(Type):
-    """What a package-level name denotes in one file: its declaration, or the build-tag twins that file can see."""
+    """The entry of a scope for a package-level name: its declaration, or the build-tag twins that the file can see."""
 
     def __init__(self, decls: list[Declaration]) -> None:
         self.decls = decls
@@ -364,7 +374,7 @@ class DeclName(Type):
 
 
 class GenericAlias(Type):
-    """An alias with type parameters, before it is given arguments."""
+    """An alias with type parameters, without arguments."""
 
     def __init__(self, type: Type, params: list[TypeParam]) -> None:
         self.type = type

@@ -1,4 +1,4 @@
-"""What Go declares before any program: the predeclared types, constants and functions."""
+"""Go's universe scope: the predeclared types, constants and functions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _DEFAULTS: Final[dict[str, Type]] = {
 
 
 def default_type(type: Type) -> Type:
-    """What an untyped constant becomes when it is stored in a variable."""
+    """Return the type that a variable gets from an untyped constant of this type; any other type unchanged."""
     if isinstance(type, Basic) and type.untyped:
         return _DEFAULTS.get(type.name, type)
     return type

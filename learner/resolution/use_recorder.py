@@ -1,4 +1,4 @@
-"""What resolving one declaration found: calls, references and unresolved uses, each with the lines where they occur."""
+"""Records what resolving a declaration finds: calls, references and unresolved uses, each with its lines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KIND_NAMES: Final = {
 
 
 class UseRecorder:
-    """Collects the edges of one source declaration at a time.
+    """Collects the uses of one declaration at a time.
 
-    `externals` gathers what lies outside, `dynamic` the interface methods that are called, for the whole file.
+    `externals` (what is outside the repository) and `dynamic` (called interface methods) are collected for the file.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class UseRecorder:
         self.dynamic: set[str] = set()
 
     def start(self) -> None:
-        """Begin with the next declaration."""
+        """Begin the next declaration."""
         self.calls = {}
         self.references = {}
         self.unresolved = {}
@@ -40,10 +40,10 @@ class UseRecorder:
     def call(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:
             _add(self.calls, decl.id, line)
-            self.record(decl)
+            self.record_external(decl)
 
     def call_method(self, method: Method, line: int) -> None:
-        """A call through an interface; methods of nameless interfaces are no symbols."""
+        """Record a call through an interface; methods of unnamed interfaces are not symbols and are skipped."""
         owner = method.owner
         if owner is not None:
             id = self._method_id(method, owner)
@@ -55,7 +55,7 @@ class UseRecorder:
             if not decl.id:
                 continue  # a type declared inside a function
             _add(self.references, decl.id, line)
-            self.record(decl)
+            self.record_external(decl)
 
     def refer_method(self, method: Method, line: int) -> None:
         owner = method.owner
@@ -63,15 +63,15 @@ class UseRecorder:
             _add(self.references, self._method_id(method, owner), line)
 
     def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
-        """A use of something in a package whose source is not at hand: what it is cannot be told, that it is can."""
+        """Record a use of a name in a package whose source is missing; its kind is `unknown`."""
         _add(self.references, target, line)
-        self.record_missing(target, name, package)
+        self.record_missing_external(target, name, package)
 
-    def record_missing(self, target: str, name: str, package: str) -> None:
+    def record_missing_external(self, target: str, name: str, package: str) -> None:
         if target not in self.externals:
             self.externals[target] = ("unknown", name, package)
 
-    def unsettled(self, name: str, line: int, reason: str, candidate: str = "") -> None:
+    def record_unresolved(self, name: str, line: int, reason: str, candidate: str = "") -> None:
         _add_to(self.unresolved, (name, reason, candidate), line)
 
     def _method_id(self, method: Method, owner: Declaration) -> str:
@@ -80,15 +80,17 @@ class UseRecorder:
             self.externals[id] = ("imethod", method.name, owner.file.package.path)
         return id
 
-    def record(self, decl: Declaration) -> None:
-        """Keep what a declaration outside the repository is, for its node."""
+    def record_external(self, decl: Declaration) -> None:
+        """Record kind, name and package of a declaration for its node, if it is outside the repository."""
         if decl.file.package.external and decl.id not in self.externals:
             self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)
 
 
 def outside_kind(decl: Declaration) -> str:
-    """What a declaration outside the repository is. Twins are one node there, so it is the same for all of them, and
-    whoever looks: a node must not depend on which of its users was resolved last."""
+    """Return the kind of an external declaration, the same for all of its twins.
+
+    External twins share one node, and the node must not depend on which of its users was resolved last.
+    """
     if not decl.file.package.path:
         return "interface"  # error and comparable, the only declarations of the universe
     return min(_kind_name(twin) for twin in decl.twins or [decl])
@@ -97,13 +99,13 @@ def outside_kind(decl: Declaration) -> str:
 def _kind_name(decl: Declaration) -> str:
     if decl.kind == f.TYPE and not decl.facts.type_parameters:
         code, at = decl.file.shape_code(), decl.facts.at
-        if at >= 0 and code[at : at + 2] == [0, c.INTERFACE]:  # no type parameters, and then the type
+        if at >= 0 and code[at : at + 2] == [0, c.INTERFACE]:  # no type parameters, then the type
             return "interface"
     return _KIND_NAMES[decl.kind]
 
 
 def member_id(owner: Declaration, name: str) -> str:
-    """The id of a field or interface method: below its type's, and a twin's member is a twin."""
+    """Return the id of a field or interface method: its name follows the name of its type, before a twin's suffix."""
     if owner.suffix:
         return f"{owner.id[: len(owner.id) - len(owner.suffix)]}.{name}{owner.suffix}"
     return f"{owner.id}.{name}"

@@ -1,8 +1,8 @@
-"""All packages that resolution can see, and the types of their declarations, computed when they are asked for.
+"""All packages that resolution can see, and the types of their declarations, computed on demand.
 
-`build_package` makes a package from the shapes of its files. A `World` answers what a name denotes in a file and which
-type a declaration has; where packages come from is the `Loader`'s affair (see `sources`), so that this module touches
-neither files nor the database.
+`build_package` makes a package from the shapes of its files. A `World` returns what a name denotes in a file and which
+type a declaration has. It gets packages from a `Loader` (see `package_loader`), so this module reads neither files nor
+the database.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from golore.learner.resolution.universe import UNIVERSE, default_type
 
 
 class ShapedFile(NamedTuple):
-    """A file of a package: its path (unique in the package), whole constraint, whether it is a test, and its shape."""
+    """A file of a package: its path (unique in the package), its constraint including that of the file name, whether it
+    is a test, and its shape."""
 
     path: str
     constraint: str
@@ -56,13 +57,13 @@ class Loader:
 
 
 def build_package(path: str, id: str, name: str, dir: str, files: Sequence[ShapedFile], external: bool) -> PackageScope:
-    """A package from the shapes of its files. Declarations of the ordinary build come first among twins."""
+    """Build a package from the shapes of its files. Among twins, declarations of the default build come first."""
     package = PackageScope(path, id, name, dir, external)
     ordered = sorted(files, key=lambda file: (not satisfied(file.constraint), file.path))
     for shaped in ordered:
         shape = shaped.shape
         file = FileScope(package, shaped.path, shaped.constraint, shaped.test)
-        file.ordinary = satisfied(shaped.constraint)
+        file.in_default_build = satisfied(shaped.constraint)
         file.names = list(shape.names)
         file.raw_code = shape.code
         file.imports = [(imported.alias, imported.path) for imported in shape.imports]
@@ -72,18 +73,18 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
             package.tests = True
         for decl in file.decls:
             if decl.kind != f.METHOD:
-                _enter(package, decl)
+                _add_member(package, decl)
     for file in package.files:
         for decl in file.decls:
             if decl.kind == f.METHOD:
-                _own(package, decl)
-                _enter(package, decl)
-    _identify(package)
+                _resolve_owner(package, decl)
+                _add_member(package, decl)
+    _assign_ids(package)
     return package
 
 
-def _own(package: PackageScope, method: Declaration) -> None:
-    """Give a method to the type that its receiver names; an alias stands for its type, or for a pointer to it."""
+def _resolve_owner(package: PackageScope, method: Declaration) -> None:
+    """Set the owner of a method whose receiver names an alias to the aliased type; the alias may be of a pointer."""
     for _ in range(8):
         decls = package.members.get(method.owner)
         if not decls or decls[0].kind != f.ALIAS:
@@ -101,7 +102,7 @@ def _own(package: PackageScope, method: Declaration) -> None:
         method.owner = file.names[code[at + 2]]
 
 
-def _enter(package: PackageScope, decl: Declaration) -> None:
+def _add_member(package: PackageScope, decl: Declaration) -> None:
     if decl.kind == f.METHOD:
         table = package.methods.setdefault(decl.owner, {})
         table.setdefault(decl.name, []).append(decl)
@@ -109,8 +110,8 @@ def _enter(package: PackageScope, decl: Declaration) -> None:
         package.members.setdefault(decl.name, []).append(decl)
 
 
-def _identify(package: PackageScope) -> None:
-    """Give each declaration its id: the qualified name, and what it takes to tell twins apart."""
+def _assign_ids(package: PackageScope) -> None:
+    """Set the id of each declaration: the qualified name, with a suffix for twins inside the repository."""
     groups: dict[str, list[Declaration]] = {}
     for file in package.files:
         for decl in file.decls:
@@ -132,7 +133,7 @@ def _identify(package: PackageScope) -> None:
 
 
 def twin_suffixes(paths: list[str]) -> list[str]:
-    """What tells declarations of one name apart: their files, and within a file their order."""
+    """Return the suffixes that distinguish declarations of one name: the file name, then the order within the file."""
     seen: dict[str, int] = {}
     suffixes: list[str] = []
     for path in paths:
@@ -145,7 +146,7 @@ def twin_suffixes(paths: list[str]) -> list[str]:
 
 @final
 class World(Typer):
-    """Answers what names denote and what types declarations have."""
+    """Computes what names denote and which types declarations have."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -250,7 +251,7 @@ class World(Typer):
         return self._function(decl, evaluator)
 
     def bind_receiver(self, decl: Declaration, evaluator: Evaluator) -> Type:
-        """Bind the receiver's type parameters by the names the method gives them; returns the receiver's base type."""
+        """Bind the receiver's type parameters to the names that the method gives them. Returns the base type."""
         owners = decl.file.package.members.get(decl.owner)
         if owners is None:
             return UNKNOWN
@@ -263,7 +264,7 @@ class World(Typer):
     def _alias(self, decl: Declaration, evaluator: Evaluator) -> Type:
         evaluator.at = decl.facts.at
         params = evaluator.type_parameters(decl.id)
-        evaluator.own(decl)
+        evaluator.set_owner(decl)
         type = evaluator.type()
         return GenericAlias(type, params) if params else type
 
@@ -281,7 +282,7 @@ class World(Typer):
             if isinstance(type, Tuple):
                 type = type.types[facts.index] if facts.index < len(type.types) else UNKNOWN
             elif facts.index > 0 and not isinstance(type, Unknown) and op != c.CALL:
-                type = UNIVERSE["true"]  # the second of a comma-ok form
+                type = UNIVERSE["true"]  # the second value of a comma-ok form
         return type if decl.kind == f.CONST else default_type(type)
 
     def underlying(self, named: Named) -> Type:
@@ -292,7 +293,7 @@ class World(Typer):
         if origin is not None:
             under = substitute(self.underlying(origin), origin.params, named.args)
         else:
-            named.under = UNKNOWN  # should it be asked for while it is read
+            named.under = UNKNOWN  # in case it is needed while it is being read
             under = self._read_underlying(named)
         named.under = under
         return under
@@ -307,7 +308,7 @@ class World(Typer):
             self._skip_parameters(evaluator)
             for param in named.params:
                 evaluator.bind(param.name, TypeName(param))
-        evaluator.own(decl)
+        evaluator.set_owner(decl)
         type = evaluator.type()
         if isinstance(type, Named):
             return self.underlying(type)
@@ -333,7 +334,7 @@ class World(Typer):
 
 
 def likely_name(path: str) -> str:
-    """The name a package most often has, by its path: only used to tell that a name means this missing package."""
+    """Return the most likely name of a package by its path; used only to recognize uses of missing packages."""
     parts = path.split("/")
     last = parts[-1]
     if len(parts) > 1 and last[:1] == "v" and last[1:].isdigit():
@@ -344,7 +345,7 @@ def likely_name(path: str) -> str:
 
 
 def _may_be_named(path: str, name: str) -> bool:
-    """Whether a missing package could declare this name: `isatty` for `github.com/mattn/go-isatty`."""
+    """Whether a missing package could have this name: `isatty` for `github.com/mattn/go-isatty`."""
     last = likely_name(path).lower()
     wanted = name.lower()
     return wanted in last.replace("-", "_").split("_") or wanted == last.replace("-", "").replace(".", "")

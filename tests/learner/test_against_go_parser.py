@@ -156,7 +156,7 @@ def test_short_texts_give_the_code_that_the_tree_gives(
 ) -> None:
     sources = {path: (source_root / path).read_bytes() for path, _, read in share if not read.problems}
     by_text = {path: encode(extract(source)) for path, source in sources.items()}
-    monkeypatch.setattr(tree_encoder, "LONGEST", -1)
+    monkeypatch.setattr(tree_encoder, "MAX_TEXT_BYTES", -1)
     for path, source in sources.items():
         assert encode(extract(source)) == by_text[path], path
 

@@ -22,8 +22,8 @@ MISREAD_BY_THE_GRAMMAR = {
 
 def code_of(read: Declarations) -> list[tuple[int, list[int]]]:
     """The code of each body."""
-    ends = [*(entry.at for entry in read.entries), len(read.emitter.code)][1:]
-    return [(entry.decl, read.emitter.code[entry.at : end]) for entry, end in zip(read.entries, ends, strict=False)]
+    ends = [*(entry.at for entry in read.entries), len(read.encoder.code)][1:]
+    return [(entry.decl, read.encoder.code[entry.at : end]) for entry, end in zip(read.entries, ends, strict=False)]
 
 
 def compare(source: bytes) -> str:
@@ -33,13 +33,13 @@ def compare(source: bytes) -> str:
     except CannotEncode:
         return ""
     whole = read_whole(source, True)
-    if whole.complaints:
+    if whole.problems:
         return ""
     if plain.symbols != whole.symbols or plain.decls != whole.decls or plain.shape_code != whole.shape_code:
         return "declarations"
-    if sorted(plain.emitter.names) != sorted(whole.emitter.names):
+    if sorted(plain.encoder.names) != sorted(whole.encoder.names):
         return "names"
-    again = read_plain(source, True, [name.encode() for name in whole.emitter.names])
+    again = read_plain(source, True, [name.encode() for name in whole.encoder.names])
     return "" if code_of(again) == code_of(whole) else "code"
 
 
@@ -132,7 +132,7 @@ def test_nothing_but_bodies_is_left_out_of_the_tree(name: str) -> None:
     source = f"package p\n\n{LAYOUTS[name]}".encode()
     whole = read_whole(source, True)
     read = extract(source)
-    assert not whole.complaints
+    assert not whole.problems
     assert list(read.outline.symbols) == whole.symbols
     assert [entry.decl for entry in read.body.entries] == [entry.decl for entry in whole.entries]
     assert compare(source) == ""

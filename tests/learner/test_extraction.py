@@ -210,5 +210,5 @@ def test_short_texts_give_the_code_that_the_tree_gives(monkeypatch: pytest.Monke
         b'\treturn &b.T{Name: "n", F:  f(1), G: {H: i}, 1: 2, k(): -1, Fn: func() {}}\n}\n'
     )
     by_text = encode(extract(source))
-    monkeypatch.setattr(tree_encoder, "LONGEST", -1)
+    monkeypatch.setattr(tree_encoder, "MAX_TEXT_BYTES", -1)
     assert encode(extract(source)) == by_text
