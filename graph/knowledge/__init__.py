@@ -1,4 +1,4 @@
-"""What people and models wrote: notes, ratings, documents, summaries, and when a summary is stale.
+"""Notes, ratings, documents and summaries, and the detection of stale summaries.
 
 May import `graph.history` and below.
 """

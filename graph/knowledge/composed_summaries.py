@@ -1,7 +1,7 @@
-"""Summaries that are composed from the graph and from doc comments: no model, always there, never stored.
+"""Structural summaries: composed from the graph and from doc comments, without a model, and never stored.
 
-They say what a declaration, a file or a package is, who depends on it and what it stands on. Everything in them is a
-fact of the graph; what the code is for they only know where a comment says so, and then they quote it.
+They say what a declaration, a file or a package is, what depends on it and what it depends on. Everything in them is a
+fact of the graph; they say what the code is for only by quoting its doc comment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from golore.graph.queries.file_facts import CardSymbol, FileFacts, SingleFile
 
 _FEW: Final = 3
 _SEVERAL: Final = 5
-_SENTENCE: Final = 240
+_MAX_SENTENCE: Final = 240
 _NOUNS: Final = {
     "func": "function",
     "imethod": "interface method",
@@ -32,7 +32,7 @@ _NOUNS: Final = {
 
 
 def structural_summary(store: Store, level: str, subject: str) -> str:
-    """The summary of a symbol, file, package or the repository; empty where the graph does not have it."""
+    """The summary of a symbol, file, package or the repository; empty if the graph does not have it."""
     if level == "symbol":
         return _symbol(store, subject)
     if level == "file":
@@ -115,11 +115,13 @@ def _file(store: Store, facts: FileFacts) -> str:
     sentences[0] += f" that declares {joined(declared[:_SEVERAL])}." if declared else " without declarations."
     users = sorted({use.source.file for use in facts.uses if not use.source.test})
     if users:
-        most = Counter(use.target.local for use in facts.uses if not use.source.test and use.target.kind != "field")
-        best = [name for name, _ in sorted(most.items(), key=lambda item: (-item[1], item[0]))]
-        told = f", most of all {named(best, _FEW)}" if best else ""
+        use_counts = Counter(
+            use.target.local for use in facts.uses if not use.source.test and use.target.kind != "field"
+        )
+        names = [name for name, _ in sorted(use_counts.items(), key=lambda item: (-item[1], item[0]))]
+        most_used = f", most of all {named(names, _FEW)}" if names else ""
         verb = "uses" if len(users) == 1 else "use"
-        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({named(users, _FEW)}){told}.")
+        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({named(users, _FEW)}){most_used}.")
     elif not facts.test:
         sentences.append("No other file is known to use it.")
     interfaces = sorted({interface.short for _, interface in facts.satisfies if interface.short != "error"})
@@ -144,11 +146,11 @@ def _package(store: Store, id: str) -> str:
     path, name, doc, directory = rows[0]
     files = [
         row[0]
-        for row in _ask(store, "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) WHERE NOT f.test RETURN f.id", id)
+        for row in _rows(store, "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File) WHERE NOT f.test RETURN f.id", id)
     ]
     sentences = [f"Package {name} ({path}) has {counted(len(files), 'file')} in {directory or 'the root'}"]
     sentences[0] += f": “{first_sentence(doc)}”" if doc else "."
-    importers = _ask(
+    importers = _rows(
         store, "MATCH (f:File)-[:IMPORTS]->(p:Package {id: $id}) WHERE NOT f.test RETURN DISTINCT f.package", id
     )
     others = sorted(row[0] for row in importers if row[0] != id)
@@ -162,7 +164,7 @@ def _package(store: Store, id: str) -> str:
     exported = _exported(store, files)
     if exported:
         sentences.append(f"It exports {counted(len(exported), 'declaration')}, among them {named(exported, _SEVERAL)}.")
-    needed = _ask(
+    needed = _rows(
         store,
         "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:IMPORTS]->(q:Package) "
         "WHERE NOT f.test RETURN DISTINCT q.path",
@@ -175,7 +177,7 @@ def _package(store: Store, id: str) -> str:
 
 def _exported(store: Store, files: Iterable[str]) -> list[str]:
     statement = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol) WHERE s.exported RETURN s.name, s.kind"
-    found = {row[0] for path in files for row in _ask(store, statement, path) if row[1] != "method"}
+    found = {row[0] for path in files for row in _rows(store, statement, path) if row[1] != "method"}
     return sorted(found)
 
 
@@ -196,16 +198,16 @@ def _repository(store: Store) -> str:
     return " ".join(sentences)
 
 
-def _ask(store: Store, statement: str, id: str) -> list[list[Any]]:
+def _rows(store: Store, statement: str, id: str) -> list[list[Any]]:
     return list(store.rows(statement, {"id": id}))
 
 
 def first_sentence(doc: str) -> str:
-    """Of a comment, on one line and not too long."""
+    """The first sentence of a comment, on one line, cut at 240 characters."""
     text = " ".join(doc.split("\n\n", 1)[0].split())
     end = text.find(". ")
     text = text[: end + 1] if end >= 0 else text
-    return text if len(text) <= _SENTENCE else f"{text[: _SENTENCE - 1].rstrip()}…"
+    return text if len(text) <= _MAX_SENTENCE else f"{text[: _MAX_SENTENCE - 1].rstrip()}…"
 
 
 def short_name(qualified_name: str) -> str:
@@ -218,7 +220,7 @@ def _names(found: Iterable[Ref]) -> list[str]:
 
 
 def named(names: Sequence[str], most: int) -> str:
-    """Like `listed`, but all names where only one would be left out."""
+    """Like `listed`, but with all names if only one would be left out."""
     return listed(names, most) if len(names) > most + 1 else joined(names)
 
 

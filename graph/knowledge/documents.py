@@ -1,8 +1,8 @@
-"""The documents of a repository in `cache.db`: their sections, what they name, and what that means in the graph.
+"""The documents of a repository in `cache.db`: their sections, the names in them, and the nodes that these names mean.
 
-They are in the graph, too, as `Doc` nodes with `DESCRIBES` edges; here they are found by the place they speak of, which
-is what a card needs, and by the names they use, which is what an edit needs. All of it can be made again from the files
-and the graph; when the format changes, the old tables are dropped. How documents are read is `golore.learner`'s affair.
+They are also in the graph, as `Doc` nodes with `DESCRIBES` edges. Here they can be looked up by card path, for cards,
+and by the names they use, for updates after an edit. All of it can be derived again from the files and the graph; when
+the version of the tables changes, the old tables are dropped. `golore.learner.documents` reads and links the documents.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from golore.graph.phrases import listed
 
 _VERSION: Final = "1"
 _BATCH: Final = 500
-_MOST: Final = 5
-"""Documents that a card names."""
-_NAMES: Final = 3
-_TITLE: Final = 80
+_MAX_SECTIONS: Final = 5
+"""Sections that a card lists."""
+_MAX_NAMES: Final = 3
+_MAX_TITLE: Final = 80
 _TABLES: Final = {
     "document_pages": (
         "(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, "
@@ -53,11 +53,12 @@ _INDEXES: Final = (
 )
 
 
-_DRAWER: Final = CacheTables(_VERSION, "document_notes", _TABLES, _INDEXES)
+_DOCUMENT_TABLES: Final = CacheTables(_VERSION, "document_notes", _TABLES, _INDEXES)
 
 
 class StoredDocument(NamedTuple):
-    """A document as it was read. A time of 0 is one not to be believed; `links` is a digest of what it describes."""
+    """A document as it was read. `mtime_ns` is 0 if it was too recent to be trusted; `links` is the digest of the
+    document's links, empty until it is linked."""
 
     path: str
     digest: str
@@ -67,7 +68,7 @@ class StoredDocument(NamedTuple):
 
 
 class DocumentLink(NamedTuple):
-    """That a section describes a node, which belongs to the card of `place`."""
+    """A section describes the node `target`, and the card at `card_path` shows it."""
 
     path: str
     section: str
@@ -84,7 +85,8 @@ class DocumentLink(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A function that shows how something is used: the node it is about, and the place that this is declared in."""
+    """An example function. `subject` has the ids of the nodes that it may be about, one per line, the most specific
+    first; `card_path` is the card of the one that exists, empty if none does."""
 
     file: str
     name: str
@@ -98,11 +100,11 @@ class DocumentIndex(OpenTables):
     """Open it with `open_document_index` and use it as a context manager."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All of a block's writes, or none of them."""
+        """Commits all writes of the block, or none."""
         return transaction(self._run)
 
     def meta(self, name: str) -> str:
-        return read_table_meta(self._run, _DRAWER, name)
+        return read_table_meta(self._run, _DOCUMENT_TABLES, name)
 
     def set_meta(self, name: str, value: str) -> None:
         self._run.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
@@ -112,8 +114,8 @@ class DocumentIndex(OpenTables):
         return {row[0]: StoredDocument(*row) for row in rows}
 
     def contents(self, paths: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """What was read of these documents."""
-        return self._among("SELECT path, content FROM document_pages WHERE path IN", paths)
+        """Path and stored content of each of these documents."""
+        return self._select_in("SELECT path, content FROM document_pages WHERE path IN", paths)
 
     def put(self, page: StoredDocument, content: bytes, keys: Iterable[str]) -> None:
         run = self._run
@@ -122,7 +124,7 @@ class DocumentIndex(OpenTables):
         run.executemany("INSERT INTO document_keys VALUES (?, ?)", ((key, page.path) for key in keys))
 
     def confirm(self, page: StoredDocument) -> None:
-        """Keep the size and time of a document whose text is as it was."""
+        """Store the size and time of a document whose text has not changed."""
         statement = "UPDATE document_pages SET size = ?, mtime_ns = ? WHERE path = ?"
         self._run.execute(statement, (page.size, page.mtime_ns, page.path))
 
@@ -132,18 +134,18 @@ class DocumentIndex(OpenTables):
             self._run.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
 
     def clear(self) -> None:
-        """Forget everything but the format."""
+        """Delete everything but the version."""
         for table in _TABLES:
             self._run.execute(f"DELETE FROM {table}")
         self._run.execute("DELETE FROM document_notes WHERE name <> 'version'")
 
     def keys(self) -> set[str]:
-        """By what nodes are looked for that documents may mean."""
+        """All keys by which documents name nodes."""
         return {key for (key,) in self._run.execute("SELECT DISTINCT key FROM document_keys")}
 
     @property
     def is_linked(self) -> bool:
-        """Whether no document has been read without being linked since."""
+        """Whether every document has been linked since it was read."""
         return self._run.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
 
     @property
@@ -151,49 +153,50 @@ class DocumentIndex(OpenTables):
         return self._run.execute("SELECT count(*) FROM document_links").fetchone()[0]
 
     def using(self, keys: Collection[str]) -> set[str]:
-        """The documents that name something by one of these."""
-        return {path for (path,) in self._among("SELECT path FROM document_keys WHERE key IN", keys)}
+        """The paths of the documents that use one of these keys."""
+        return {path for (path,) in self._select_in("SELECT path FROM document_keys WHERE key IN", keys)}
 
     def targets(self, keys: Collection[str]) -> Iterator[tuple[str, ...]]:
-        """Key and node, as they were put, in a fixed order for each key."""
-        return self._among("SELECT * FROM document_targets WHERE key IN", keys)
+        """Rows of key and node, as they were stored, in a fixed order for each key."""
+        return self._select_in("SELECT * FROM document_targets WHERE key IN", keys)
 
     def all_targets(self) -> set[tuple[str, ...]]:
         return set(self._run.execute("SELECT * FROM document_targets"))
 
     def targets_in(self, files: Collection[str]) -> set[tuple[str, ...]]:
-        """The declarations in these files, and the files themselves."""
-        return set(self._among("SELECT * FROM document_targets WHERE file IN", files))
+        """The rows of these files and of their declarations."""
+        return set(self._select_in("SELECT * FROM document_targets WHERE file IN", files))
 
     def packages_at(self, directories: Collection[str]) -> set[tuple[str, ...]]:
         statement = "SELECT * FROM document_targets WHERE label = 'Package' AND dir IN"
-        return set(self._among(statement, directories))
+        return set(self._select_in(statement, directories))
 
     def change_targets(self, removed: Iterable[tuple[str, ...]], added: Iterable[tuple[str, ...]]) -> None:
         statement = "DELETE FROM document_targets WHERE key = ? AND label = ? AND id = ?"
         self._run.executemany(statement, (row[:3] for row in removed))
-        marks = ", ".join("?" * 9)
-        self._run.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({marks})", added)
+        placeholders = ", ".join("?" * 9)
+        self._run.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({placeholders})", added)
 
     def links(self, paths: Collection[str]) -> Iterator[DocumentLink]:
-        return map(_link, self._among("SELECT * FROM document_links WHERE path IN", paths))
+        return map(_link, self._select_in("SELECT * FROM document_links WHERE path IN", paths))
 
     def set_links(self, path: str, digest: str, links: Iterable[DocumentLink]) -> None:
         run = self._run
         run.execute("DELETE FROM document_links WHERE path = ?", (path,))
         run.execute("UPDATE document_pages SET links = ? WHERE path = ?", (digest, path))
-        marks = ", ".join("?" * len(DocumentLink._fields))
+        placeholders = ", ".join("?" * len(DocumentLink._fields))
         rows = ((*link[:-1], " ".join(map(str, link.sites))) for link in links)
-        run.executemany(f"INSERT INTO document_links VALUES ({marks})", rows)
+        run.executemany(f"INSERT INTO document_links VALUES ({placeholders})", rows)
 
     def appearance(self, file: str) -> str:
-        """How a Go file looked when what it declares was last taken from the graph; empty where that is not known."""
+        """The appearance of a Go file (its shape and its examples) when its declarations were last read from the graph;
+        empty if it is not known."""
         statement = "SELECT appearance FROM document_files WHERE path = ?"
         found = self._run.execute(statement, (file,)).fetchone()
         return found[0] if found else ""
 
     def set_appearances(self, files: Mapping[str, str], *, is_all: bool) -> None:
-        """Remember these; with `is_all`, no others."""
+        """Store these appearances; with `is_all`, delete all others."""
         if is_all:
             self._run.execute("DELETE FROM document_files")
         self._run.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
@@ -202,11 +205,11 @@ class DocumentIndex(OpenTables):
         if directories is None:
             rows = self._run.execute("SELECT * FROM document_examples")
         else:
-            rows = self._among("SELECT * FROM document_examples WHERE dir IN", directories)
+            rows = self._select_in("SELECT * FROM document_examples WHERE dir IN", directories)
         return [Example(*row) for row in rows]
 
     def set_examples(self, directories: Collection[str] | None, examples: Iterable[Example]) -> None:
-        """Those of these directories, or all of them."""
+        """Replace the examples of these directories, or all of them if `directories` is None."""
         if directories is None:
             self._run.execute("DELETE FROM document_examples")
         else:
@@ -215,39 +218,39 @@ class DocumentIndex(OpenTables):
         self._run.executemany("INSERT INTO document_examples VALUES (?, ?, ?, ?, ?, ?)", examples)
 
     def places(self) -> set[str]:
-        """What some document or example is about."""
+        """The card paths that have documents or examples."""
         statement = "SELECT place FROM document_links UNION SELECT place FROM document_examples WHERE place <> ''"
-        return {place for (place,) in self._run.execute(statement)}
+        return {card_path for (card_path,) in self._run.execute(statement)}
 
-    def at(self, place: str) -> list[DocumentLink]:
-        """What describes a file, its declarations, or a package ("dir/")."""
+    def at(self, card_path: str) -> list[DocumentLink]:
+        """The links to a file and its declarations, or to a package ("dir/")."""
         statement = "SELECT * FROM document_links WHERE place = ? ORDER BY path, line, section, label, target"
-        return list(map(_link, self._run.execute(statement, (place,))))
+        return list(map(_link, self._run.execute(statement, (card_path,))))
 
-    def examples_at(self, place: str) -> list[Example]:
+    def examples_at(self, card_path: str) -> list[Example]:
         statement = "SELECT * FROM document_examples WHERE place = ? ORDER BY subject, file, line, name"
-        return [Example(*row) for row in self._run.execute(statement, (place,))]
+        return [Example(*row) for row in self._run.execute(statement, (card_path,))]
 
     def about(self, ids: Collection[str]) -> list[DocumentLink]:
-        """What describes these nodes themselves."""
-        return sorted(map(_link, self._among("SELECT * FROM document_links WHERE target IN", ids)))
+        """The links to these nodes, sorted."""
+        return sorted(map(_link, self._select_in("SELECT * FROM document_links WHERE target IN", ids)))
 
     def examples_of(self, ids: Collection[str]) -> list[Example]:
-        """Those whose names say that they show these."""
+        """The examples that are named after these nodes."""
         wanted = set(ids)
         rows = self._run.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
         return [Example(*row) for row in rows if str(row[4]).partition("\n")[0] in wanted]
 
-    def _among(self, statement: str, values: Collection[str]) -> Iterator[Any]:
+    def _select_in(self, statement: str, values: Collection[str]) -> Iterator[Any]:
         wanted = sorted(values)
-        for at in range(0, len(wanted), _BATCH):
-            batch = wanted[at : at + _BATCH]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
             yield from self._run.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
 
 
 def open_document_index(store_directory: Path, *, write: bool = True) -> DocumentIndex | None:
-    """The documents of a store. A reader gets None where there are none; a writer makes the tables."""
-    connection = open_tables(store_directory, _DRAWER, write=write)
+    """The documents of a store. A reader gets None if there are no tables of this version; a writer creates them."""
+    connection = open_tables(store_directory, _DOCUMENT_TABLES, write=write)
     return DocumentIndex(connection) if connection is not None else None
 
 
@@ -263,35 +266,35 @@ def _link(row: Sequence[Any]) -> DocumentLink:
 
 
 class DocumentLines:
-    """What documents there are to name on cards, looked up by place. Use it as a context manager."""
+    """The lines about documents on cards, looked up by card path or symbol. Call `close` after use."""
 
     def __init__(self, store_directory: Path) -> None:
-        self._shelf = open_document_index(store_directory, write=False)
-        self._places = self._shelf.places() if self._shelf is not None else set[str]()
+        self._index = open_document_index(store_directory, write=False)
+        self._card_paths = self._index.places() if self._index is not None else set[str]()
 
     def close(self) -> None:
-        if self._shelf is not None:
-            self._shelf.close()
+        if self._index is not None:
+            self._index.close()
 
-    def lines_at(self, place: str) -> tuple[str, ...]:
-        """A line for each document that describes the place, decisions first, then what says most of it."""
-        if self._shelf is None or place not in self._places:
+    def lines_at(self, card_path: str) -> tuple[str, ...]:
+        """A line for each section about the file or package, decisions first, then by weight; then the examples."""
+        if self._index is None or card_path not in self._card_paths:
             return ()
-        return document_lines(self._shelf.at(place), self._shelf.examples_at(place))
+        return document_lines(self._index.at(card_path), self._index.examples_at(card_path))
 
     def lines_of(self, ids: Collection[str]) -> tuple[str, ...]:
-        """The same for symbols."""
-        if self._shelf is None:
+        """Like `lines_at`, for symbols given by id."""
+        if self._index is None:
             return ()
-        return document_lines(self._shelf.about(ids), self._shelf.examples_of(ids))
+        return document_lines(self._index.about(ids), self._index.examples_of(ids))
 
 
-def lines_about(store_directory: Path, place: str) -> tuple[str, ...]:
-    told = DocumentLines(store_directory)
+def lines_about(store_directory: Path, card_path: str) -> tuple[str, ...]:
+    documents = DocumentLines(store_directory)
     try:
-        return told.lines_at(place)
+        return documents.lines_at(card_path)
     finally:
-        told.close()
+        documents.close()
 
 
 def document_lines(links: Sequence[DocumentLink], examples: Sequence[Example]) -> tuple[str, ...]:
@@ -299,31 +302,32 @@ def document_lines(links: Sequence[DocumentLink], examples: Sequence[Example]) -
     for link in links:
         by_section.setdefault((link.path, link.section), []).append(link)
     ordered = sorted(
-        by_section.values(), key=lambda some: (not some[0].record, -_weight(some), some[0].path, some[0].line)
+        by_section.values(),
+        key=lambda section: (not section[0].record, -_weight(section), section[0].path, section[0].line),
     )
-    lines = [_section_line(some) for some in ordered[:_MOST]]
-    if len(ordered) > _MOST:
-        lines.append(f"{len(ordered) - _MOST:,} more sections of documents")
+    lines = [_section_line(section) for section in ordered[:_MAX_SECTIONS]]
+    if len(ordered) > _MAX_SECTIONS:
+        lines.append(f"{len(ordered) - _MAX_SECTIONS:,} more sections of documents")
     if examples:
-        lines.append(f"examples: {listed([f'{one.name} ({one.file}:{one.line})' for one in examples], _NAMES)}")
+        lines.append(f"examples: {listed([f'{one.name} ({one.file}:{one.line})' for one in examples], _MAX_NAMES)}")
     return tuple(lines)
 
 
 def _weight(links: Sequence[DocumentLink]) -> int:
-    """A section that names the file itself, or much in it, says more of it."""
+    """A section weighs more if it names the file or package itself, or many of its declarations."""
     return sum(3 if link.label != "Symbol" else 1 for link in links)
 
 
 def _section_line(links: Sequence[DocumentLink]) -> str:
     first = links[0]
-    title = first.title if len(first.title) <= _TITLE else f"{first.title[: _TITLE - 1].rstrip()}…"
+    title = first.title if len(first.title) <= _MAX_TITLE else f"{first.title[: _MAX_TITLE - 1].rstrip()}…"
     title = title.replace("“", '"').replace("”", '"')
     kind = f" (decision{f', {first.status}' if first.status else ''})" if first.record else ""
     names = [_short(link.name) for link in links if link.label == "Symbol"]
-    about = f": {listed(names, _NAMES)}" if names else ""
+    about = f": {listed(names, _MAX_NAMES)}" if names else ""
     return f"{first.path}:{first.line} “{title}”{kind}{about}"
 
 
 def _short(name: str) -> str:
-    """A qualified name as its own package writes it."""
+    """A qualified name as its own package writes it: `Memory.Save`."""
     return name.rpartition("/")[2].partition(".")[2] or name

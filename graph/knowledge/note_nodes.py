@@ -1,6 +1,6 @@
-"""Notes as nodes of the graph, for questions and exports: a copy of what `knowledge.db` holds (see `projecting`).
+"""Notes as nodes of the graph, for queries and exports: a copy of what is in `knowledge.db` (see `projection`).
 
-Only notes that have changed since the last time are compared with what the graph has.
+Only notes that have changed since the last projection are compared with the graph.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def describes(level: str) -> EdgeKind:
 
 
 def project_notes(store_directory: Path, *, wait: float | None = None) -> int:
-    """Bring the graph's copy up to date; how many rows were written. Raises `StoreBusy` as `project` does."""
+    """Update the graph's copy and return the number of rows written. Raises `StoreBusy` as `project` does."""
     with Knowledge.open(store_directory) as knowledge:
         return project_since(store_directory, "Note", lambda mark: _projection(knowledge, mark), wait=wait)
 
 
 def are_projected(store: Store, knowledge: Knowledge) -> bool:
-    """Whether the graph has all notes as they are."""
+    """Whether the graph's copy has all notes as they are now."""
     return projection_meta(store, "Note") == str(revision_of(knowledge))
 
 
 def without_edge(store: Store, notes: Collection[PinnedNote], *, few: bool) -> set[str]:
-    """Those of some notes whose edge the graph has lost, or that it never had, although it has what they describe:
-    it goes with its code, and the code may have come back since. `few`: ask for one after the other."""
+    """The ids of the notes that have no edge to their target in the graph. An edge is deleted with its code, and the
+    code may have come back since. With `few`, one query per note; otherwise all edges are read."""
     if few:
         statement = "MATCH (n:Note {id: $id})-[:DESCRIBES]->(b) RETURN b.id"
         found = {note.id: [row[0] for row in store.rows(statement, {"id": note.id})] for note in notes}
@@ -53,7 +53,7 @@ def without_edge(store: Store, notes: Collection[PinnedNote], *, few: bool) -> s
 def _projection(knowledge: Knowledge, mark: str) -> Projection:
     since = int(mark) if mark.isdecimal() else None
     now = revision_of(knowledge)
-    if since is not None and since > now:  # the knowledge was put back to an earlier state
+    if since is not None and since > now:  # knowledge.db was reset to an earlier state
         since = None
     notes, forgotten = written_since(knowledge, -1 if since is None else since)
     ids = None if since is None else {*(note.id for note in notes), *forgotten}

@@ -1,8 +1,8 @@
-"""Notes: what people and agents have pinned to code, as `knowledge.db` keeps it.
+"""Notes that people and agents pinned to code, as `knowledge.db` stores them.
 
-A note is never edited. A newer one may supersede it, which keeps both; forgetting one removes it for good. Where a note
-belongs, and whether the code is still what it was written about, is kept beside it as its anchor; how anchors follow
-the code is `golore.learner.derived.note_step`'s affair, how notes are told `lore`'s.
+A note is never edited. A newer one may supersede it, which keeps both; forgetting a note deletes it for good. A note's
+anchor says where the note belongs, and whether the code is still what the note was written about.
+`golore.learner.derived.note_step` moves anchors with the code; `graph.cards.annotations` puts notes on cards.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge, Transaction
 
 KINDS: Final = ("invariant", "decision", "convention", "correction", "incident", "task", "note")
-"""What a note can be, what binds most first."""
+"""The kinds of notes, the most binding first."""
 DRIFTED: Final = "written before the last change"
 LONGEST_TEXT: Final = 4_000
 _ID_BYTES: Final = 5
-_ALIKE: Final = 0.6
-"""From this share of equal words, in their order, two notes say much the same."""
+_MIN_SIMILARITY: Final = 0.6
+"""Two notes are similar from this share of equal words, in their order."""
 
 
 class Anchor(NamedTuple):
-    """Where a note belongs. At home, `target` is `home`; where that is gone, it is the nearest that is left around it.
+    """Where a note belongs. `home` is the code that it was written about. `target` is `home`, or if that is gone, the
+    nearest node around it that is left.
 
-    Digests are of the code without what does not matter (see `anchoring`): as it was when the note was written or last
-    confirmed, empty where that is not known yet, and as it was last seen.
+    `written` is the digest of the code when the note was written or last confirmed, empty if that is not known yet;
+    `now` is the digest when the code was last seen. Those of a symbol ignore names and white space (see
+    `code_fingerprint`).
     """
 
     level: str
     """symbol, file, package or repository"""
     target: str
-    """id of the node that it describes now"""
+    """id of the node that the note describes now"""
     name: str
     card_path: str
     """the card that shows it: a file's path, "dir/" of a package, empty for the repository"""
@@ -49,47 +51,47 @@ class Anchor(NamedTuple):
     written: str = ""
     now: str = ""
     body: str = ""
-    """by which the code is known again elsewhere"""
+    """digest by which the code is recognized after a move; empty if too much code is like it"""
     size: int = 0
     names: int = 0
-    """bytes of the code without its own names, and how often these occur"""
+    """bytes of the code without its own name, and the number of occurrences of that name"""
     seen: str = ""
-    """digest of the file when it was last looked at"""
+    """digest of the file when it was last checked"""
     evidence: str = "named"
-    """how it is known that the note belongs there: named, same name, same body, or what is left around it"""
+    """how it is known that the note belongs there: `named`, `same name`, `same body` or `what is left`"""
     fate: str = ""
-    """what has become of home, where it is not there"""
+    """what happened to home, if it is gone"""
     signature: str = ""
-    """kind of the declaration and what of its signature is not its name: tells where to look for it"""
+    """kind of the declaration and the end of its signature after its name: selects where to look for it"""
 
     @property
     def drifted(self) -> str:
-        """What has happened to the code since the note was written; empty where nothing has."""
+        """What happened to the code since the note was written; empty if nothing did."""
         return self.fate or (DRIFTED if self.written and self.now != self.written else "")
 
 
 _ANCHOR_COLUMNS: Final = tuple("place" if name == "card_path" else name for name in Anchor._fields)
-"""Columns of `note_anchors`, in the order of the fields. Stores of older versions have the column `place`."""
+"""Columns of `note_anchors`, in the order of the fields. The column of `card_path` has its older name, `place`."""
 
 
 class PinnedNote(NamedTuple):
-    """A note with everything that is known of it. Times are UTC, as 2026-11-16T09:30:00Z."""
+    """A stored note with its anchor. Times are UTC, as in 2026-11-16T09:30:00Z."""
 
     id: str
     kind: str
     text: str
     subject: str
-    """what it was pinned to, as it was called then"""
+    """name, at that time, of what it was pinned to"""
     author: str
     source: str
-    """who wrote it: a person, or the name of a model"""
+    """`person`, or the name of the model that wrote it"""
     created: str
     confirmed: str
     tags: tuple[str, ...]
     done: str
-    """when a task was done"""
+    """when the task was done, otherwise empty"""
     newer: str
-    """the note that supersedes it"""
+    """id of the note that supersedes it, or empty"""
     anchor: Anchor
 
     @property
@@ -98,8 +100,8 @@ class PinnedNote(NamedTuple):
 
 
 class NewNote(NamedTuple):
-    """A note before it is written. `lookalikes` are ids of other code of the very same text, which is not to be taken
-    for this when this is gone."""
+    """A note before it is stored. `lookalikes` are ids of other code with the same text: when the note's code is gone,
+    it is not taken to have moved there."""
 
     kind: str
     text: str
@@ -117,44 +119,45 @@ def now_text(moment: datetime | None = None) -> str:
 
 
 def checked_text(text: str) -> str:
-    """A note's text as it is kept; refused where there is none or too much of it."""
+    """A note's text as it is stored. Raises `UsageError` if it is empty or too long."""
     text = cleaned(text).strip()
     if not text:
-        raise UsageError("The note has no text. Say what should be known.")
+        raise UsageError("The note has no text. Write what should be known about the code.")
     if len(text) > LONGEST_TEXT:
-        raise UsageError(f"The note has {len(text):,} characters; {LONGEST_TEXT:,} fit. Say it in fewer words.")
+        raise UsageError(f"The note has {len(text):,} characters; the limit is {LONGEST_TEXT:,}. Shorten it.")
     return text
 
 
 def cleaned(text: str) -> str:
-    """A text without what is no text: bytes that were no UTF-8, and signs that steer a terminal or hide words."""
+    """Replace what was not UTF-8 by U+FFFD, and characters that control a terminal or hide words by spaces."""
     text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else " " for sign in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 
-def write_notes(knowledge: Knowledge, drafts: Iterable[NewNote]) -> list[str]:
-    """Their ids. When this returns, they are on the disk."""
+def write_notes(knowledge: Knowledge, notes: Iterable[NewNote]) -> list[str]:
+    """Store notes and return their ids. When this returns, they are on the disk."""
     ids: list[str] = []
     with knowledge.transaction() as run:
         revision = _next_revision(run)
-        for draft in drafts:
-            if draft.kind not in KINDS:
-                raise UsageError(f"There is no kind {draft.kind!r}. Use one of {', '.join(KINDS)}.")
+        for note in notes:
+            if note.kind not in KINDS:
+                raise UsageError(f"There is no kind {note.kind!r}. Use one of {', '.join(KINDS)}.")
             id = secrets.token_hex(_ID_BYTES)
-            created = draft.created or now_text()
-            tags = json.dumps(sorted(set(draft.tags)), ensure_ascii=False)
-            row = (id, draft.kind, checked_text(draft.text), draft.anchor.name, draft.author, draft.source)
+            created = note.created or now_text()
+            tags = json.dumps(sorted(set(note.tags)), ensure_ascii=False)
+            row = (id, note.kind, checked_text(note.text), note.anchor.name, note.author, note.source)
             run.run("INSERT INTO notes VALUES (?,?,?,?,?,?,?,?,?,'',?)", (*row, created, created, tags, revision))
-            _put_anchor(run, id, draft.anchor)
-            run.run_many("INSERT INTO note_lookalikes VALUES (?,?)", ((id, other) for other in draft.lookalikes))
-            if draft.supersedes:
-                _supersede(run, id, draft.supersedes, revision)
+            _put_anchor(run, id, note.anchor)
+            run.run_many("INSERT INTO note_lookalikes VALUES (?,?)", ((id, other) for other in note.lookalikes))
+            if note.supersedes:
+                _supersede(run, id, note.supersedes, revision)
             ids.append(id)
     return ids
 
 
 def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
-    """Let one note take the place of another, which stays to be looked up."""
+    """Let one note supersede another, which is kept. Raises `UsageError` if `older` supersedes `newer` in the same
+    chain, or if a third note supersedes `older` already."""
     with knowledge.transaction() as run:
         if newer in _older_than(run, older) or newer == older:
             raise UsageError(f"{newer} is older than {older} in the same chain. Swap them.")
@@ -164,7 +167,7 @@ def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
 
 
 def confirm(knowledge: Knowledge, id: str, anchor: Anchor, lookalikes: Sequence[str] = (), *, now: str = "") -> None:
-    """Note that it still holds for the code as it is."""
+    """Record that a note still holds for the code as it is; `anchor` and `lookalikes` replace the stored ones."""
     with knowledge.transaction() as run:
         when = (now or now_text(), _next_revision(run), id)
         run.run("UPDATE notes SET confirmed = ?, revision = ? WHERE id = ?", when)
@@ -179,7 +182,8 @@ def set_done(knowledge: Knowledge, id: str) -> None:
 
 
 def forget(knowledge: Knowledge, id: str) -> tuple[str, ...]:
-    """Remove a note for good; which notes are no longer superseded by that. Those around it in a chain are joined."""
+    """Delete a note for good, and return the ids of notes that are no longer superseded. If the note was superseded
+    itself, its successor supersedes those instead."""
     next(knowledge.rows("PRAGMA secure_delete = ON"), None)
     with knowledge.transaction() as run:
         revision = _next_revision(run)
@@ -194,7 +198,7 @@ def forget(knowledge: Knowledge, id: str) -> tuple[str, ...]:
 
 
 def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: Mapping[str, Sequence[str]]) -> None:
-    """Put these in the place of the notes' anchors. A home that is left is remembered, since code comes back."""
+    """Replace the anchors of notes. A previous home is recorded in `note_trail`, since code may come back."""
     with knowledge.transaction() as run:
         revision = _next_revision(run)
         for id, anchor in moved.items():
@@ -208,21 +212,21 @@ def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: 
 
 
 def see_anchors(knowledge: Knowledge, seen: Mapping[str, Anchor]) -> None:
-    """Put these in the place of anchors that tell nothing else."""
+    """Replace anchors that differ only in what neither cards nor the graph show; the notes keep their revision."""
     with knowledge.transaction() as run:
         for id, anchor in seen.items():
             _put_anchor(run, id, anchor)
 
 
 def touch(knowledge: Knowledge, ids: Iterable[str]) -> None:
-    """Let these be put into the graph once more."""
+    """Give notes a new revision, so that they are projected into the graph again."""
     with knowledge.transaction() as run:
         revision = _next_revision(run)
         run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
 
 
 def note_of(knowledge: Knowledge, id: str) -> PinnedNote:
-    """The note of an id, or of the beginning of one that no other has."""
+    """The note with an id, or with an id that begins so. Raises `UsageError` if there is none, or several."""
     wanted = id.strip().lower()
     if wanted:
         found = list(_select(knowledge, "WHERE substr(n.id, 1, ?) = ? ORDER BY n.id", (len(wanted), wanted)))
@@ -230,21 +234,21 @@ def note_of(knowledge: Knowledge, id: str) -> PinnedNote:
             return found[0]
         if found:
             several = ", ".join(note.id for note in found[:5])
-            raise UsageError(f"Several notes begin with {id!r}: {several}. Give more of the id.")
-    raise UsageError(f"There is no note {id!r}. `golore note --list` tells the ids.")
+            raise UsageError(f"Several note ids begin with {id!r}: {several}. Give more characters of the id.")
+    raise UsageError(f"There is no note {id!r}. `golore note --list` lists the ids.")
 
 
 def all_notes(knowledge: Knowledge) -> list[PinnedNote]:
     return list(_select(knowledge, "ORDER BY n.id"))
 
 
-def notes_at(knowledge: Knowledge, place: str) -> list[PinnedNote]:
-    """The notes that a card shows: of a file and its declarations, a package or the repository."""
-    return list(_select(knowledge, "WHERE a.place = ? ORDER BY n.id", (place,)))
+def notes_at(knowledge: Knowledge, card_path: str) -> list[PinnedNote]:
+    """The notes that belong to a card: those of a file and its declarations, of a package or of the repository."""
+    return list(_select(knowledge, "WHERE a.place = ? ORDER BY n.id", (card_path,)))
 
 
 def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[PinnedNote]:
-    """The notes whose code was last seen in these files or directories ("dir/"), and those whose code is gone."""
+    """The notes whose code was last seen in these files or directories ("dir/"), and all notes whose code is gone."""
     found: dict[str, PinnedNote] = {}
     for file in sorted(files):
         found |= {note.id: note for note in _select(knowledge, "WHERE a.file = ? ORDER BY n.id", (file,))}
@@ -254,8 +258,8 @@ def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[PinnedNote]:
 
 def notes_about(knowledge: Knowledge, targets: Sequence[str]) -> list[PinnedNote]:
     """The notes about these nodes."""
-    marks = ",".join("?" * len(targets))
-    return list(_select(knowledge, f"WHERE a.target IN ({marks}) ORDER BY n.id", targets))
+    placeholders = ",".join("?" * len(targets))
+    return list(_select(knowledge, f"WHERE a.target IN ({placeholders}) ORDER BY n.id", targets))
 
 
 def open_tasks(knowledge: Knowledge) -> list[PinnedNote]:
@@ -264,8 +268,8 @@ def open_tasks(knowledge: Knowledge) -> list[PinnedNote]:
 
 
 def card_paths(knowledge: Knowledge) -> set[str]:
-    """What has notes, as cards are called."""
-    return {place for (place,) in knowledge.rows("SELECT DISTINCT place FROM note_anchors")}
+    """The card paths that have notes."""
+    return {card_path for (card_path,) in knowledge.rows("SELECT DISTINCT place FROM note_anchors")}
 
 
 def lookalikes_of(knowledge: Knowledge, id: str) -> set[str]:
@@ -273,7 +277,7 @@ def lookalikes_of(knowledge: Knowledge, id: str) -> set[str]:
 
 
 def trails(knowledge: Knowledge) -> dict[str, dict[str, str]]:
-    """By note, the homes that it has had and the files they were in."""
+    """Note id → previous homes of the note → the file that each was in."""
     found: dict[str, dict[str, str]] = {}
     for note, home, file in knowledge.rows("SELECT note, home, file FROM note_trail ORDER BY note, home"):
         found.setdefault(note, {})[home] = file
@@ -281,12 +285,12 @@ def trails(knowledge: Knowledge) -> dict[str, dict[str, str]]:
 
 
 def successions(knowledge: Knowledge) -> list[tuple[str, str]]:
-    """Newer and older."""
+    """Pairs of note ids: newer, older."""
     return list(knowledge.rows("SELECT newer, older FROM note_successions ORDER BY newer, older"))
 
 
 def chain_of(knowledge: Knowledge, note: PinnedNote) -> list[PinnedNote]:
-    """A note with all that supersede it and all that it supersedes, newest first."""
+    """A note with all notes that supersede it and all that it supersedes, newest first."""
     links = successions(knowledge)
     found = {note.id}
     while more := {id for pair in links if found & set(pair) for id in pair} - found:
@@ -294,17 +298,17 @@ def chain_of(knowledge: Knowledge, note: PinnedNote) -> list[PinnedNote]:
     newer = {older: one for one, older in links}
 
     def age(one: PinnedNote) -> tuple[int, str]:
-        """How many have come since; a second is too long to tell by the time."""
-        since, id = 0, one.id
+        """How many notes came after it. Times, in seconds, are too coarse for this."""
+        newer_count, id = 0, one.id
         while id in newer:
-            since, id = since + 1, newer[id]
-        return (since, one.id)
+            newer_count, id = newer_count + 1, newer[id]
+        return (newer_count, one.id)
 
     return sorted((one for one in all_notes(knowledge) if one.id in found), key=age)
 
 
 def has_any(knowledge: Knowledge) -> bool:
-    """Whether there is a note, or was one that is forgotten."""
+    """Whether there is a note, or was one that has been forgotten."""
     statement = "SELECT EXISTS (SELECT 1 FROM notes) OR EXISTS (SELECT 1 FROM forgotten_notes)"
     return bool(next(knowledge.rows(statement))[0])
 
@@ -314,27 +318,28 @@ def revision_of(knowledge: Knowledge) -> int:
 
 
 def written_since(knowledge: Knowledge, revision: int) -> tuple[list[PinnedNote], list[str]]:
-    """The notes that are other than at a revision, and the ids of those that were forgotten."""
-    gone = knowledge.rows("SELECT id FROM forgotten_notes WHERE revision > ? ORDER BY id", (revision,))
-    return list(_select(knowledge, "WHERE n.revision > ? ORDER BY n.id", (revision,))), [id for (id,) in gone]
+    """The notes that have changed since a revision, and the ids of those that were forgotten since."""
+    forgotten = knowledge.rows("SELECT id FROM forgotten_notes WHERE revision > ? ORDER BY id", (revision,))
+    return list(_select(knowledge, "WHERE n.revision > ? ORDER BY n.id", (revision,))), [id for (id,) in forgotten]
 
 
-def much_the_same(knowledge: Knowledge, draft: NewNote) -> list[PinnedNote]:
-    """Active notes of the same kind about the same that a draft may be meant to replace, closest first."""
-    words = _words(draft.text)
+def much_the_same(knowledge: Knowledge, new: NewNote) -> list[PinnedNote]:
+    """Similar active notes of the same kind about the same node, which the new note may be meant to replace, most
+    similar first. The note that it supersedes is left out."""
+    words = _words(new.text)
     found: list[tuple[float, PinnedNote]] = []
-    for note in notes_about(knowledge, (draft.anchor.target,)):
-        if note.status == "active" and note.kind == draft.kind and note.id != draft.supersedes:
-            likeness = SequenceMatcher(a=_words(note.text), b=words, autojunk=False).ratio()
-            if likeness >= _ALIKE:
-                found.append((likeness, note))
+    for note in notes_about(knowledge, (new.anchor.target,)):
+        if note.status == "active" and note.kind == new.kind and note.id != new.supersedes:
+            similarity = SequenceMatcher(a=_words(note.text), b=words, autojunk=False).ratio()
+            if similarity >= _MIN_SIMILARITY:
+                found.append((similarity, note))
     return [note for _, note in sorted(found, key=lambda pair: (-pair[0], pair[1].id))]
 
 
-def is_same(note: PinnedNote, draft: NewNote) -> bool:
-    """Whether a draft says nothing that the note does not, and comes from the same hand."""
-    ours = (draft.kind, _words(draft.text), draft.author, tuple(sorted(set(draft.tags))))
-    return ours == (note.kind, _words(note.text), note.author, note.tags)
+def is_same(note: PinnedNote, new: NewNote) -> bool:
+    """Whether a new note has the words, kind, author and tags of a stored one."""
+    new_values = (new.kind, _words(new.text), new.author, tuple(sorted(set(new.tags))))
+    return new_values == (note.kind, _words(note.text), note.author, note.tags)
 
 
 def _words(text: str) -> list[str]:
@@ -348,10 +353,10 @@ def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ())
         f"coalesce(s.newer, ''), {columns} FROM notes n JOIN note_anchors a ON a.note = n.id "
         f"LEFT JOIN note_successions s ON s.older = n.id {condition}"
     )
-    yield from map(_pinned, knowledge.rows(statement, values))
+    yield from map(_note_from_row, knowledge.rows(statement, values))
 
 
-def _pinned(row: tuple[Any, ...]) -> PinnedNote:
+def _note_from_row(row: tuple[Any, ...]) -> PinnedNote:
     return PinnedNote._make((*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor._make(row[11:])))
 
 
@@ -361,8 +366,8 @@ def _next_revision(run: Transaction) -> int:
 
 
 def _put_anchor(run: Transaction, id: str, anchor: Anchor) -> None:
-    marks = ",".join("?" * (len(anchor) + 1))
-    run.run(f"INSERT OR REPLACE INTO note_anchors VALUES ({marks})", (id, *anchor))
+    placeholders = ",".join("?" * (len(anchor) + 1))
+    run.run(f"INSERT OR REPLACE INTO note_anchors VALUES ({placeholders})", (id, *anchor))
 
 
 def _put_lookalikes(run: Transaction, id: str, others: Sequence[str]) -> None:
@@ -371,9 +376,9 @@ def _put_lookalikes(run: Transaction, id: str, others: Sequence[str]) -> None:
 
 
 def _supersede(run: Transaction, newer: str, older: str, revision: int) -> None:
-    taken = [row[0] for row in run.rows("SELECT newer FROM note_successions WHERE older = ?", (older,))]
-    if taken and taken != [newer]:
-        raise UsageError(f"{older} is superseded by {taken[0]} already. Supersede that one.")
+    successors = [row[0] for row in run.rows("SELECT newer FROM note_successions WHERE older = ?", (older,))]
+    if successors and successors != [newer]:
+        raise UsageError(f"{older} is superseded by {successors[0]} already. Supersede {successors[0]} instead.")
     run.run("INSERT OR IGNORE INTO note_successions VALUES (?,?)", (newer, older))
     run.run("UPDATE notes SET revision = ? WHERE id = ?", (revision, older))
 

@@ -1,8 +1,8 @@
-"""What people and agents found useful of what they were shown, or not, and how much that moves it in a search.
+"""Ratings: what people and agents found useful or not, and how much that changes its score in a search.
 
-A rating is about a file, a symbol or a note, by its path, qualified name or id. It counts half after two months; all
-that was said of one thing together moves it by less than a third, up or down; and it can be looked at and taken back.
-The ratings are kept in `knowledge.db`; the search index has a copy for the hook, which reads nothing else.
+A rating is about a file, a symbol or a note, named by path, qualified name or id. It counts half after two months. All
+ratings of one item together change its score by less than a third, up or down. Ratings can be listed and taken back.
+They are stored in `knowledge.db`; the search index has a copy for the hook, which reads nothing else.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Final, NamedTuple
 from golore.graph.files.knowledge_db import Knowledge
 
 LARGEST: Final = 0.3
+"""Bound of the change of a score, as a share of it."""
 HALF_LIFE: Final = 60 * 86_400
-_FORGOTTEN: Final = 12
-"""Half-lives after which a rating is dropped when another one is given."""
+"""Seconds after which a rating counts half."""
+_MAX_HALF_LIVES: Final = 12
+"""A rating older than this is deleted when another one is stored."""
 
 
 class Rating(NamedTuple):
@@ -28,7 +30,7 @@ class Rating(NamedTuple):
 
 
 class RatedItem(NamedTuple):
-    """How something was rated all in all. `worth` is what its score is raised by, at most `LARGEST` either way."""
+    """All ratings of one item. Its score is multiplied by 1 + `worth`, which is less than `LARGEST` either way."""
 
     item: str
     worth: float
@@ -37,43 +39,43 @@ class RatedItem(NamedTuple):
 
 
 def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: datetime | None = None) -> RatedItem:
-    """Note that something was useful, or not; how it stands then."""
+    """Store a rating, and return all ratings of the item together."""
     moment = now or datetime.now(UTC)
     with knowledge.transaction() as run:
         row = (item, useful, moment.isoformat(timespec="seconds"), " ".join(by.split())[:80])
         run.run("INSERT INTO ratings(item, useful, at, by) VALUES (?, ?, ?, ?)", row)
         for number, at in list(run.rows("SELECT number, at FROM ratings")):
-            if _age(at, moment) > _FORGOTTEN * HALF_LIFE:
+            if _age(at, moment) > _MAX_HALF_LIVES * HALF_LIFE:
                 run.run("DELETE FROM ratings WHERE number = ?", (number,))
     return next(one for one in rated_items(knowledge, now=moment) if one.item == item)
 
 
 def take_back(knowledge: Knowledge, item: str = "") -> int:
-    """Forget what was said of one thing, or of everything; how many ratings that were."""
+    """Delete the ratings of one item, or all if `item` is empty. Returns their number."""
     with knowledge.transaction() as run:
         return run.run("DELETE FROM ratings WHERE item = ?", (item,)) if item else run.run("DELETE FROM ratings")
 
 
 def ratings(knowledge: Knowledge) -> Iterator[Rating]:
-    """All of them, the newest first."""
+    """All ratings, the newest first."""
     for item, useful, at, by in knowledge.rows("SELECT item, useful, at, by FROM ratings ORDER BY number DESC"):
         yield Rating(item, bool(useful), at, by)
 
 
 def rated_items(knowledge: Knowledge, *, now: datetime | None = None) -> list[RatedItem]:
-    """Of all that was rated, what stands highest first."""
+    """All rated items, the highest `worth` first."""
     moment = now or datetime.now(UTC)
     sums: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for one in ratings(knowledge):
-        sums[one.item] += (1 if one.useful else -1) * 0.5 ** (max(0.0, _age(one.at, moment)) / HALF_LIFE)
-        counts[one.item][0 if one.useful else 1] += 1
+    for rating in ratings(knowledge):
+        sums[rating.item] += (1 if rating.useful else -1) * 0.5 ** (max(0.0, _age(rating.at, moment)) / HALF_LIFE)
+        counts[rating.item][0 if rating.useful else 1] += 1
     found = [RatedItem(item, _bounded(value), *counts[item]) for item, value in sums.items()]
     return sorted(found, key=lambda one: (-one.worth, one.item))
 
 
 def favours(knowledge: Knowledge, *, now: datetime | None = None) -> dict[str, float]:
-    """By item, what its score is raised by."""
+    """Item → `worth`, for all rated items."""
     return {one.item: one.worth for one in rated_items(knowledge, now=now)}
 
 

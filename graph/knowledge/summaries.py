@@ -1,9 +1,9 @@
-"""Summaries that a model or a person wrote: how they are kept, which one counts, and what they say on a card.
+"""Summaries written by a model or a person: how they are stored and which one is current.
 
-They live in `knowledge.db`, for nothing could derive them again; the graph gets a copy (see `staleness`). Of each
-subject one counts, and it knows which one it has superseded, so that the chain can be walked. A text never takes the
-place of one from a better source: a person goes before an agent or a frontier model, and those before a local model.
-What a text is written from is `inputs`' affair; summaries that are composed from the graph are `structural`'s.
+They are in `knowledge.db` because nothing can derive them again; the graph has a copy (see `summary_staleness`). Each
+subject has one current summary, which names the one that it superseded, so that the chain can be walked. A text never
+replaces one from a better source: a person ranks above an agent or a frontier model, and those above a local model.
+`summary_inputs` collects what a text is written from; `composed_summaries` has the summaries that need no model.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from golore.graph.files.knowledge_db import Knowledge, Transaction
 from golore.graph.knowledge.summary_inputs import CHILD, Inputs, inputs_of, text_digest
 
 LEVELS: Final = ("symbol", "file", "package", "repository")
-"""From the bottom up: each may be written from those before it."""
+"""From the bottom up: a summary may be written from those of the levels before it."""
 DRAFT: Final = "draft"
 REVIEWED: Final = "reviewed"
 SOURCES: Final = ("model", "agent", "person")
-"""Who wrote a text, each before the next in rank. `agent` is a frontier model, through its agent or an API."""
+"""Who wrote a text, lowest rank first. `agent` is a frontier model, through its agent or an API."""
 LONGEST: Final = 1_200
 _COLUMNS: Final = (
     "id, subject, level, text, quality, source, model, prompt, inputs, created, supersedes, current, doubt, reason"
@@ -31,7 +31,7 @@ _COLUMNS: Final = (
 
 
 class SummaryRecord(NamedTuple):
-    """A summary as it is kept. `doubt` is empty, `stale`, `suspect` or `gone`, and `reason` says why."""
+    """A stored summary. `doubt` is empty, `stale`, `suspect` or `gone`; `reason` says why."""
 
     id: str
     subject: str
@@ -50,12 +50,12 @@ class SummaryRecord(NamedTuple):
 
     @property
     def standing(self) -> str:
-        """The quality, and what speaks against it: `reviewed`, or `draft, stale: its code has changed since`."""
+        """The quality with the doubt, if any: `reviewed`, or `draft, stale: its code has changed since`."""
         return f"{self.quality}, {self.doubt}: {self.reason}" if self.doubt else self.quality
 
 
 class Text(NamedTuple):
-    """A new text, and where it comes from. `prompt` is the version of the prompt, empty where there was none."""
+    """A new text and its origin. `prompt` is the version of the prompt, empty if there was none."""
 
     text: str
     quality: str
@@ -65,7 +65,7 @@ class Text(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A text of a model that was not taken, with the reason: the next run does not ask for it again."""
+    """A rejected text of a model, with the reason. It is stored so that the next run does not ask for it again."""
 
     level: str
     subject: str
@@ -76,25 +76,25 @@ class Refusal(NamedTuple):
 
 
 def current(knowledge: Knowledge, level: str, subject: str) -> SummaryRecord | None:
-    """The summary that counts."""
+    """The current summary of a subject; None if it has none."""
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? AND current"
     return next(_records(knowledge.rows(statement, (level, subject))), None)
 
 
 def all_current(knowledge: Knowledge, level: str = "") -> Iterator[SummaryRecord]:
-    """Those that count, in the order of their subjects."""
-    chosen = "AND level = ?" if level else ""
-    statement = f"SELECT {_COLUMNS} FROM summaries WHERE current {chosen} ORDER BY level, subject"
+    """The current summaries of a level, or of all levels, ordered by level and subject."""
+    condition = "AND level = ?" if level else ""
+    statement = f"SELECT {_COLUMNS} FROM summaries WHERE current {condition} ORDER BY level, subject"
     return _records(knowledge.rows(statement, (level,) if level else ()))
 
 
 def every(knowledge: Knowledge) -> Iterator[SummaryRecord]:
-    """All there ever were, oldest first."""
+    """All summaries, also superseded ones, oldest first."""
     return _records(knowledge.rows(f"SELECT {_COLUMNS} FROM summaries ORDER BY number"))
 
 
 def history(knowledge: Knowledge, level: str, subject: str) -> list[SummaryRecord]:
-    """The one that counts and those it has superseded, newest first."""
+    """The current summary of a subject and those that it superseded, newest first."""
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? ORDER BY number DESC"
     return list(_records(knowledge.rows(statement, (level, subject))))
 
@@ -112,37 +112,45 @@ def write_summary(
     model: str = "",
     expected: str = "",
 ) -> SummaryRecord:
-    """Keep a text as the summary of something that the graph has. `expected` is the digest of the inputs that its
-    writer has seen: if they have changed since, the text is refused."""
+    """Store a text as the current summary of a subject. `expected` is the digest of the inputs that the writer saw.
+
+    Raises `UsageError` if the graph does not have the subject or is behind its files, if the inputs are no longer
+    those of `expected`, or if a better source wrote the current summary.
+    """
     found = inputs_of(store, root, knowledge, level, subject)
     if found is None:
-        raise UsageError(f"{subject} is not in the graph as it is in the files. Run `golore learn` and try again.")
+        raise UsageError(
+            f"The graph does not have {subject}, or is behind its files. Run `golore learn` and try again."
+        )
     if expected and expected != found.digest:
         raise UsageError(
             f"{subject} has changed since this text was written: its digest is {found.digest} now, not {expected}. "
-            "Look at it again and write from what is there."
+            "Read it again and write the text from its current state."
         )
     written = store_summary(knowledge, found, Text(" ".join(text.split()), quality, source, model))
     if written is None:
-        standing = current(knowledge, level, subject)
-        whose = "A person" if standing is not None and standing.source == "person" else "Somebody better placed"
-        raise UsageError(f"{whose} has written the summary of {subject}; it stays. A person can change it.")
+        existing = current(knowledge, level, subject)
+        author = "A person" if existing is not None and existing.source == "person" else "A better source"
+        raise UsageError(
+            f"{author} has written the summary of {subject}; it was not replaced. A person can replace it."
+        )
     return written
 
 
 def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRecord | None:
-    """Write it down as the one that counts; None where a better source has spoken, or the same work was done before.
+    """Store a text as the current summary, in one transaction: after a kill it is stored once or not at all.
 
-    All in one transaction: killed at any moment, the text is there once or not at all.
+    If the current summary has the same text, source and inputs, it is returned and nothing is written. Returns None if
+    a better source wrote the current summary, or if the same model and prompt wrote it from the same inputs.
     """
     with knowledge.transaction() as run:
         statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? AND current"
         last = next(_records(run.rows(statement, (inputs.level, inputs.subject))), None)
         if last is not None and not _may_follow(last, new, inputs.digest):
             return last if last.text == new.text and last.source == new.source else None
-        before = last.id if last is not None else ""
-        made = SummaryRecord(
-            _identity(inputs, new.text, before),
+        superseded = last.id if last is not None else ""
+        record = SummaryRecord(
+            _summary_id(inputs, new.text, superseded),
             inputs.subject,
             inputs.level,
             new.text,
@@ -152,7 +160,7 @@ def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRec
             new.prompt,
             inputs.digest,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            before,
+            superseded,
             True,
             "",
             "",
@@ -160,16 +168,16 @@ def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRec
         if last is not None:
             run.run("UPDATE summaries SET current = 0, doubt = '', reason = '' WHERE id = ?", (last.id,))
             run.run("DELETE FROM summary_parts WHERE summary = ?", (last.id,))
-        marks = ", ".join("?" * len(made))
-        run.run(f"INSERT INTO summaries({_COLUMNS}) VALUES ({marks})", made)
+        placeholders = ", ".join("?" * len(record))
+        run.run(f"INSERT INTO summaries({_COLUMNS}) VALUES ({placeholders})", record)
         run.run_many(
             "INSERT OR IGNORE INTO summary_parts(summary, kind, subject, place, digest, now) VALUES (?, ?, ?, ?, ?, ?)",
-            ((made.id, *part, part.digest) for part in inputs.parts),
+            ((record.id, *part, part.digest) for part in inputs.parts),
         )
-        _tell_parents(run, made)
+        _update_parents(run, record)
         count(run, f"kept {new.quality}")
         record_change(run)
-        return made
+        return record
 
 
 def refuse(knowledge: Knowledge, refusal: Refusal) -> None:
@@ -188,7 +196,7 @@ def was_refused(knowledge: Knowledge, inputs: Inputs, model: str, prompt: str) -
 
 
 def count(run: Transaction, name: str, number: int = 1) -> None:
-    """One of the figures that `golore status` shows."""
+    """Add to one of the counters that `golore status` shows."""
     run.run(
         "INSERT INTO summary_tally VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET count = count + excluded.count",
         (name, number),
@@ -196,17 +204,17 @@ def count(run: Transaction, name: str, number: int = 1) -> None:
 
 
 def record_change(run: Transaction) -> None:
-    """Note that the summaries are no longer what the graph's copy was made from."""
+    """Record that the summaries have changed since the graph's copy was made."""
     run.run("UPDATE summary_state SET number = number + 1")
 
 
 def tally(knowledge: Knowledge) -> dict[str, int]:
-    """What became of the texts of models so far: how many were asked for, complained of, kept, refused."""
+    """The counters: `answers` of models, `complaints` by kind, texts `kept` by quality, texts `refused`."""
     return dict(knowledge.rows("SELECT name, count FROM summary_tally ORDER BY name"))
 
 
 def standings(knowledge: Knowledge) -> dict[str, int]:
-    """How many summaries count, by level and quality, and how many of them are in doubt."""
+    """The number of current summaries by level and quality (`file draft`), and by doubt (`stale`)."""
     found: dict[str, int] = {}
     statement = "SELECT level, quality, doubt, count(*) FROM summaries WHERE current GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     for level, quality, doubt, number in knowledge.rows(statement):
@@ -225,57 +233,57 @@ def _may_follow(last: SummaryRecord, new: Text, inputs: str) -> bool:
     return not is_same and not is_done
 
 
-def _tell_parents(run: Transaction, made: SummaryRecord) -> None:
-    """Those that were written from the text before this one have an input that is another now."""
-    digest = text_digest(made.text)
-    kind = f"{made.level} {CHILD}"
-    run.run("UPDATE summary_parts SET now = ? WHERE kind = ? AND subject = ?", (digest, kind, made.subject))
+def _update_parents(run: Transaction, record: SummaryRecord) -> None:
+    """Update the doubts of the summaries that were written from the previous text of this subject."""
+    digest = text_digest(record.text)
+    kind = f"{record.level} {CHILD}"
+    run.run("UPDATE summary_parts SET now = ? WHERE kind = ? AND subject = ?", (digest, kind, record.subject))
     statement = "SELECT DISTINCT summary FROM summary_parts WHERE kind = ? AND subject = ?"
-    update_doubts(run, [row[0] for row in list(run.rows(statement, (kind, made.subject)))])
+    update_doubts(run, [row[0] for row in list(run.rows(statement, (kind, record.subject)))])
 
 
 def update_doubts(run: Transaction, summaries: Iterable[str]) -> list[tuple[str, str]]:
-    """Say of each of these whether its inputs are what they were; level and subject of those of which that is new."""
+    """Set doubt and reason of these summaries from their inputs. Returns level and subject of those that changed."""
     changed: list[tuple[str, str]] = []
     for id in summaries:
         statement = "SELECT kind, subject, now FROM summary_parts WHERE summary = ? AND now <> digest ORDER BY 1, 2"
-        others = [(kind, subject, bool(now)) for kind, subject, now in run.rows(statement, (id,))]
+        changed_inputs = [(kind, subject, bool(now)) for kind, subject, now in run.rows(statement, (id,))]
         statement = "SELECT level, subject, doubt, reason FROM summaries WHERE id = ?"
         level, subject, *before = next(run.rows(statement, (id,)))
-        doubt = _doubt(subject, others)
+        doubt = _doubt(subject, changed_inputs)
         if list(doubt) != before:
             run.run("UPDATE summaries SET doubt = ?, reason = ? WHERE id = ?", (*doubt, id))
             changed.append((level, subject))
     return changed
 
 
-def _doubt(subject: str, others: Sequence[tuple[str, str, bool]]) -> tuple[str, str]:
-    """From the inputs that are others than they were: kind, whose it is, and whether that is still there."""
-    if not others:
+def _doubt(subject: str, changed: Sequence[tuple[str, str, bool]]) -> tuple[str, str]:
+    """Doubt and reason, from the changed inputs: the kind and subject of each, and whether it still exists."""
+    if not changed:
         return "", ""
-    own = [kind for kind, whose, _ in others if whose == subject]
-    if any(whose == subject and not there for _, whose, there in others):
+    own = [kind for kind, input_subject, _ in changed if input_subject == subject]
+    if any(input_subject == subject and not exists for _, input_subject, exists in changed):
         return "gone", "what it is about is no more"
     if own:
-        reason = _OWN[own[0]]
+        reason = _OWN_REASONS[own[0]]
     else:
-        kind, whose, there = others[0]
-        name = whose.rpartition("/")[2]
-        reason = _OTHERS[kind.rpartition(" ")[2]].format(name) if there else f"{name} is no more"
-    more = len(others) - 1
+        kind, input_subject, exists = changed[0]
+        name = input_subject.rpartition("/")[2]
+        reason = _OTHER_REASONS[kind.rpartition(" ")[2]].format(name) if exists else f"{name} is no more"
+    more = len(changed) - 1
     reason += f" (and {more:,} more)" if more else ""
-    is_suspect = all(kind == "signature" and there for kind, _, there in others)
+    is_suspect = all(kind == "signature" and exists for kind, _, exists in changed)
     return "suspect" if is_suspect else "stale", reason
 
 
-_OWN: Final = {
+_OWN_REASONS: Final = {
     "doc": "its documentation has changed since",
     "files": "files were added or removed since",
     "shape": "its declarations have changed since",
     "signature": "its signature has changed since",
     "source": "its code has changed since",
 }
-_OTHERS: Final = {
+_OTHER_REASONS: Final = {
     "doc": "the documentation of {} has changed since",
     "shape": "the declarations in {} have changed since",
     "signature": "the signature of {} has changed since",
@@ -284,8 +292,8 @@ _OTHERS: Final = {
 }
 
 
-def _identity(inputs: Inputs, text: str, before: str) -> str:
-    return text_digest("\0".join((inputs.level, inputs.subject, inputs.digest, text, before)))[:20]
+def _summary_id(inputs: Inputs, text: str, superseded: str) -> str:
+    return text_digest("\0".join((inputs.level, inputs.subject, inputs.digest, text, superseded)))[:20]
 
 
 def _records(rows: Iterable[tuple[Any, ...]]) -> Iterator[SummaryRecord]:

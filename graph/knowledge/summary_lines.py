@@ -1,6 +1,6 @@
-"""What cards say of the role of a file, a package or the repository: the beginning of its summary, and how good it is.
+"""The role line of a card: the first sentences of the summary of a file, a package or the repository, and its quality.
 
-Only of what a model or a person has written: what is composed from the graph is on the card anyway.
+Only summaries that a model or a person wrote are used: what is composed from the graph is on the card anyway.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from golore.graph.model.entities import REPOSITORY_ID
 
 
 class Roles:
-    """What cards say of files ("dir/file.go"), packages ("dir/") and the repository (""): the summaries that count."""
+    """The role lines of files ("dir/file.go"), packages ("dir/") and the repository (""), from current summaries."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._has_any = any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1"))
 
-    def role_of(self, place: str) -> str:
-        """The first two sentences, with their quality; empty where nobody has written any."""
-        found = self._record(place) if self._has_any else None
-        return role_line(self._knowledge, found) if found is not None and found.doubt != "gone" else ""
+    def role_of(self, card_path: str) -> str:
+        """The role line of a card; empty if there is no summary, or if what it is about is gone."""
+        record = self._record(card_path) if self._has_any else None
+        return role_line(self._knowledge, record) if record is not None and record.doubt != "gone" else ""
 
-    def _record(self, place: str) -> SummaryRecord | None:
-        if not place:
+    def _record(self, card_path: str) -> SummaryRecord | None:
+        if not card_path:
             return current(self._knowledge, "repository", REPOSITORY_ID)
-        if not place.endswith("/"):
-            return current(self._knowledge, "file", place)
-        # A package is known by its path, a card by its directory: that is the place of the documentation.
+        if not card_path.endswith("/"):
+            return current(self._knowledge, "file", card_path)
+        # A summary names a package by its path, a card by its directory, which is the source of the input `doc`.
         statement = (
             "SELECT s.subject FROM summary_parts p JOIN summaries s ON s.id = p.summary "
             "WHERE p.place = ? AND p.kind = 'doc' AND s.level = 'package' AND s.subject = p.subject AND s.current"
         )
-        for (subject,) in self._knowledge.rows(statement, (place,)):
+        for (subject,) in self._knowledge.rows(statement, (card_path,)):
             return current(self._knowledge, "package", subject)
         return None
 
 
 def card_paths_of(run: Transaction, subjects: Iterable[tuple[str, str]]) -> set[str]:
-    """The cards on which these summaries tell, or others that were written from them."""
+    """The card paths that show these summaries, or summaries that were written from them."""
     found: set[str] = set()
-    left, seen = list(subjects), set[tuple[str, str]]()
-    while left:
-        level, subject = left.pop()
+    pending, seen = list(subjects), set[tuple[str, str]]()
+    while pending:
+        level, subject = pending.pop()
         if (level, subject) in seen:
             continue
         seen.add((level, subject))
@@ -55,47 +55,47 @@ def card_paths_of(run: Transaction, subjects: Iterable[tuple[str, str]]) -> set[
             found.add("")
         elif level == "package":
             statement = "SELECT place FROM summary_parts WHERE kind = 'doc' AND subject = ?"
-            found.update(place for (place,) in run.rows(statement, (subject,)))
+            found.update(card_path for (card_path,) in run.rows(statement, (subject,)))
         statement = (
             "SELECT s.level, s.subject FROM summary_parts p JOIN summaries s ON s.id = p.summary "
             "WHERE p.kind = ? AND p.subject = ? AND s.current"
         )
-        left += list(run.rows(statement, (f"{level} {CHILD}", subject)))
+        pending += list(run.rows(statement, (f"{level} {CHILD}", subject)))
     return found
 
 
-def role_of(knowledge: Knowledge, place: str) -> str:
+def role_of(knowledge: Knowledge, card_path: str) -> str:
     """The role line of one card."""
-    return Roles(knowledge).role_of(place)
+    return Roles(knowledge).role_of(card_path)
 
 
-def role_line(knowledge: Knowledge, found: SummaryRecord) -> str:
-    standing = found.standing
-    weak = doubtful_children(knowledge, found)
-    if weak and not found.doubt:
-        noun = "summary" if weak == 1 else "summaries"
-        standing += f", written from {weak:,} {noun} that {'is' if weak == 1 else 'are'} in doubt now"
-    return f"Role ({standing}): {first_sentences(found.text, 2)}"
+def role_line(knowledge: Knowledge, record: SummaryRecord) -> str:
+    quality = record.standing
+    doubtful = doubtful_children(knowledge, record)
+    if doubtful and not record.doubt:
+        noun = "summary" if doubtful == 1 else "summaries"
+        quality += f", written from {doubtful:,} {noun} that {'is' if doubtful == 1 else 'are'} in doubt now"
+    return f"Role ({quality}): {first_sentences(record.text, 2)}"
 
 
-def doubtful_children(knowledge: Knowledge, found: SummaryRecord) -> int:
-    """How many of the summaries that one was written from are stale now, though their texts are the same."""
+def doubtful_children(knowledge: Knowledge, record: SummaryRecord) -> int:
+    """How many of the summaries that this one was written from are in doubt now."""
     number = 0
     for level in LEVELS:
         statement = (
             "SELECT count(*) FROM summary_parts p JOIN summaries s ON s.level = ? AND s.subject = p.subject "
             "WHERE p.summary = ? AND p.kind = ? AND s.current AND s.doubt <> ''"
         )
-        number += next(knowledge.rows(statement, (level, found.id, f"{level} {CHILD}")))[0]
+        number += next(knowledge.rows(statement, (level, record.id, f"{level} {CHILD}")))[0]
     return number
 
 
 def first_sentences(text: str, most: int) -> str:
-    """The beginning of a text, at the end of a sentence."""
-    at = 0
+    """The first `most` sentences of a text."""
+    end = 0
     for _ in range(most):
-        ends = [place for mark in (". ", "! ", "? ") if (place := text.find(mark, at)) >= 0]
+        ends = [position for mark in (". ", "! ", "? ") if (position := text.find(mark, end)) >= 0]
         if not ends:
             return text
-        at = min(ends) + 2
-    return text[:at].rstrip()
+        end = min(ends) + 2
+    return text[:end].rstrip()

@@ -1,8 +1,8 @@
-"""Which summaries are no longer true to what they were written from, and the graph's copy of all of them.
+"""Marks summaries whose inputs have changed since they were written, and updates the graph's copy of all summaries.
 
-After a change of few files only those inputs are looked at that come from them; without such knowledge, those of files
-that are others than at the last look. A text is never changed here, only marked, and the mark goes when the code is
-again what it was.
+If it is known which files have changed, only inputs from those are checked; otherwise inputs from all files that differ
+from the last check. A text is never changed here, only marked, and the mark is removed when the code is again what it
+was.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, Summary
 
-_NODES = {"symbol": "Symbol", "file": "File", "package": "Package", "repository": "Repository"}
-_CHAIN = EdgeKind("SUPERSEDES", "Summary", "Summary")
+_LABELS = {"symbol": "Symbol", "file": "File", "package": "Package", "repository": "Repository"}
+_SUPERSEDES = EdgeKind("SUPERSEDES", "Summary", "Summary")
 
 
 class StalenessCheck(NamedTuple):
-    """How many inputs were looked at, and the cards that say something else now: of files ("dir/file.go"), packages
+    """The number of inputs that were checked, and the cards whose text is affected: of files ("dir/file.go"), packages
     ("dir/") or the repository ("")."""
 
     inputs: int
@@ -39,109 +39,115 @@ class StalenessCheck(NamedTuple):
 def update_summaries(
     root: Path, store_directory: Path, *, changed: Collection[str] | None = None, wait: float | None = None
 ) -> StalenessCheck:
-    """Mark what has become stale, and bring the graph's copy up to date. `changed`: the files that have, if known."""
+    """Mark stale summaries, and update the graph's copy. `changed` are the changed files, if they are known."""
     if not Knowledge.exists(store_directory):
         return StalenessCheck(0, frozenset())
     with Knowledge.open(store_directory) as knowledge:
         if not any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1")):
             return StalenessCheck(0, frozenset())
-        looked = _look(root, store_directory, knowledge, changed)
-        _copy(store_directory, knowledge, wait, believes=changed is not None)
-    return looked
+        check = _check(root, store_directory, knowledge, changed)
+        _project_summaries(store_directory, knowledge, wait, trust_state=changed is not None)
+    return check
 
 
-class _Row(NamedTuple):
+class _InputRow(NamedTuple):
+    """A row of `summary_parts`. `source` is its column `place`; `now` is the digest of the input at the last check."""
+
     summary: str
     kind: str
     subject: str
-    place: str
+    source: str
     now: str
 
 
-def _look(root: Path, directory: Path, knowledge: Knowledge, changed: Collection[str] | None) -> StalenessCheck:
-    places, rows = dict[str, str](), list[_Row]()
+def _check(root: Path, directory: Path, knowledge: Knowledge, changed: Collection[str] | None) -> StalenessCheck:
+    sources, rows = dict[str, str](), list[_InputRow]()
     if changed is not None:
-        places = dict.fromkeys((*changed, *map(directory_of, changed)), "")
-        rows = _inputs_from(knowledge, places)
+        sources = dict.fromkeys((*changed, *map(directory_of, changed)), "")
+        rows = _rows_from(knowledge, sources)
         if not rows:
             return StalenessCheck(0, frozenset())
     with Store.open(directory, write=False) as store:
         if changed is None:
-            places = _other_places(store, knowledge)
-            rows = _inputs_from(knowledge, places)
-        matter = InputReader(store, root, knowledge)
+            sources = _changed_sources(store, knowledge)
+            rows = _rows_from(knowledge, sources)
+        reader = InputReader(store, root, knowledge)
         now: dict[tuple[str, str], tuple[str, str]] = {}
         unknown: set[str] = set()
         for row in rows:
             try:
-                now[row.kind, row.subject] = matter.part(row.kind, row.subject)
+                now[row.kind, row.subject] = reader.part(row.kind, row.subject)
             except GraphBehind:
-                unknown.add(row.place)
-    known = {place: "" if place in unknown else digest for place, digest in places.items()}
-    others = [row for row in rows if now.get((row.kind, row.subject), ("", row.now)) != (row.place, row.now)]
-    if not others and changed is not None:
+                unknown.add(row.source)
+    checked = {source: "" if source in unknown else digest for source, digest in sources.items()}
+    differing = [row for row in rows if now.get((row.kind, row.subject), ("", row.now)) != (row.source, row.now)]
+    if not differing and changed is not None:
         return StalenessCheck(len(now), frozenset())
     with knowledge.transaction() as run:
-        told = card_paths_of(run, _note(run, others, now))
-        # What was looked at without knowing all of its place is looked at again by who knows.
-        run.run_many("INSERT OR REPLACE INTO summary_places VALUES (?, ?)", known.items())
-    return StalenessCheck(len(now), frozenset(told))
+        card_paths = card_paths_of(run, _store_digests(run, differing, now))
+        # A source whose digest is not known here is stored with an empty one: the next full check reads it again.
+        run.run_many("INSERT OR REPLACE INTO summary_places VALUES (?, ?)", checked.items())
+    return StalenessCheck(len(now), frozenset(card_paths))
 
 
-def _note(run: Transaction, rows: Iterable[_Row], now: dict[tuple[str, str], tuple[str, str]]) -> list[tuple[str, str]]:
+def _store_digests(
+    run: Transaction, rows: Iterable[_InputRow], now: dict[tuple[str, str], tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Store the current digests of inputs. Returns level and subject of the summaries whose doubt changed."""
     for row in rows:
         if (row.kind, row.subject) in now:
-            place, digest = now[row.kind, row.subject]
+            source, digest = now[row.kind, row.subject]
             run.run(
                 "UPDATE summary_parts SET now = ?, place = ? WHERE summary = ? AND kind = ? AND subject = ?",
-                (digest, place or row.place, row.summary, row.kind, row.subject),
+                (digest, source or row.source, row.summary, row.kind, row.subject),
             )
-    told = update_doubts(run, dict.fromkeys(row.summary for row in rows))
-    if told:
+    changed = update_doubts(run, dict.fromkeys(row.summary for row in rows))
+    if changed:
         record_change(run)
-    return told
+    return changed
 
 
-def _inputs_from(knowledge: Knowledge, places: Iterable[str]) -> list[_Row]:
+def _rows_from(knowledge: Knowledge, sources: Iterable[str]) -> list[_InputRow]:
     statement = "SELECT summary, kind, subject, place, now FROM summary_parts WHERE place = ? ORDER BY 1, 2, 3"
-    return [_Row(*row) for place in sorted(places) for row in knowledge.rows(statement, (place,))]
+    return [_InputRow(*row) for source in sorted(sources) for row in knowledge.rows(statement, (source,))]
 
 
-def _other_places(store: Store, knowledge: Knowledge) -> dict[str, str]:
-    """The places of inputs whose files are others than at the last look, with the digests of what they hold now."""
+def _changed_sources(store: Store, knowledge: Knowledge) -> dict[str, str]:
+    """The sources of inputs (files and directories) that differ from the last check, with their current digests."""
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
-    inside: defaultdict[str, list[str]] = defaultdict(list)
+    files: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(now):
-        inside[directory_of(path)].append(f"{path} {now[path]}")
-    now.update((place, text_digest("\n".join(held))) for place, held in inside.items())
-    wanted = knowledge.rows(
+        files[directory_of(path)].append(f"{path} {now[path]}")
+    now.update((directory, text_digest("\n".join(lines))) for directory, lines in files.items())
+    stored = knowledge.rows(
         "SELECT DISTINCT p.place, coalesce(s.digest, '') FROM summary_parts p "
         "LEFT JOIN summary_places s ON s.place = p.place WHERE p.place <> ''"
     )
-    return {place: now.get(place, "gone") for place, before in wanted if now.get(place, "gone") != before}
+    return {source: now.get(source, "gone") for source, before in stored if now.get(source, "gone") != before}
 
 
-def _copy(directory: Path, knowledge: Knowledge, wait: float | None, *, believes: bool) -> None:
-    """Put the summaries into the graph. Where a learn goes on, the next one does it. What was noted of the copy is
-    believed after an edit; otherwise the graph is asked, for it may have been brought from elsewhere."""
+def _project_summaries(directory: Path, knowledge: Knowledge, wait: float | None, *, trust_state: bool) -> None:
+    """Copy the summaries into the graph. If a learn is running, the next learn does it instead. With `trust_state`, the
+    state in `knowledge.db` decides whether the copy is current; otherwise the graph is asked, too, since it may have
+    been brought from elsewhere."""
     manifest = read_manifest(directory)
     state = next(knowledge.rows("SELECT number FROM summary_state"))[0]
     mark = f"{state} {manifest.graph if manifest else ''}"
-    is_noted = next(knowledge.rows("SELECT copied FROM summary_state"))[0] == mark
-    if is_noted and not believes:
+    is_copied = next(knowledge.rows("SELECT copied FROM summary_state"))[0] == mark
+    if is_copied and not trust_state:
         with Store.open(directory, write=False) as store:
-            is_noted = is_projected(store, "Summary", mark)
-    if is_noted:
+            is_copied = is_projected(store, "Summary", mark)
+    if is_copied:
         return
     records = list(every(knowledge))
     edges: defaultdict[EdgeKind, list[Edge]] = defaultdict(list)
     for record in records:
         if record.current and record.doubt != "gone":
             target = record.subject if record.level != "repository" else REPOSITORY_ID
-            edges[EdgeKind("SUMMARIZES", "Summary", _NODES[record.level])].append(Edge(record.id, target))
+            edges[EdgeKind("SUMMARIZES", "Summary", _LABELS[record.level])].append(Edge(record.id, target))
         if record.supersedes:
-            edges[_CHAIN].append(Edge(record.id, record.supersedes))
+            edges[_SUPERSEDES].append(Edge(record.id, record.supersedes))
     try:
         project(directory, Projection("Summary", [_node(record) for record in records], edges, mark), wait=wait)
     except StoreBusy:

@@ -1,6 +1,6 @@
-"""What the graph adds to a search by words: files that the best ones call, or that call them.
+"""The signal `neighbours` of a search by words, from the graph: files that the best files call, or that call them.
 
-Looked up around the few best files only, so that the cost does not grow with the repository.
+Only the few best files are looked up, so that the cost does not grow with the repository.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from golore.graph.database.store import Store
 from golore.graph.search.signals import IndexView, Signal
 from golore.graph.search.weights import best_of, raised
 
-_AROUND: Final = 3
-_CALLED: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)-[:CALLS]->(a:Symbol) RETURN a.file, count(*)"
-_CALLING: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)<-[:CALLS]-(a:Symbol) RETURN a.file, count(*)"
+_BEST_FILES: Final = 3
+_CALLED_FILES: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)-[:CALLS]->(a:Symbol) RETURN a.file, count(*)"
+_CALLING_FILES: Final = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)<-[:CALLS]-(a:Symbol) RETURN a.file, count(*)"
 
 
 def with_neighbours(
     totals: Mapping[int, float], signals: dict[str, Signal], view: IndexView, store: Store | None
 ) -> dict[int, float]:
-    """The totals with this signal added, which is put among the others. It raises what was found, and finds nothing."""
+    """The totals with this signal added, which is also put into `signals`. It only raises files that have a total."""
     if store is None or not totals:
         return dict(totals)
     votes: defaultdict[int, float] = defaultdict(float)
-    for file in best_of(totals, _AROUND, lambda file: view.files[file].path, lambda _: True):
-        near = _near(store, view.files[file].path)
-        whole = sum(near.values())
-        for path in sorted(near):
+    for file in best_of(totals, _BEST_FILES, lambda file: view.files[file].path, lambda _: True):
+        closeness = _neighbours(store, view.files[file].path)
+        total = sum(closeness.values())
+        for path in sorted(closeness):
             number = view.numbers.get(path)
             if number is not None and number in totals:
-                votes[number] += totals[file] * near[path] / whole
-    most = max(votes.values(), default=0.0)
-    signals["neighbours"] = {file: vote / most for file, vote in votes.items()} if most else {}
+                votes[number] += totals[file] * closeness[path] / total
+    best = max(votes.values(), default=0.0)
+    signals["neighbours"] = {file: vote / best for file, vote in votes.items()} if best else {}
     return raised(totals, "neighbours", signals["neighbours"])
 
 
-def _near(store: Store, path: str) -> dict[str, float]:
-    """Other files, each with how closely it is tied by calls."""
+def _neighbours(store: Store, path: str) -> dict[str, float]:
+    """Path of another file → its closeness: the logarithm of the calls between them."""
     found: defaultdict[str, int] = defaultdict(int)
-    for statement in (_CALLED, _CALLING):
+    for statement in (_CALLED_FILES, _CALLING_FILES):
         for other, number in store.rows(statement, {"id": path}):
             if other != path:
                 found[other] += number

@@ -1,8 +1,10 @@
-"""The texts that vectors are made of: short ones, as those told apart better than long ones in every measurement.
+"""The texts that vectors are made of. They are short, because short texts were distinguished better than long ones in
+every measurement.
 
-A declaration gives its path, its name taken apart and the first sentence of its comment; a file its path and the names
-it declares. A text is known by its digest: one that has not changed is not embedded again. Tests, generated files and
-fields have none. What a vector is and who makes it is not known here.
+The text of a declaration is its path, its name split into words and the first sentence of its comment; that of a file
+is its path and the names it declares. A text is identified by its digest: one that has not changed is not embedded
+again. Only functions, methods and types have texts; tests and generated files have none. This module does not make
+vectors.
 """
 
 from __future__ import annotations
@@ -15,30 +17,30 @@ from golore.graph.search.index_entries import IndexedSymbol
 from golore.graph.search.terms import parts, words
 
 KEY: Final = 8
-"""Bytes of a digest."""
+"""Bytes of a key, which is the digest of a text."""
 _KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "imethod"))
-_NAMES: Final = 12
-_LONGEST: Final = 240
+_MAX_NAMES: Final = 12
+_MAX_TEXT: Final = 240
 
 
-def told_of(symbols: Iterable[IndexedSymbol]) -> list[IndexedSymbol]:
-    """The declarations that have texts, in the order of these."""
+def embedded_symbols(symbols: Iterable[IndexedSymbol]) -> list[IndexedSymbol]:
+    """The declarations that have texts, in the order given."""
     return [symbol for symbol in symbols if symbol.kind in _KINDS]
 
 
 def meaning_texts(path: str, symbols: Iterable[IndexedSymbol]) -> Iterator[str]:
-    """The file's own text first."""
-    place = _spoken(path.removesuffix(".go"))
-    told = told_of(symbols)
-    yield f"{place}: {', '.join(_spoken(symbol.name) for symbol in told[:_NAMES])}"[:_LONGEST]
-    for symbol in told:
+    """The text of a file, then those of its declarations, in the order of `embedded_symbols`."""
+    path_words = _as_words(path.removesuffix(".go"))
+    embedded = embedded_symbols(symbols)
+    yield f"{path_words}: {', '.join(_as_words(symbol.name) for symbol in embedded[:_MAX_NAMES])}"[:_MAX_TEXT]
+    for symbol in embedded:
         comment = symbol.about.partition(" — ")[2]
-        yield f"{place} {_spoken(symbol.local)}. {comment.partition('. ')[0]}"[:_LONGEST]
+        yield f"{path_words} {_as_words(symbol.local)}. {comment.partition('. ')[0]}"[:_MAX_TEXT]
 
 
 def meaning_key(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=KEY).digest()
 
 
-def _spoken(name: str) -> str:
+def _as_words(name: str) -> str:
     return " ".join(part.lower() for word in words(name) for part in parts(word))

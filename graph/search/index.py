@@ -1,9 +1,9 @@
 """The search index in `cache.db`: which terms, names and commits lead to which files. Tables and writes; no ranking.
 
 A file is one document: the terms of its text, its path and the names it declares, and the declarations themselves.
-Beside the files stand the commits (see `pastwork`) and short texts: packages, notes, sections of documents, summaries.
-Each write is one transaction that also notes the graph it was made from, so that a reader can tell an index that is
-behind. It can be made again from the graph, the files and git; of another version, it is dropped and made anew.
+The index also has commits (see `past_commits`) and short texts: packages, notes, sections of documents, summaries.
+Each write is one transaction that also records the graph it was made from, so that a reader can detect an index that is
+behind. The index can be made again from the graph, the files and git; one of another version is dropped and rebuilt.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ from golore.graph.search.postings import Counts, Postings, packed_counts
 FILES: Final = 0
 COMMITS: Final = 1
 TEXTS: Final = 2
+"""What the documents of a posting are: values of the column `room` of `search_terms`."""
 GRAPH: Final = "graph"
-"""The note that names the graph which the index was made from."""
+"""Name of the meta row that identifies the graph which the index was made from."""
 HISTORY: Final = "history"
-"""The note that holds the commits."""
+"""Name of the meta row that has the commits."""
 _WAIT: Final = 5.0
 _TABLES: Final = {
     "search_files": (
@@ -68,7 +69,7 @@ _INDEXES: Final = (
     "CREATE INDEX search_names_backwards ON search_names(backwards)",
     "CREATE INDEX search_texts_by_name ON search_texts(name)",
 )
-_DRAWER: Final = CacheTables("3", "search_notes", _TABLES, _INDEXES)
+_SEARCH_TABLES: Final = CacheTables("3", "search_notes", _TABLES, _INDEXES)
 _TEXT_COLUMNS: Final = "id, kind, name, file, line, title, text, flags, length"
 
 
@@ -81,7 +82,7 @@ class SearchIndex(OpenTables):
 
     @contextmanager
     def reading(self) -> Generator[None]:
-        """All that is read in the block is of one state."""
+        """A read transaction: everything read in the block is of one state."""
         self._run.execute("BEGIN")
         try:
             yield
@@ -90,14 +91,14 @@ class SearchIndex(OpenTables):
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """All of a block's writes, or none of them."""
+        """Commits all writes of the block, or none. Raises `StoreError` if SQLite fails."""
         try:
             with transaction(self._run):
                 yield
         except sqlite3.Error as failure:
             raise StoreError(
-                f"The search index in {self._path} could not be written: {failure}. The graph is up to date all the "
-                "same; run `golore learn` again for the index."
+                f"The search index in {self._path} could not be written: {failure}. The graph is up to date; run "
+                "`golore learn` again to update the index."
             ) from failure
 
     def meta(self, name: str) -> bytes:
@@ -108,7 +109,7 @@ class SearchIndex(OpenTables):
         self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
 
     def set_ratings(self, worth: Mapping[str, float]) -> None:
-        """The copy of what was rated, for a hook (see `rating`)."""
+        """Replace the copy of the ratings, which is for the hook (see `knowledge.ratings`)."""
         self._run.execute("DELETE FROM search_ratings")
         self._run.executemany("INSERT INTO search_ratings VALUES (?, ?)", sorted(worth.items()))
 
@@ -119,20 +120,20 @@ class SearchIndex(OpenTables):
         return dict(self._run.execute("SELECT path, digest FROM search_files"))
 
     def texts(self, name: str | None = None) -> Iterator[tuple[int, ShortText, int]]:
-        """Number, text and length of each, or of those of a name, in order."""
-        chosen = ("WHERE name = ?", (name,)) if name is not None else ("", ())
-        statement = f"SELECT {_TEXT_COLUMNS} FROM search_texts {chosen[0]} ORDER BY id"
-        for id, *row, length in self._run.execute(statement, chosen[1]).fetchall():
+        """Number, text and length of all short texts, or of those with a name, in the order of their numbers."""
+        condition = ("WHERE name = ?", (name,)) if name is not None else ("", ())
+        statement = f"SELECT {_TEXT_COLUMNS} FROM search_texts {condition[0]} ORDER BY id"
+        for id, *row, length in self._run.execute(statement, condition[1]).fetchall():
             yield id, ShortText(*row), length
 
     def text(self, id: int) -> ShortText | None:
         row = self._run.execute(f"SELECT {_TEXT_COLUMNS} FROM search_texts WHERE id = ?", (id,)).fetchone()
         return ShortText(*row[1:-1]) if row else None
 
-    def packages_in(self, places: Collection[str]) -> set[str]:
-        """The names of the packages that stand in these directories ("dir/")."""
+    def packages_in(self, directories: Collection[str]) -> set[str]:
+        """The names of the packages in these directories ("dir/")."""
         rows = self._run.execute("SELECT name, file FROM search_texts WHERE kind = 'package'")
-        return {name for name, file in rows if file in places}
+        return {name for name, file in rows if file in directories}
 
     def text_rows(self) -> list[TextRow]:
         rows = self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts")
@@ -148,31 +149,31 @@ class SearchIndex(OpenTables):
         return _read_symbols(row[0]) if row else []
 
     def meanings(self) -> list[tuple[int, bytes]]:
-        """Of each file that has texts to embed, their keys one after the other (see `meanings`)."""
+        """The number of each file that has texts to embed, and their keys, concatenated (see `embedded_texts`)."""
         return self._run.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
 
     def files_naming(self, name: str) -> tuple[int, ...]:
-        """The files that declare a name, as `folded` gives it."""
+        """The numbers of the files that declare a name, which is given as `folded` returns it."""
         row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
         return tuple(postings.from_bytes(row[0]).documents) if row else ()
 
     def names_from(self, beginning: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
-        """Names that begin so, the shortest first."""
+        """Names that begin with a text, the shortest first. `lengths` are the shortest and the longest allowed."""
         return self._names("name", beginning, most, lengths)
 
     def names_to(self, ending: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
-        """Names that end so, the shortest first."""
+        """Like `names_from`, for names that end with a text."""
         return self._names("backwards", ending[::-1], most, lengths)
 
-    def _names(self, column: str, start: str, most: int, lengths: tuple[int, int]) -> list[str]:
+    def _names(self, column: str, prefix: str, most: int, lengths: tuple[int, int]) -> list[str]:
         statement = (
             f"SELECT name FROM search_names WHERE {column} >= ? AND {column} < ? AND length(name) BETWEEN ? AND ? "
             "ORDER BY length(name), name LIMIT ?"
         )
-        return [name for (name,) in self._run.execute(statement, (start, _after(start), *lengths, most))]
+        return [name for (name,) in self._run.execute(statement, (prefix, _prefix_end(prefix), *lengths, most))]
 
     def names_with(self, part: str, most: int) -> list[str]:
-        """Names that have a part somewhere, the shortest first; looks at all of them."""
+        """Names that contain a text, the shortest first. Scans all names."""
         statement = "SELECT name FROM search_names WHERE instr(name, ?) ORDER BY length(name), name LIMIT ?"
         return [name for (name,) in self._run.execute(statement, (part, most))]
 
@@ -180,67 +181,67 @@ class SearchIndex(OpenTables):
         return self._run.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
 
     def replace_all(self, files: Iterable[FileText]) -> None:
-        """Put these in the place of all files. They come in the order of their paths."""
+        """Replace all files by these. They must be in the order of their paths."""
         run = self._run
         for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
         run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
-        held: defaultdict[str, Postings] = defaultdict(postings.empty)
-        naming: defaultdict[str, Postings] = defaultdict(postings.empty)
+        by_term: defaultdict[str, Postings] = defaultdict(postings.empty)
+        by_name: defaultdict[str, Postings] = defaultdict(postings.empty)
         for id, file in enumerate(files, 1):
             entry = entry_of(file)
             for term, counts in entry.terms.items():
-                documents, numbers = held[term]
+                documents, numbers = by_term[term]
                 documents.append(id)
                 numbers.append(counts)
             for name in entry.names:
-                documents, numbers = naming[name]
+                documents, numbers = by_name[name]
                 documents.append(id)
                 numbers.append(1)
             self._insert(id, file, entry)
-        self._insert_terms(FILES, held)
-        rows = ((name, name[::-1], postings.to_bytes(found)) for name, found in sorted(naming.items()))
+        self._insert_terms(FILES, by_term)
+        rows = ((name, name[::-1], postings.to_bytes(files_of_name)) for name, files_of_name in sorted(by_name.items()))
         run.executemany("INSERT INTO search_names VALUES (?, ?, ?)", rows)
 
     def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
-        """Put these in the place of what is known of them, and take the removed ones out."""
+        """Add or replace these files, and remove those whose paths are in `removed`."""
         run = self._run
-        of_terms: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        of_names: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        term_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        name_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         (last,) = run.execute("SELECT coalesce(max(id), 0) FROM search_files").fetchone()
-        news: list[tuple[str, FileText | None]] = [(file.path, file) for file in files]
-        for path, file in [*news, *((path, None) for path in removed)]:
+        entries: list[tuple[str, FileText | None]] = [(file.path, file) for file in files]
+        for path, file in [*entries, *((path, None) for path in removed)]:
             row = run.execute("SELECT id FROM search_files WHERE path = ?", (path,)).fetchone()
             id = row[0] if row else (last := last + 1)
             before = self._entry_of(id) if row else NOTHING
             after = entry_of(file) if file is not None else NOTHING
             for term in before.terms.keys() | after.terms.keys():
                 if before.terms.get(term) != after.terms.get(term):
-                    of_terms[term][id] = after.terms.get(term, 0)
+                    term_changes[term][id] = after.terms.get(term, 0)
             for name in before.names ^ after.names:
-                of_names[name][id] = int(name in after.names)
+                name_changes[name][id] = int(name in after.names)
             for table in ("files", "contents", "meanings") if row else ():
                 run.execute(f"DELETE FROM search_{table} WHERE id = ?", (id,))
             if file is not None:
                 self._insert(id, file, after)
-        self._change_terms(FILES, of_terms)
-        self._change_names(of_names)
+        self._change_terms(FILES, term_changes)
+        self._change_names(name_changes)
 
-    def replace_room(self, room: int, held: Mapping[str, Postings]) -> None:
-        """Put these postings in the place of a whole room's."""
+    def replace_room(self, room: int, by_term: Mapping[str, Postings]) -> None:
+        """Replace all postings of one kind of documents: `FILES`, `COMMITS` or `TEXTS`."""
         self._run.execute("DELETE FROM search_terms WHERE room = ?", (room,))
-        self._insert_terms(room, held)
+        self._insert_terms(room, by_term)
 
     def sync_texts(
         self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
     ) -> None:
-        """Make these the texts of their kinds, or with `only`, of those names; what stays as it is costs nothing."""
-        found = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
-        held = {text_key(text): (id, text) for id, text, _ in found if text.kind in kinds}
+        """Replace all texts of these kinds, or with `only`, those with these names. Unchanged texts are not written."""
+        stored = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
+        remaining = {text_key(text): (id, text) for id, text, _ in stored if text.kind in kinds}
         changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
         for text in texts:
-            id, before = held.pop(text_key(text), (0, None))
+            id, before = remaining.pop(text_key(text), (0, None))
             if text == before:
                 continue
             if before is not None:
@@ -251,7 +252,7 @@ class SearchIndex(OpenTables):
                 changes[term][id] = packed_counts(Counts(number))
             row = (id, *text, sum(counts.values()))
             self._run.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        for id, text in held.values():
+        for id, text in remaining.values():
             self._drop_text(id, text, changes)
         self._change_terms(TEXTS, changes)
 
@@ -264,20 +265,20 @@ class SearchIndex(OpenTables):
         flags = TEST * file.test | GENERATED * file.generated
         row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
         self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        packed = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
+        terms = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
         symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
-        self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, packed, symbols))
+        self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, terms, symbols))
         if not flags:
             keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
             self._run.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
 
     def _entry_of(self, id: int) -> IndexEntry:
         row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
-        held = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
-        return IndexEntry(held, names_of(_read_symbols(row[1])), (0, 0, 0))
+        terms = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
+        return IndexEntry(terms, names_of(_read_symbols(row[1])), (0, 0, 0))
 
-    def _insert_terms(self, room: int, held: Mapping[str, Postings]) -> None:
-        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(held.items()))
+    def _insert_terms(self, room: int, by_term: Mapping[str, Postings]) -> None:
+        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(by_term.items()))
         self._run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
 
     def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
@@ -304,14 +305,14 @@ def _read_symbols(data: bytes) -> list[IndexedSymbol]:
     return msgspec.msgpack.decode(zlib.decompress(data), type=list[IndexedSymbol])
 
 
-def _after(beginning: str) -> str:
-    """The first text, in SQLite's order, that no longer begins so."""
+def _prefix_end(beginning: str) -> str:
+    """An upper bound, in SQLite's order, of the texts that begin so."""
     return beginning + chr(0x10FFFF)
 
 
 def open_index(store_directory: Path, *, write: bool = False, wait: float = _WAIT) -> SearchIndex | None:
-    """The index of a store. A reader gets None where there is none, or one of another version; a writer makes it."""
-    connection = open_tables(store_directory, _DRAWER, write=write, wait=wait)
+    """The index of a store. A reader gets None if there is none of this version; a writer creates it."""
+    connection = open_tables(store_directory, _SEARCH_TABLES, write=write, wait=wait)
     if connection is None:
         return None
     connection.execute("PRAGMA cache_size = -16384")

@@ -1,6 +1,6 @@
-"""What of a file the search index holds: its terms with their counts, the names it declares, its declarations.
+"""What the search index contains of a file: its terms with their counts, the names it declares, its declarations.
 
-Pure: from texts and declarations to entries. How they are stored is `textindex`'s affair.
+Pure functions from texts and declarations to entries; `index` stores them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 def word_counts(text: str) -> dict[str, int]:
-    """How often each term occurs in a text; for long ones."""
+    """Term → number of occurrences in a text. Made for long texts: each distinct word is split once."""
     counts: dict[str, int] = {}
     for word, times in Counter(_WORD.findall(text)).items():
         for term in word_terms(word):
@@ -30,13 +30,13 @@ def word_counts(text: str) -> dict[str, int]:
 
 
 def terms(text: str) -> list[str]:
-    """What `words.terms` gives, quicker."""
+    """Like `search.terms.terms`, but faster."""
     return [term for word in _WORD.findall(text) for term in word_terms(word)]
 
 
 class IndexedSymbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A declaration of a file. `local` is its name within the package, as in `Memory.Save`; `id` is empty where it is
-    the package's path and that."""
+    """A declaration of a file. `local` is its name within the package, such as `Memory.Save`; `id` is empty if it is
+    the package's path, a dot and `local`."""
 
     kind: str
     name: str
@@ -50,7 +50,7 @@ class IndexedSymbol(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class FileText(NamedTuple):
-    """A file as it is put into the index; `counts` are the terms of its text."""
+    """A file as it is put into the index; `counts` has the terms of its text."""
 
     path: str
     digest: str
@@ -63,8 +63,8 @@ class FileText(NamedTuple):
 
 
 class ShortText(NamedTuple):
-    """A package, note, section or summary. `name` is what it is called where it is found, `file` where it stands or
-    what it is about."""
+    """A package, note, document section or summary. `name` is its name in results; `file` is where it is, or what it is
+    about."""
 
     kind: str
     name: str
@@ -97,7 +97,8 @@ class TextRow(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """What of a file is looked up: its terms with their counts, the names it declares, and how long its parts are."""
+    """What a file can be found by: its terms with packed counts, the names it declares, and the lengths of its text,
+    path and names in terms."""
 
     terms: Mapping[str, int]
     names: frozenset[str]
@@ -106,29 +107,29 @@ class IndexEntry(NamedTuple):
 
 NOTHING: Final = IndexEntry({}, frozenset(), (0, 0, 0))
 PATH_WEIGHT: Final = 3
-"""How often a term of the path counts beside those of the text."""
+"""How often a term in the path counts; a term in the text counts once."""
 TITLE_WEIGHT: Final = 3
-_UNNAMED: Final = ("field",)
-"""Kinds whose names are no names of the file: there are many, and they are in its text anyhow."""
+_UNCOUNTED_KINDS: Final = ("field",)
+"""Kinds whose names are not counted as terms of declared names: there are many, and they are in the text anyway."""
 
 
 def entry_of(file: FileText) -> IndexEntry:
     in_path, in_names = _counted(terms(file.path.removesuffix(".go"))), dict[str, int]()
     for symbol in file.symbols:
-        if symbol.kind not in _UNNAMED:
+        if symbol.kind not in _UNCOUNTED_KINDS:
             for term in terms(symbol.name):
                 in_names[term] = in_names.get(term, 0) + 1
-    held = {
+    packed = {
         term: packed_counts(Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0)))
         for term in sorted({*file.counts, *in_path, *in_names})
     }
-    paths = sum(in_path.values())
-    lengths = (sum(file.counts.values()) + PATH_WEIGHT * paths, paths, sum(in_names.values()))
-    return IndexEntry(held, names_of(file.symbols), lengths)
+    path_length = sum(in_path.values())
+    lengths = (sum(file.counts.values()) + PATH_WEIGHT * path_length, path_length, sum(in_names.values()))
+    return IndexEntry(packed, names_of(file.symbols), lengths)
 
 
 def names_of(symbols: Iterable[IndexedSymbol]) -> frozenset[str]:
-    """What each is looked up by: its name, and for what belongs to a type, that with the type's before it."""
+    """The folded names that declarations are looked up by: `save` and, for a member of a type, also `memory.save`."""
     found: set[str] = set()
     for symbol in symbols:
         if symbol.name != "_":
@@ -143,12 +144,12 @@ def text_key(text: ShortText) -> tuple[str, ...]:
 
 
 def text_counts(text: ShortText) -> dict[str, int]:
-    """The terms of a text; those of its title and name count three times."""
+    """Term → number of occurrences in a text; those in its title and name count three times."""
     return _counted([*terms(text.text), *terms(f"{text.title} {text.name}") * TITLE_WEIGHT])
 
 
-def _counted(found: Iterable[str]) -> dict[str, int]:
+def _counted(occurrences: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for term in found:
+    for term in occurrences:
         counts[term] = counts.get(term, 0) + 1
     return counts

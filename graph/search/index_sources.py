@@ -1,6 +1,7 @@
-"""What the graph gives to the search index: files, their declarations, and short texts such as packages and notes.
+"""Reads from the graph what the search index is made of: files, their declarations, and short texts such as packages
+and notes.
 
-Asked for a few files, it looks up those and what they contain; asked for all, it reads the tables column by column.
+For a few files it queries those and what they contain; for all files it reads the tables column by column.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from golore.graph.database.subgraph import read_meta
 from golore.graph.search.index_entries import TEST, IndexedSymbol, ShortText
 from golore.graph.search.note_answers import LASTING
 
-_PASSING: Final = ("note", "task")
+_NOT_LASTING: Final = ("note", "task")
 KNOWLEDGE: Final = ("note", "doc", "summary")
-_PROJECTED: Final = ("Note", "Doc", "Summary")
-_ABOUT: Final = 160
-_LONGEST_TEXT: Final = 4_000
+_PROJECTED_LABELS: Final = ("Note", "Doc", "Summary")
+_MAX_ABOUT: Final = 160
+_MAX_TEXT: Final = 4_000
 _COLUMNS: Final = "s.id, s.kind, s.name, s.qualified_name, s.line, s.signature, s.doc"
-_HAVE_MEMBERS: Final = ("struct", "interface", "type")
-_MEMBERS: Final = ("field", "imethod")
+_KINDS_WITH_MEMBERS: Final = ("struct", "interface", "type")
+_MEMBER_KINDS: Final = ("field", "imethod")
 
 
 class FileAbout(NamedTuple):
@@ -35,7 +36,7 @@ class FileAbout(NamedTuple):
 
 
 def file_rows(store: Store, paths: Collection[str] | None) -> dict[str, FileAbout]:
-    """Of all files, or of those of these that the graph has."""
+    """Path → properties, of all files, or of those among `paths` that the graph has."""
     columns = "f.id, f.digest, f.package, f.test, f.generated"
     if paths is None:
         rows: Iterable[list[Any]] = map(list, zip(*store.columns(f"MATCH (f:File) RETURN {columns}"), strict=True))
@@ -54,52 +55,52 @@ def file_rows(store: Store, paths: Collection[str] | None) -> dict[str, FileAbou
 
 
 def declared_in(store: Store, path: str, package: str) -> tuple[IndexedSymbol, ...]:
-    """What one file declares, in the order of its lines."""
+    """The declarations of one file, in the order of their lines."""
     statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
     found = list(store.rows(statement, {"id": path}))
     for id, kind, *_ in list(found):
-        if kind in _HAVE_MEMBERS:
+        if kind in _KINDS_WITH_MEMBERS:
             statement = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
-            found += [row for row in store.rows(statement, {"id": id}) if row[1] in _MEMBERS]
-    return _in_order(_declared(row, package) for row in found)
+            found += [row for row in store.rows(statement, {"id": id}) if row[1] in _MEMBER_KINDS]
+    return _in_order(_indexed_symbol(row, package) for row in found)
 
 
 def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[IndexedSymbol, ...]]:
-    """What every file declares."""
+    """Path → declarations, for every file."""
     found: defaultdict[str, list[IndexedSymbol]] = defaultdict(list)
     for file, *row in zip(*store.columns(f"MATCH (s:Symbol) RETURN s.file, {_COLUMNS}"), strict=True):
         if file in files:
-            found[file].append(_declared(row, files[file].package))
+            found[file].append(_indexed_symbol(row, files[file].package))
     return {file: _in_order(rows) for file, rows in found.items()}
 
 
 def texts_mark(store: Store) -> str:
-    """Another one where notes, documents or summaries may have changed."""
-    return "\n".join(read_meta(store, f"projected {label}") for label in _PROJECTED)
+    """A mark that changes when notes, documents or summaries may have changed."""
+    return "\n".join(read_meta(store, f"projected {label}") for label in _PROJECTED_LABELS)
 
 
 def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[ShortText]:
-    """Packages, or those of these ids that the graph has."""
+    """All packages, or those among `ids` that the graph has."""
     columns = "p.id, p.path, p.name, p.dir, p.doc, p.test"
     if ids is None:
         rows = store.rows(f"MATCH (p:Package) RETURN {columns} ORDER BY p.id")
     else:
         statement = f"MATCH (p:Package {{id: $id}}) RETURN {columns}"
         rows = iter([row for id in sorted(ids) for row in store.rows(statement, {"id": id})])
-    for id, path, name, place, doc, test in rows:
+    for id, path, name, directory, doc, test in rows:
         title = f"package {name}" if path == id else f"package {name} {path}"
-        yield ShortText("package", id, f"{place or '.'}/", 0, title, _cut(doc), TEST * bool(test))
+        yield ShortText("package", id, f"{directory or '.'}/", 0, title, _cut(doc), TEST * bool(test))
 
 
 def knowledge_texts(store: Store) -> Iterator[ShortText]:
-    """Notes and documents, and summaries of files and packages; those of symbols would drown the rest."""
+    """Active notes, documents, and current summaries except those of symbols, which would outnumber the rest."""
     columns = "n.id, n.kind, n.text, n.subject, n.drifted"
     statement = f"MATCH (n:Note) WHERE n.status = 'active' RETURN {columns} ORDER BY n.id"
     described = _described(store)
     for id, kind, text, subject, drifted in store.rows(statement):
         name, file, line = described.get(id, (subject, "", 0))
         title = f"{kind}{f', {drifted}' if drifted else ''}: {name}"
-        yield ShortText("note", id, file, line, title, _cut(text), 0 if kind in _PASSING else LASTING)
+        yield ShortText("note", id, file, line, title, _cut(text), 0 if kind in _NOT_LASTING else LASTING)
     statement = "MATCH (d:Doc) RETURN d.id, d.path, d.title, d.line, d.text ORDER BY d.id"
     for id, path, title, line, text in store.rows(statement):
         yield ShortText("doc", id, path, line, title, _cut(text))
@@ -112,7 +113,7 @@ def knowledge_texts(store: Store) -> Iterator[ShortText]:
 
 
 def _described(store: Store) -> dict[str, tuple[str, str, int]]:
-    """By note, the name, file and line of what it is about."""
+    """Note id → the name, file and line of what the note is about."""
     columns = {
         "Symbol": "b.qualified_name, b.file, b.line",
         "File": "b.path, b.id, 0",
@@ -120,13 +121,13 @@ def _described(store: Store) -> dict[str, tuple[str, str, int]]:
         "Repository": "b.name, '', 0",
     }
     found: dict[str, tuple[str, str, int]] = {}
-    for label, told in columns.items():
-        for id, name, file, line in store.rows(f"MATCH (n:Note)-[:DESCRIBES]->(b:{label}) RETURN n.id, {told}"):
+    for label, chosen in columns.items():
+        for id, name, file, line in store.rows(f"MATCH (n:Note)-[:DESCRIBES]->(b:{label}) RETURN n.id, {chosen}"):
             found[id] = (name, file, line) if line >= 0 else (name, f"{file or '.'}/", 0)
     return found
 
 
-def _declared(row: Iterable[Any], package: str) -> IndexedSymbol:
+def _indexed_symbol(row: Iterable[Any], package: str) -> IndexedSymbol:
     id, kind, name, qualified, line, signature, doc = row
     local = qualified.removeprefix(f"{package}.")
     return IndexedSymbol(kind, name, local, line, about(signature, doc), "" if id == f"{package}.{local}" else id)
@@ -137,10 +138,10 @@ def _in_order(found: Iterable[IndexedSymbol]) -> tuple[IndexedSymbol, ...]:
 
 
 def about(first: str, doc: str) -> str:
-    """A line on something: what it is, then how it is described, as far as there is room."""
-    told = " ".join(doc.split())
-    text = f"{first} — {told}" if told and first else first or told
-    return text if len(text) <= _ABOUT else f"{text[: _ABOUT - 1]}…"
+    """One line: what something is, then its description, cut at 160 characters."""
+    description = " ".join(doc.split())
+    text = f"{first} — {description}" if description and first else first or description
+    return text if len(text) <= _MAX_ABOUT else f"{text[: _MAX_ABOUT - 1]}…"
 
 
 def _file_of(subject: str) -> str:
@@ -148,4 +149,4 @@ def _file_of(subject: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text[:_LONGEST_TEXT]
+    return text[:_MAX_TEXT]

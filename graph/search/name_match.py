@@ -1,8 +1,8 @@
-"""Which declarations a name means in the search index: spelled so, beginning so, having it inside, or with one slip.
+"""Finds declarations in the search index whose name is a text, begins with it, contains it, or differs by one typo.
 
-`Save`, `Memory.Save`, `(*Memory).Save`, `store.Memory.Save` and the whole qualified name find the same method. A slip
-is one letter too many, too few, another one, or two neighbours changed over. Unlike `names`, which settles what a
-question is about, this ranks what might have been meant.
+`Save`, `Memory.Save`, `(*Memory).Save`, `store.Memory.Save` and the whole qualified name find the same method. A typo
+is one letter too many, one missing, one wrong, or two adjacent ones swapped. Unlike `name_resolver`, which decides what
+a question is about, this module ranks what may have been meant.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from golore.graph.search.terms import folded
 
 EXACT, SAME, ENDING, SLIP, BEGINNING, HOLDING = 1.0, 0.95, 0.9, 0.82, 0.75, 0.6
 NAMED: Final = 0.85
-"""From here on something bears the very name."""
-_MOST_NAMES: Final = 60
-_MOST_FILES: Final = 80
-_ENOUGH: Final = 40
-"""Declarations after which no further names are looked at."""
-_MOST_SLIPS: Final = 4_000
+"""From this score on, a declaration has the name itself, not a similar one."""
+_MAX_NAMES: Final = 60
+_MAX_FILES: Final = 80
+_ENOUGH_HITS: Final = 40
+"""Declarations after which no further names are tried."""
+_MAX_CANDIDATES: Final = 4_000
 
 
 class NameHit(NamedTuple):
@@ -40,27 +40,27 @@ class NameHit(NamedTuple):
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be meant as a name: one word, as it stands in code."""
-    spoken = plain_name(text)
-    return bool(spoken) and len(spoken.split()) == 1 and all(char.isalnum() or char in "_./-~" for char in spoken)
+    """Whether a text can be a name: one word, as it is written in code."""
+    name = plain_name(text)
+    return bool(name) and len(name.split()) == 1 and all(char.isalnum() or char in "_./-~" for char in name)
 
 
 def name_hits(
     index: SearchIndex, files: dict[int, FileRow], text: str, allowed: Callable[[FileRow], bool]
 ) -> list[NameHit]:
-    """Best first."""
-    spoken = plain_name(text)
-    base, _, last = spoken.rpartition("/")
+    """The declarations that a text may name, best first."""
+    wanted_name = plain_name(text)
+    base, _, last = wanted_name.rpartition("/")
     words = [word for word in last.split(".") if word]
     found: dict[tuple[int, str, int], NameHit] = {}
 
     def add(name: str, qualifier: str, score: float | None) -> int:
         before = len(found)
-        for hit in _declared(index, files, name, qualifier, allowed):
-            worth = score if score is not None else _closeness(spoken, hit.symbol, hit.qualified_name)
+        for hit in _declarations(index, files, name, qualifier, allowed):
+            value = score if score is not None else _closeness(wanted_name, hit.symbol, hit.qualified_name)
             key = (hit.file.id, hit.symbol.local, hit.symbol.line)
             if key not in found:
-                found[key] = hit._replace(score=round(worth - _drawback(hit), 3))
+                found[key] = hit._replace(score=round(value - _penalty(hit), 3))
         return len(found) - before
 
     for size in (2, 1):
@@ -72,24 +72,24 @@ def name_hits(
         if not found:
             for name in close_names(index, wanted):
                 add(name, "", SLIP)
-        if len(words) == 1 and len(found) < _ENOUGH:
-            for name in index.names_from(wanted, _MOST_NAMES):
-                if len(found) < _ENOUGH:
+        if len(words) == 1 and len(found) < _ENOUGH_HITS:
+            for name in index.names_from(wanted, _MAX_NAMES):
+                if len(found) < _ENOUGH_HITS:
                     add(name, "", BEGINNING + 0.05 * len(wanted) / len(name))
-        if len(words) == 1 and len(wanted) > 1 and len(found) < _ENOUGH:
-            for name in index.names_with(wanted, _MOST_NAMES):
-                if len(found) < _ENOUGH:
+        if len(words) == 1 and len(wanted) > 1 and len(found) < _ENOUGH_HITS:
+            for name in index.names_with(wanted, _MAX_NAMES):
+                if len(found) < _ENOUGH_HITS:
                     add(name, "", HOLDING + 0.05 * len(wanted) / len(name))
     return sorted(found.values(), key=_order)
 
 
 def close_names(index: SearchIndex, wanted: str) -> list[str]:
-    """Names that differ by one slip. Such a one shares the first or the second half of its letters."""
+    """The indexed names that differ by one typo. Such a name has the same first or second half."""
     half = (len(wanted) - 1) // 2
     lengths = (len(wanted) - 1, len(wanted) + 1)
-    near = index.names_from(wanted[:half], _MOST_SLIPS, lengths)
-    near += index.names_to(wanted[len(wanted) - half :], _MOST_SLIPS, lengths)
-    return sorted({name for name in near if is_one_slip(wanted, name)})
+    candidates = index.names_from(wanted[:half], _MAX_CANDIDATES, lengths)
+    candidates += index.names_to(wanted[len(wanted) - half :], _MAX_CANDIDATES, lengths)
+    return sorted({name for name in candidates if is_one_slip(wanted, name)})
 
 
 def is_one_slip(said: str, meant: str) -> bool:
@@ -104,14 +104,14 @@ def is_one_slip(said: str, meant: str) -> bool:
     return a[1:] == b if len(a) > len(b) else a == b[1:]
 
 
-def _declared(
+def _declarations(
     index: SearchIndex, files: dict[int, FileRow], name: str, qualifier: str, allowed: Callable[[FileRow], bool]
 ) -> Iterator[NameHit]:
-    """Declarations of a name, in files whose package fits what stands before it."""
+    """Declarations with this name, in files whose package fits the qualifier."""
     rows = [files[id] for id in index.files_naming(name) if id in files]
     rows = [row for row in rows if _fits(row.package, qualifier) and allowed(row)]
     rows.sort(key=lambda row: (row.flags & TEST, row.flags & GENERATED, len(row.path), row.path))
-    for row in rows[:_MOST_FILES]:
+    for row in rows[:_MAX_FILES]:
         for symbol in index.symbols(row.id):
             if name in (folded(symbol.name), folded(symbol.local)):
                 yield NameHit(row, symbol, 0.0)
@@ -121,19 +121,19 @@ def _fits(package: str, qualifier: str) -> bool:
     return not qualifier or f"/{package.lower()}".endswith(f"/{qualifier.lower()}")
 
 
-def _closeness(spoken: str, symbol: IndexedSymbol, qualified_name: str) -> float:
-    if spoken in (symbol.name, qualified_name):
+def _closeness(name: str, symbol: IndexedSymbol, qualified_name: str) -> float:
+    if name in (symbol.name, qualified_name):
         return EXACT
-    if qualified_name.endswith((f".{spoken}", f"/{spoken}")):
+    if qualified_name.endswith((f".{name}", f"/{name}")):
         return EXACT - 0.01
-    wanted, whole = spoken.lower(), qualified_name.lower()
-    if wanted in (symbol.name.lower(), whole):
+    lower_name, lower_qualified_name = name.lower(), qualified_name.lower()
+    if lower_name in (symbol.name.lower(), lower_qualified_name):
         return SAME
     return ENDING
 
 
-def _drawback(hit: NameHit) -> float:
-    """Of names that fit alike, fields and tests are the ones that are least often meant."""
+def _penalty(hit: NameHit) -> float:
+    """Lowers fields and tests below other names that fit as well: they are meant least often."""
     return 0.005 * (hit.symbol.kind == "field") + 0.005 * bool(hit.file.flags & TEST)
 
 

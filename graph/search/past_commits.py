@@ -1,8 +1,8 @@
-"""Past commits as a way to files: what was said when a file was changed, from `History` to a few arrays and back.
+"""Finds files by the subjects of the commits that changed them: `History` → a few arrays, and back.
 
 A commit is a document whose terms are those of its subject; it leads to the files it changed, by their present names.
-Commits of very many files lead nowhere in particular and are left out. Their weights are counted from the newest
-commit and not from the clock, so that the same history gives the same answers.
+Commits that changed very many files are left out, as they say little about any of them. Ages are counted from the
+newest commit and not from the clock, so that the same history gives the same answers.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from golore.graph.search.terms import terms
 
 
 class PastWork(msgspec.Struct, frozen=True, array_like=True):
-    """`files` are positions in `paths`; those of commit n stand from `starts[n]` to `starts[n + 1]`. `ages` are in
-    seconds, `lengths` the numbers of terms in the subjects."""
+    """The commits of a history. `files` are positions in `paths`; those of commit n are from `starts[n]` to
+    `starts[n + 1]`. `ages` are in seconds, `lengths` are the numbers of terms in the subjects."""
 
     paths: list[str]
     ages: list[int]
@@ -32,7 +32,7 @@ class PastWork(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CommitTerms(NamedTuple):
-    """What is stored of a history: the commits, and in which of them a term occurs."""
+    """What is stored of a history: the commits, and for each term the commits whose subjects contain it."""
 
     work: PastWork
     postings: Mapping[str, Postings]
@@ -45,9 +45,9 @@ def commit_terms(history: History | None) -> CommitTerms:
     if history is None or not history.commits:
         return CommitTerms(NOTHING, {})
     newest = max(commit.time for commit in history.commits)
-    at: dict[str, int] = {}
+    positions: dict[str, int] = {}
     work = PastWork([], [], [], [0], [])
-    held: defaultdict[str, Postings] = defaultdict(postings.empty)
+    postings_of: defaultdict[str, Postings] = defaultdict(postings.empty)
     for commit, subject in zip(history.commits, history.subjects, strict=True):
         if not commit.paths or len(commit.paths) > LARGEST:
             continue
@@ -57,15 +57,15 @@ def commit_terms(history: History | None) -> CommitTerms:
         for term in found:
             counts[term] = counts.get(term, 0) + 1
         for term, times in counts.items():
-            documents, numbers = held[term]
+            documents, numbers = postings_of[term]
             documents.append(number)
             numbers.append(packed_counts(Counts(times)))
         work.ages.append(newest - commit.time)
         work.lengths.append(len(found))
-        work.files.extend(at.setdefault(path, len(at)) for path in commit.paths)
+        work.files.extend(positions.setdefault(path, len(positions)) for path in commit.paths)
         work.starts.append(len(work.files))
-    work.paths.extend(at)
-    return CommitTerms(work, held)
+    work.paths.extend(positions)
+    return CommitTerms(work, postings_of)
 
 
 def packed(work: PastWork) -> bytes:
@@ -77,41 +77,46 @@ def unpacked(data: bytes) -> PastWork:
 
 
 def without_numbers(text: str) -> str:
-    """A text without the numbers of issues in it: `(#123)`."""
+    """A text without numbers of issues, as in `(#123)`."""
     before, *parts = text.split("#")
     return before + "".join(part.lstrip("0123456789") for part in parts)
 
 
 class Chronicle(NamedTuple):
-    """A history as it concerns the files of an index, ready for questions. Lists are by the file's number there."""
+    """A history, prepared for questions: its files are numbers of files in an index. `subjects` and `busy` are indexed
+    by these, the other lists by commit."""
 
     weights: array[float]
-    """of each commit: how much it counts for its age"""
+    """of each commit, lower with its age"""
     files: list[list[int]]
     """of each commit, those that exist"""
     lengths: list[int]
     subjects: list[int]
     """terms in all subjects of a file's commits"""
     busy: list[float]
-    """how often a file changed of late, 1 for the busiest"""
-    told: int
-    """files that some commit changed"""
+    """how often a file changed recently, 1 for the busiest"""
+    changed_files: int
+    """number of files that some commit changed"""
 
 
 def chronicle(work: PastWork, numbers: Mapping[str, int], size: int) -> Chronicle:
-    """`numbers` are the files' numbers by path, all below `size`."""
-    known = [numbers.get(path, -1) for path in work.paths]
+    """Prepare a history for an index. `numbers` are the files' numbers by path, all below `size`."""
+    file_numbers = [numbers.get(path, -1) for path in work.paths]
     subjects, recent = [0] * size, [0.0] * size
     weights = array("d", (0.5 ** (age / HALF_LIFE) for age in work.ages))
     files: list[list[int]] = []
     for number, age in enumerate(work.ages):
-        changed = [known[at] for at in work.files[work.starts[number] : work.starts[number + 1]] if known[at] >= 0]
+        changed = [
+            file_numbers[position]
+            for position in work.files[work.starts[number] : work.starts[number + 1]]
+            if file_numbers[position] >= 0
+        ]
         files.append(changed)
-        late = 0.5 ** (age / RECENT)
+        recency = 0.5 ** (age / RECENT)
         for file in changed:
             subjects[file] += work.lengths[number]
-            recent[file] += late
+            recent[file] += recency
     busy = [log1p(value) for value in recent]
-    most = max(busy, default=0.0) or 1.0
-    told = sum(1 for length in subjects if length)
-    return Chronicle(weights, files, work.lengths, subjects, [value / most for value in busy], told)
+    largest = max(busy, default=0.0) or 1.0
+    changed_files = sum(1 for length in subjects if length)
+    return Chronicle(weights, files, work.lengths, subjects, [value / largest for value in busy], changed_files)

@@ -1,7 +1,7 @@
-"""In which documents a term occurs, and how often in each of their parts, packed into a few bytes.
+"""Postings: the documents that contain a term, and its counts in each of their parts, packed into bytes.
 
-A posting is six bytes: four for the document, two for the counts, each of which is cut off where more says no more.
-The bytes are in this machine's order, as the cache they stand in never leaves it.
+A posting is six bytes: four for the document, two for the counts. Each count is capped, as more of the same word says
+hardly more. The bytes are in this machine's order, as the cache that they are in never leaves it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 _TEXT_BITS: Final = 10
 _PATH_BITS: Final = 2
-_TEXT: Final = (1 << _TEXT_BITS) - 1
-_PATH: Final = (1 << _PATH_BITS) - 1
-_NAME: Final = (1 << (16 - _TEXT_BITS - _PATH_BITS)) - 1
+_MAX_TEXT: Final = (1 << _TEXT_BITS) - 1
+_MAX_PATH: Final = (1 << _PATH_BITS) - 1
+_MAX_NAME: Final = (1 << (16 - _TEXT_BITS - _PATH_BITS)) - 1
 _SIZE: Final = 6
 
 
 class Counts(NamedTuple):
-    """How often a term occurs in a document's text, in its path, and in the names it declares."""
+    """The occurrences of a term in a document's text, in its path, and in the names it declares."""
 
     text: int
     path: int = 0
@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Documents in rising order, and the counts of each as `unpacked` reads them."""
+    """Documents in ascending order, and the counts of each as `packed_counts` packs them."""
 
     documents: array[int]
     counts: array[int]
@@ -39,7 +39,7 @@ def empty() -> Postings:
 
 def packed_counts(counts: Counts) -> int:
     text, path, name = counts
-    return min(text, _TEXT) | min(path, _PATH) << _TEXT_BITS | min(name, _NAME) << (_TEXT_BITS + _PATH_BITS)
+    return min(text, _MAX_TEXT) | min(path, _MAX_PATH) << _TEXT_BITS | min(name, _MAX_NAME) << (_TEXT_BITS + _PATH_BITS)
 
 
 def to_bytes(postings: Postings) -> bytes:
@@ -55,9 +55,9 @@ def from_bytes(data: bytes) -> Postings:
 
 
 def changed(data: bytes | None, changes: Mapping[int, int]) -> bytes:
-    """The postings after some documents got other counts; 0 takes a document out."""
+    """The postings after the counts of some documents changed; a count of 0 removes a document."""
     before = from_bytes(data or b"")
-    held = dict(zip(before.documents, before.counts, strict=True))
-    held.update(changes)
-    kept = sorted((document, counts) for document, counts in held.items() if counts)
-    return to_bytes(Postings(array("I", [row[0] for row in kept]), array("H", [row[1] for row in kept])))
+    counts_of = dict(zip(before.documents, before.counts, strict=True))
+    counts_of.update(changes)
+    rows = sorted((document, counts) for document, counts in counts_of.items() if counts)
+    return to_bytes(Postings(array("I", [row[0] for row in rows]), array("H", [row[1] for row in rows])))

@@ -1,11 +1,11 @@
-"""What a prompt may be about: the few files and notes that have its rarest words, or nothing.
+"""Recall: the few files and notes that contain the rarest words of a prompt, or nothing.
 
-Silence is the rule. Something is recalled only where a file has most of the prompt's words that are rare in this
-repository, at least two of them in its path or in what it declares, and few other files have as many. Files that were
-touched lately and do not test stand a little higher.
+Most prompts recall nothing. A file is recalled only if it has most of the prompt's words that are rare in this
+repository, at least two of them in its path or in the names it declares, and few other files have as many. Files that
+were modified recently rank a little higher, tests a little lower.
 
-A hook reads this and must start quickly, so nothing is imported here but SQLite and small modules written in C; nothing
-else of golore but `words`.
+The hook process imports this module and must start quickly, so it imports only SQLite, small modules written in C, and
+`terms`.
 """
 
 from __future__ import annotations
@@ -28,36 +28,38 @@ else:
         import sqlite3
 
 CHARACTERS = 1_500
-"""All that a prompt is answered with, at most."""
-_LONGEST_PROMPT = 4_000
-_MOST_TERMS = 60
-_RAREST = 8
-_RARE = 0.3
-"""Words that are in more than this share of all files say nothing; in a small repository, those in a handful do."""
-_HANDFUL = 8
-_MEETING = 2
-_ENOUGH = 0.3
-"""Of all that the words could say, the share that a file must have, counted by how often it has them."""
-_COVER = 0.5
-"""The same, counted by whether it has them."""
-_SAYS = 1.1
-"""How much a file must say all in all: so many words that are in no other file, each fully. With the subjects of
-commits as prompts (four repositories, 807 prompts), something was recalled for 41 %, and in 62 % of those it was among
-the files that were changed then."""
-_SATED = 3.0
-_LOOKED_AT = 40
-_NEARLY = 0.75
-"""Beside the best, only files with this share of what it has."""
-_MOST_FILES = 3
-_TOO_MANY = 5
-"""Files that fit nearly as well, from which on the prompt is about none of them in particular."""
-_LATELY = 24 * 3600
-_TOUCHED, _TEST = 1.25, 0.7
-_SIZE = 6
+"""Maximum characters of the answer to a prompt."""
+_MAX_PROMPT = 4_000
+_MAX_TERMS = 60
+_MAX_RARE_TERMS = 8
+_RARE_SHARE = 0.3
+"""A word is rare if at most this share of all files has it, or at most `_ALWAYS_RARE` files."""
+_ALWAYS_RARE = 8
+_MIN_TERMS = 2
+"""Rare words that a file or note must have; those of a file in its path or its declared names."""
+_MIN_SCORE = 0.3
+"""Share of the rare words' total weight that a file or note must reach. In a file, repeated words count more."""
+_MIN_COVER = 0.5
+"""Like `_MIN_SCORE`, for a file, where each word that it has counts fully."""
+_MIN_EVIDENCE = 1.1
+"""How much must speak for a file in total, in units of a word that is in no other file. With the subjects of commits as
+prompts (four repositories, 807 prompts), something was recalled for 41 %, and in 62 % of those it was among the files
+that the commit changed."""
+_SATURATION = 3.0
+_MAX_CANDIDATES = 40
+_NEAR_SHARE = 0.75
+"""Besides the best file, only files with this share of its score are recalled."""
+_MAX_NOTES = 2
+_MAX_FILES = 3
+_MAX_NEAR = 5
+"""If more files than this fit nearly as well, the prompt is about none of them in particular."""
+_RECENT_SECONDS = 24 * 3600
+_RECENT_FACTOR, _TEST_FACTOR = 1.25, 0.7
+_POSTING_SIZE = 6
 
 
 class Recalled:
-    """A file or a note, with what it is worth; `text` is empty for a file, whose card is known elsewhere."""
+    """A file or a note, with its score. `text` is empty for a file, whose card is stored elsewhere."""
 
     __slots__ = ("path", "text", "worth")
 
@@ -71,87 +73,94 @@ class Recalled:
 
 
 def recalled(store: str, root: str, prompt: str, wait: float = 0.25) -> list[Recalled]:
-    """The best first; nothing where there is no index or nothing is good enough."""
-    asked = _asked(prompt)
+    """The notes, then the files that a prompt recalls, each best first; empty without an index or a good match."""
+    terms = _prompt_terms(prompt)
     path = f"{store}/cache.db"
-    if len(asked) < _MEETING or not os.path.exists(path):  # noqa: PTH110  a hook does without pathlib
+    if len(terms) < _MIN_TERMS or not os.path.exists(path):  # noqa: PTH110  a hook does without pathlib
         return []
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
-        return _found(connection, root, asked)
+        return _recall(connection, root, terms)
     except sqlite3.OperationalError:
-        return []  # no index yet, or one of another kind
+        return []  # no index yet, or one of another version
     finally:
         connection.close()
 
 
-def _asked(prompt: str) -> list[str]:
-    """The terms that count, each once, a name only as a whole where it has parts."""
+def _prompt_terms(prompt: str) -> list[str]:
+    """The terms of a prompt that count, each once; of a name with several parts only the whole."""
     found: dict[str, None] = {}
-    for word in words(prompt[:_LONGEST_PROMPT]):
+    for word in words(prompt[:_MAX_PROMPT]):
         if word.lower() in STOP_WORDS or word.isdigit() or len(word) < 3:
             continue
         for term in word_terms(word)[-1:]:
             found[term] = None
-    return list(found)[:_MOST_TERMS]
+    return list(found)[:_MAX_TERMS]
 
 
-def _found(connection: sqlite3.Connection, root: str, asked: list[str]) -> list[Recalled]:
+def _recall(connection: sqlite3.Connection, root: str, terms: list[str]) -> list[Recalled]:
     (total,) = connection.execute("SELECT count(*) FROM search_files").fetchone()
-    marks = ",".join("?" * len(asked))
-    statement = f"SELECT term, length(postings) FROM search_terms WHERE room = 0 AND term IN ({marks})"
-    numbers = {term: size // _SIZE for term, size in connection.execute(statement, asked)}
-    rare = sorted((number, term) for term, number in numbers.items() if number <= max(_HANDFUL, total * _RARE))
-    if len(rare) < _MEETING:
+    placeholders = ",".join("?" * len(terms))
+    statement = f"SELECT term, length(postings) FROM search_terms WHERE room = 0 AND term IN ({placeholders})"
+    document_counts = {term: size // _POSTING_SIZE for term, size in connection.execute(statement, terms)}
+    rare = sorted(
+        (number, term) for term, number in document_counts.items() if number <= max(_ALWAYS_RARE, total * _RARE_SHARE)
+    )
+    if len(rare) < _MIN_TERMS:
         return []
-    weights = {term: log(1 + (total - number + 0.5) / (number + 0.5)) for number, term in rare[:_RAREST]}
+    weights = {term: log(1 + (total - number + 0.5) / (number + 0.5)) for number, term in rare[:_MAX_RARE_TERMS]}
     return [*_notes(connection, weights), *_files(connection, root, total, weights)]
 
 
 def _files(connection: sqlite3.Connection, root: str, total: int, weights: dict[str, float]) -> list[Recalled]:
-    worth: dict[int, float] = {}
+    scores: dict[int, float] = {}
     cover: dict[int, float] = {}
-    meeting: dict[int, int] = {}
+    named_terms: dict[int, int] = {}
     for term, weight in weights.items():
         for file, counts in _postings(connection, 0, term):
-            # In a path or a declared name it says more than somewhere in the text.
+            # A word in a path or a declared name says more than one in the text.
             times = (counts & 1023) + 6 * (counts >> 10 & 3) + 2 * (counts >> 12)
-            worth[file] = worth.get(file, 0.0) + weight * times / (times + _SATED)
+            scores[file] = scores.get(file, 0.0) + weight * times / (times + _SATURATION)
             cover[file] = cover.get(file, 0.0) + weight
-            meeting[file] = meeting.get(file, 0) + (counts > 1023)
-    favour, whole = _favour(connection), sum(weights.values())
+            named_terms[file] = named_terms.get(file, 0) + (counts > 1023)
+    rated, total_weight = _rated(connection), sum(weights.values())
     found: list[Recalled] = []
-    for file in sorted(worth, key=lambda one: (-worth[one], one))[:_LOOKED_AT]:
+    for file in sorted(scores, key=lambda one: (-scores[one], one))[:_MAX_CANDIDATES]:
         row = connection.execute("SELECT path, flags FROM search_files WHERE id = ?", (file,)).fetchone()
         if row is None or row[1] & 2:
             continue
-        value = worth[file] / whole * (_TEST if row[1] & 1 else 1.0)
-        value *= (_TOUCHED if _is_touched(f"{root}/{row[0]}") else 1.0) * (1.0 + favour.get(row[0], 0.0))
-        says = value * whole / log(total + 2)
-        if says >= _SAYS and value >= _ENOUGH and cover[file] >= _COVER * whole and meeting[file] >= _MEETING:
+        value = scores[file] / total_weight * (_TEST_FACTOR if row[1] & 1 else 1.0)
+        value *= (_RECENT_FACTOR if _is_recent(f"{root}/{row[0]}") else 1.0) * (1.0 + rated.get(row[0], 0.0))
+        evidence = value * total_weight / log(total + 2)
+        if (
+            evidence >= _MIN_EVIDENCE
+            and value >= _MIN_SCORE
+            and cover[file] >= _MIN_COVER * total_weight
+            and named_terms[file] >= _MIN_TERMS
+        ):
             found.append(Recalled(row[0], "", value))
     found.sort(key=lambda one: (-one.worth, one.path))
-    near = [one for one in found if one.worth >= _NEARLY * found[0].worth]
-    return near[:_MOST_FILES] if len(near) <= _TOO_MANY else []
+    near = [one for one in found if one.worth >= _NEAR_SHARE * found[0].worth]
+    return near[:_MAX_FILES] if len(near) <= _MAX_NEAR else []
 
 
 def _notes(connection: sqlite3.Connection, weights: dict[str, float]) -> list[Recalled]:
-    """Notes in which the rarest words meet. There are few of them, so that one word less is enough."""
-    worth: dict[int, float] = {}
-    meeting: dict[int, int] = {}
+    """Notes that have at least two of the rarest words. There are few notes, so less is required than of files."""
+    scores: dict[int, float] = {}
+    term_counts: dict[int, int] = {}
     for term, weight in weights.items():
         for text, _ in _postings(connection, 2, term):
-            worth[text] = worth.get(text, 0.0) + weight
-            meeting[text] = meeting.get(text, 0) + 1
-    least = _ENOUGH * sum(weights.values())
+            scores[text] = scores.get(text, 0.0) + weight
+            term_counts[text] = term_counts.get(text, 0) + 1
+    least = _MIN_SCORE * sum(weights.values())
     found: list[Recalled] = []
-    for text in sorted(worth, key=lambda one: (-worth[one], one)):
-        if meeting[text] < _MEETING or worth[text] < least:
+    for text in sorted(scores, key=lambda one: (-scores[one], one)):
+        if term_counts[text] < _MIN_TERMS or scores[text] < least:
             continue
         statement = "SELECT name, title, text FROM search_texts WHERE id = ? AND kind = 'note'"
         for name, title, body in connection.execute(statement, (text,)):
-            found.append(Recalled(name, f"{title}\n{body}"[: CHARACTERS // 3], worth[text]))
-        if len(found) >= _MEETING:
+            found.append(Recalled(name, f"{title}\n{body}"[: CHARACTERS // 3], scores[text]))
+        if len(found) >= _MAX_NOTES:
             break
     return found
 
@@ -160,22 +169,22 @@ def _postings(connection: sqlite3.Connection, room: int, term: str) -> Iterable[
     statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
     for (data,) in connection.execute(statement, (term, room)):
         documents, counts = array("I"), array("H")
-        documents.frombytes(data[: len(data) // _SIZE * 4])
-        counts.frombytes(data[len(data) // _SIZE * 4 :])
+        documents.frombytes(data[: len(data) // _POSTING_SIZE * 4])
+        counts.frombytes(data[len(data) // _POSTING_SIZE * 4 :])
         return zip(documents, counts, strict=True)
     return ()
 
 
-def _favour(connection: sqlite3.Connection) -> dict[str, float]:
-    """What ratings add to a file (see `rating`), as they were when the index was last told."""
+def _rated(connection: sqlite3.Connection) -> dict[str, float]:
+    """Item → effect of its ratings on its score (see `knowledge.ratings`), as of the last update of the index."""
     try:
         return dict(connection.execute("SELECT item, worth FROM search_ratings"))
     except sqlite3.OperationalError:
         return {}
 
 
-def _is_touched(path: str) -> bool:
+def _is_recent(path: str) -> bool:
     try:
-        return time() - os.stat(path).st_mtime < _LATELY  # noqa: PTH116
+        return time() - os.stat(path).st_mtime < _RECENT_SECONDS  # noqa: PTH116
     except OSError:
         return False

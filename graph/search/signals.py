@@ -1,8 +1,8 @@
-"""What speaks for a file as the answer to a question: one number for each signal and file, from the search index.
+"""The signals of a search: for each signal and file, a number that says how well the file fits, from the search index.
 
-Each signal is between 0 and 1, 1 being the best of this question or all that could be said; how much each counts is
-`fusing`'s affair. Sums run in the order of the question's terms and of the commits, so that the numbers do not depend
-on how the index came to be.
+A signal is between 0 and 1, where 1 is the best file of this question, or a file that has all of the question;
+`weights` has the weight of each. Sums are made in the order of the question's terms and of the commits, so that the
+numbers do not depend on how the index was built.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from golore.graph.search.terms import STOP_WORDS, terms, word_terms, words
 
 Signal = dict[int, float]
 _K1: Final = 1.2
-"""BM25: how soon more of the same word says no more, and below, how much long documents are held back."""
+"""BM25: how soon repetitions of a word stop counting; below, how much the length of a document counts against it."""
 _TEXT_B: Final = 0.75
 _PATH_B: Final = 0.3
 _NAME_B: Final = 0.6
 _PAST_B: Final = 0.5
-_MANY, _COMMON, _FEW = 2_000, 0.4, 3
-"""In a large repository, words of a longer question that are in so many files are not looked at: it takes half of the
-time to find out that they say nothing."""
-_CLOSER: Final = 3
-"""Exponent: a commit half as close to the question as the closest counts an eighth."""
+_MANY_FILES, _COMMON_SHARE, _FEW_TERMS = 2_000, 0.4, 3
+"""In a repository of more than `_MANY_FILES`, a question of more than `_FEW_TERMS` skips the terms that are in more
+than `_COMMON_SHARE` of all files: they say nothing, and took half of the time."""
+_CLOSENESS_EXPONENT: Final = 3
+"""Exponent: a commit half as close to the question as the closest one counts an eighth."""
 
 
 class IndexView(NamedTuple):
-    """The files of an index. Lists are by the files' numbers, which have gaps."""
+    """The files of an index. Lists are indexed by the files' numbers, which have gaps."""
 
     files: dict[int, FileRow]
     numbers: dict[str, int]
@@ -41,13 +41,13 @@ class IndexView(NamedTuple):
     name_norms: list[float]
     past: Chronicle
     called: dict[str, list[int]]
-    """by what a file is called, in small letters, with `.go` and without"""
+    """numbers by file name, in lower case, with and without `.go`"""
     texts: dict[int, TextRow]
     """packages, notes, documents and summaries"""
 
 
 class Question(NamedTuple):
-    """The terms of a question, each once, and those of the area it names first, as in `store: keep keys in order`."""
+    """The terms of a question, each once, and those of the area before a colon, as in `store: keep keys in order`."""
 
     terms: tuple[str, ...]
     area: tuple[str, ...] = ()
@@ -64,12 +64,12 @@ def view_of(index: SearchIndex) -> IndexView:
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
         chronicle(unpacked(index.meta(HISTORY)), numbers, size),
-        _called(files.values()),
+        _by_file_name(files.values()),
         {row.id: row for row in index.text_rows()},
     )
 
 
-def _called(files: Iterable[FileRow]) -> dict[str, list[int]]:
+def _by_file_name(files: Iterable[FileRow]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for file in files:
         name = file.path.rpartition("/")[2].lower()
@@ -91,26 +91,27 @@ def _norm(length: float, average: float, b: float) -> float:
 
 
 def question_of(text: str) -> Question:
-    said = without_numbers(text)
-    head, colon, _ = said.partition(":")
+    cleaned = without_numbers(text)
+    head, colon, _ = cleaned.partition(":")
     if "(" in head and head.endswith(")"):  # fix(store): …
         head = head.partition("(")[2]
-    is_area = bool(colon) and len(head) <= _LONGEST_AREA and "://" not in said[: len(head) + 3]
-    asked = [word for word in words(said) if word.lower() not in STOP_WORDS] or words(said)
-    found = dict.fromkeys(term for word in asked for term in word_terms(word))
+    is_area = bool(colon) and len(head) <= _MAX_AREA and "://" not in cleaned[: len(head) + 3]
+    chosen = [word for word in words(cleaned) if word.lower() not in STOP_WORDS] or words(cleaned)
+    found = dict.fromkeys(term for word in chosen for term in word_terms(word))
     return Question(tuple(found), tuple(dict.fromkeys(terms(head))) if is_area else ())
 
 
-_LONGEST_AREA: Final = 60
+_MAX_AREA: Final = 60
 
 
 def rarity(documents: int, total: int) -> float:
-    """How much a term says that occurs in so many of all documents."""
+    """The weight of a term that occurs in `documents` of `total` documents."""
     return log(1 + (total - documents + 0.5) / (documents + 0.5))
 
 
 def signals_of(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
-    """By the names that `fusing.WEIGHTS` has."""
+    """The signals by their names in `weights.WEIGHTS`, without `neighbours` and `meaning`, which need more than the
+    index."""
     found = _word_signals(index, view, question)
     found.update(_past_signals(index, view, question))
     if question.area:
@@ -127,12 +128,12 @@ def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> di
     place: Signal = {}
     path: Signal = {}
     names: Signal = {}
-    sum_of_all = 0.0
+    total_weight = 0.0
     for term in question.terms:
         documents, counts = index.postings(FILES, term)
         weight = rarity(len(documents), total)
-        sum_of_all += weight
-        if total > _MANY and len(documents) > _COMMON * total and len(question.terms) > _FEW:
+        total_weight += weight
+        if total > _MANY_FILES and len(documents) > _COMMON_SHARE * total and len(question.terms) > _FEW_TERMS:
             continue
         in_paths: list[tuple[int, int]] = []
         in_names: list[tuple[int, int]] = []
@@ -150,12 +151,12 @@ def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> di
         _add(names, in_names, total, view.name_norms)
         for file, _ in in_paths:
             place[file] = place.get(file, 0.0) + weight
-    sum_of_all = sum_of_all or 1.0
+    total_weight = total_weight or 1.0
     return {
         "words": _scaled(words),
-        "cover": {file: value / sum_of_all for file, value in cover.items()},
+        "cover": {file: value / total_weight for file, value in cover.items()},
         "path": _scaled(path),
-        "place": {file: value / sum_of_all for file, value in place.items()},
+        "place": {file: value / total_weight for file, value in place.items()},
         "names": _scaled(names),
     }
 
@@ -167,16 +168,16 @@ def _add(signal: Signal, found: list[tuple[int, int]], total: int, norms: list[f
 
 
 def _area(view: IndexView, area: tuple[str, ...]) -> Signal:
-    """How much of the area a file's path names; its directory says it better than its own name."""
+    """The share of the area's terms in a file's path; those in the file's own name count half."""
     wanted = set(area)
     found: Signal = {}
     shares: dict[str, tuple[int, set[str]]] = {}
     for file in view.files.values():
-        place, _, name = file.path.removesuffix(".go").rpartition("/")
-        if place not in shares:
-            inside = wanted.intersection(terms(place))
-            shares[place] = (len(inside), wanted - inside)
-        number, missing = shares[place]
+        directory, _, name = file.path.removesuffix(".go").rpartition("/")
+        if directory not in shares:
+            in_directory = wanted.intersection(terms(directory))
+            shares[directory] = (len(in_directory), wanted - in_directory)
+        number, missing = shares[directory]
         more = len(missing.intersection(terms(name))) if missing else 0
         if number or more:
             found[file.id] = (number + 0.5 * more) / len(wanted)
@@ -184,14 +185,14 @@ def _area(view: IndexView, area: tuple[str, ...]) -> Signal:
 
 
 def _past_signals(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
-    """From commits that were described alike: `commits` by those that come closest, `subjects` by all of a file's."""
+    """From commits with similar subjects: `commits` from the closest ones, `subjects` from all commits of a file."""
     past = view.past
     close: Signal = {}
     subjects: Signal = {}
     total = len(past.files)
     average = sum(past.lengths) / total if total else 0.0
     norms = [_norm(length, average, _PAST_B) for length in past.lengths]
-    per_file = sum(past.subjects) / past.told if past.told else 0.0
+    per_file = sum(past.subjects) / past.changed_files if past.changed_files else 0.0
     for term in question.terms:
         documents, counts = index.postings(COMMITS, term)
         weight = rarity(len(documents), total) * (_K1 + 1)
@@ -204,20 +205,20 @@ def _past_signals(index: SearchIndex, view: IndexView, question: Question) -> di
         for file, times in by_file.items():
             value = weight * times / (times + _norm(past.subjects[file], per_file, _PAST_B))
             subjects[file] = subjects.get(file, 0.0) + value
-    return {"commits": _scaled(_voted(_scaled(close), past)), "subjects": _scaled(subjects)}
+    return {"commits": _scaled(_commit_votes(_scaled(close), past)), "subjects": _scaled(subjects)}
 
 
-def _voted(close: Mapping[int, float], past: Chronicle) -> Signal:
+def _commit_votes(close: Mapping[int, float], past: Chronicle) -> Signal:
     found: Signal = {}
     for commit in sorted(close):
         files = past.files[commit]
         if files:
-            vote = close[commit] ** _CLOSER * past.weights[commit] / len(files) ** 0.5
+            vote = close[commit] ** _CLOSENESS_EXPONENT * past.weights[commit] / len(files) ** 0.5
             for file in files:
                 found[file] = found.get(file, 0.0) + vote
     return found
 
 
 def _scaled(signal: Signal) -> Signal:
-    most = max(signal.values(), default=0.0)
-    return {key: value / most for key, value in signal.items()} if most > 0 else {}
+    largest = max(signal.values(), default=0.0)
+    return {key: value / largest for key, value in signal.items()} if largest > 0 else {}

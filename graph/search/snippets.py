@@ -1,6 +1,6 @@
-"""Why a file was found: the declarations and the line in it that say most of what was asked.
+"""Shows why a file was found: the declarations and the line in it that contain most of the question.
 
-Only what is shown is looked at so closely; nothing here has a part in the order of files.
+Only the best files are examined this closely; nothing here affects the order of files.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from golore.graph.search.index_entries import IndexedSymbol, terms
 
-_IN_COMMENT: Final = 0.6
-"""What a term in a comment counts, beside 1 in a name."""
-_OF_FIELD: Final = 0.8
-_RAREST: Final = 3
-_MOST_LINES: Final = 200
-_LONGEST_LINE: Final = 400
-_SNIPPET: Final = 160
+_COMMENT_FACTOR: Final = 0.6
+"""Weight of a term in a comment; in a name it is 1."""
+_FIELD_FACTOR: Final = 0.8
+_RAREST_TERMS: Final = 3
+_MAX_LINES: Final = 200
+_MAX_LINE: Final = 400
+_MAX_SNIPPET: Final = 160
 
 
 class SnippetLine(NamedTuple):
@@ -27,8 +27,8 @@ class SnippetLine(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of a question with how much each says, and patterns that find places where they may stand: any of
-    them, and the rarest."""
+    """The terms of a question with their weights, and patterns that match where a term may occur: any term, and one of
+    the rarest."""
 
     weights: Mapping[str, float]
     pattern: re.Pattern[str] | None
@@ -41,7 +41,7 @@ class Terms(NamedTuple):
 
 def terms_to_show(weights: Mapping[str, float]) -> Terms:
     ordered = sorted(weights, key=lambda term: (-weights[term], term))
-    return Terms(weights, _pattern(ordered), _pattern(ordered[:_RAREST]))
+    return Terms(weights, _pattern(ordered), _pattern(ordered[:_RAREST_TERMS]))
 
 
 def _pattern(wanted: Iterable[str]) -> re.Pattern[str] | None:
@@ -53,10 +53,11 @@ def _pattern(wanted: Iterable[str]) -> re.Pattern[str] | None:
 def fitting(
     symbols: Iterable[IndexedSymbol], wanted: Terms, is_wanted: Callable[[str], bool]
 ) -> list[tuple[IndexedSymbol, float]]:
-    """Declarations that have words of the question in their names or comments, with the share they have of it. Where
-    some have its rarest words, those that have none of these are not looked at."""
-    asked = [symbol for symbol in symbols if is_wanted(symbol.kind)]
-    return _fitting(asked, wanted, wanted.rarest) or _fitting(asked, wanted, wanted.pattern)
+    """Declarations that have terms of the question in their names or comments, best first, with the share of it that
+    they have. If some may have one of the rarest terms, only those are examined. Declarations with less than half of
+    the best share are left out."""
+    candidates = [symbol for symbol in symbols if is_wanted(symbol.kind)]
+    return _fitting(candidates, wanted, wanted.rarest) or _fitting(candidates, wanted, wanted.pattern)
 
 
 def _fitting(
@@ -72,16 +73,17 @@ def _fitting(
         in_name, in_about = set(terms(symbol.local)), set(terms(symbol.about))
         share = sum(weight for term, weight in wanted.weights.items() if term in in_name)
         only_about = in_about - in_name
-        share += _IN_COMMENT * sum(weight for term, weight in wanted.weights.items() if term in only_about)
+        share += _COMMENT_FACTOR * sum(weight for term, weight in wanted.weights.items() if term in only_about)
         if share:
-            found.append((symbol, share / total * (_OF_FIELD if symbol.kind == "field" else 1.0)))
+            found.append((symbol, share / total * (_FIELD_FACTOR if symbol.kind == "field" else 1.0)))
     found.sort(key=lambda item: (-item[1], item[0].line, item[0].local))
     best = found[0][1] if found else 0.0
     return [item for item in found if item[1] >= best / 2]
 
 
 def best_line(text: str, wanted: Terms) -> SnippetLine | None:
-    """The line of a file that has most of the question, the first of several."""
+    """The line of a file that has the largest share of the question, the first of several; None if no line has one of
+    the rarest terms."""
     if wanted.rarest is None:
         return None
     best: tuple[float, int, int] = (0.0, 0, 0)
@@ -92,14 +94,14 @@ def best_line(text: str, wanted: Terms) -> SnippetLine | None:
         start = text.rfind("\n", 0, match.start()) + 1
         end = text.find("\n", match.start())
         end = len(text) if end < 0 else end
-        held = set(terms(text[start : min(end, start + _LONGEST_LINE)]))
-        share = sum(weight for term, weight in wanted.weights.items() if term in held)
+        line_terms = set(terms(text[start : min(end, start + _MAX_LINE)]))
+        share = sum(weight for term, weight in wanted.weights.items() if term in line_terms)
         if share > best[0]:
             best = (share, start, end)
         seen += 1
-        if seen >= _MOST_LINES:
+        if seen >= _MAX_LINES:
             break
     share, start, end = best
     if not share:
         return None
-    return SnippetLine(text.count("\n", 0, start) + 1, text[start:end].strip()[:_SNIPPET], share / wanted.total)
+    return SnippetLine(text.count("\n", 0, start) + 1, text[start:end].strip()[:_MAX_SNIPPET], share / wanted.total)

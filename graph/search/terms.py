@@ -1,8 +1,8 @@
-"""Text → the terms that search compares: names taken apart, small letters, no endings.
+"""Text → the terms that search compares: names split into their parts, in lower case, without endings.
 
-`HTTPServer`, `httpServer` and `http_server` all give `http` and `server`, the first two also themselves as a whole.
-Stems are cut off by a few rules for English that treat a question and the code alike; nothing here knows synonyms. A
-hook reads prompts with this, so that nothing is imported.
+`HTTPServer`, `httpServer` and `http_server` all give the stems of `http` and `server`; the first two also give the
+whole name. Stems are made by a few rules for English that treat questions and code alike; there are no synonyms. The
+hook process reads prompts with this module, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ STOP_WORDS = frozenset(
     "that the their them then there these they this to up us use used using via want was we were what when where which "
     "while who why will with would you your".split()
 )
-"""Words that say nothing of what a question is about. They are counted all the same where other words are in the text:
-what is rare in a repository counts, whatever it is in English."""
+"""Words that do not say what a question is about. They are removed from prompts, and from questions that have other
+words. The index has them like any other word: what is rare in a repository counts, however common it is in English."""
 LONGEST = 60
-"""Characters of a term; longer ones are hashes and encoded data."""
+"""Maximum characters of a word; longer ones are hashes and encoded data, and have no terms."""
 _ENDINGS = (
     ("izations", "ize"),
     ("ization", "ize"),
@@ -34,11 +34,11 @@ _ENDINGS = (
     ("ly", ""),
     ("s", ""),
 )
-_SHORTEST = 3
-"""Letters that are left of a word, at least."""
-_known: dict[str, tuple[str, ...]] = {}
-_MOST_KNOWN = 1 << 18
-_stems: dict[str, str] = {}
+_MIN_STEM = 3
+"""Minimum letters of a stem."""
+_word_cache: dict[str, tuple[str, ...]] = {}
+_MAX_CACHED = 1 << 18
+_stem_cache: dict[str, str] = {}
 
 
 def terms(text: str) -> list[str]:
@@ -50,56 +50,58 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Runs of letters and digits: what `[^\\W_]+` finds, without the import."""
+    """Runs of letters and digits: what `[^\\W_]+` finds, without importing `re`."""
     if text.isascii():
-        return text.translate(_GAPS).split()
+        return text.translate(_SEPARATORS).split()
     return "".join(char if char.isalnum() else " " for char in text).split()
 
 
-_GAPS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 def word_terms(word: str) -> tuple[str, ...]:
-    """The stems of a name's parts and, where there are several, the name as a whole."""
-    found = _known.get(word)
+    """The stems of a name's parts and, if there are several parts, the whole name in lower case."""
+    found = _word_cache.get(word)
     if found is None:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-            _stems.clear()
-        found = _known[word] = _split(word)
+        if len(_word_cache) >= _MAX_CACHED:
+            _word_cache.clear()
+            _stem_cache.clear()
+        found = _word_cache[word] = _split(word)
     return found
 
 
 def folded(name: str) -> str:
-    """A name as names are compared: in small letters, without what only separates."""
+    """A name in the form in which names are compared: in lower case, without underscores."""
     return name.lower().replace("_", "")
 
 
 def parts(word: str) -> list[str]:
     """The parts of a name: `HTTPServer2` → HTTP, Server, 2."""
     found: list[str] = []
-    start, last = 0, len(word)
-    for at in range(1, last):
-        before, here = word[at - 1], word[at]
-        if before.isdigit() != here.isdigit():
+    start, end = 0, len(word)
+    for index in range(1, end):
+        before, char = word[index - 1], word[index]
+        if before.isdigit() != char.isdigit():
             is_cut = True
-        elif here.isupper():
-            # A capital begins a part, unless it goes on with a run of them.
-            is_cut = not before.isupper() or (at + 1 < last and word[at + 1].islower() and not _is_plural(word, at + 1))
+        elif char.isupper():
+            # A capital begins a part. In a run of capitals only the last does, before a small letter: HTTPServer.
+            is_cut = not before.isupper() or (
+                index + 1 < end and word[index + 1].islower() and not _is_plural(word, index + 1)
+            )
         else:
             is_cut = False
         if is_cut:
-            found.append(word[start:at])
-            start = at
+            found.append(word[start:index])
+            start = index
     found.append(word[start:])
     return found
 
 
 def stem(word: str) -> str:
-    """A word in small letters without its ending."""
-    found = _stems.get(word)
+    """A lower-case word without its ending."""
+    found = _stem_cache.get(word)
     if found is None:
-        found = _stems[word] = _stemmed(word)
+        found = _stem_cache[word] = _stemmed(word)
     return found
 
 
@@ -115,19 +117,19 @@ def _split(word: str) -> tuple[str, ...]:
 
 
 def _stemmed(word: str) -> str:
-    if len(word) <= _SHORTEST or not word.isascii():
+    if len(word) <= _MIN_STEM or not word.isascii():
         return word
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) + len(instead) >= _SHORTEST:
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) + len(replacement) >= _MIN_STEM:
             if ending == "s" and word.endswith("ss"):
                 continue
-            word = word[: len(word) - len(ending)] + instead
+            word = word[: len(word) - len(ending)] + replacement
             break
-    if len(word) > _SHORTEST and word[-1] == word[-2] and word[-1] not in "slz":
+    if len(word) > _MIN_STEM and word[-1] == word[-2] and word[-1] not in "slz":
         word = word[:-1]
-    return word[:-1] if len(word) > _SHORTEST and word[-1] == "e" else word
+    return word[:-1] if len(word) > _MIN_STEM and word[-1] == "e" else word
 
 
-def _is_plural(word: str, at: int) -> bool:
-    """Whether an s ends a run of capitals: `parseURLs`."""
-    return word[at] == "s" and (at + 1 == len(word) or word[at + 1].isupper())
+def _is_plural(word: str, index: int) -> bool:
+    """Whether the character is an `s` that ends a run of capitals, as in `parseURLs`."""
+    return word[index] == "s" and (index + 1 == len(word) or word[index + 1].isupper())

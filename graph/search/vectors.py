@@ -1,14 +1,14 @@
-"""Vectors of texts, in a file of their own beside the graph: kept by the text's digest, read by mapping it.
+"""Vectors of texts, in a memory-mapped file beside the graph, by the digest of the text.
 
-One file for each model and dimension: rows of signed bytes in `vectors-MODEL-DIMENSIONS.rows`, their keys in `.keys`.
-Rows are only ever added, so that a run that is broken off goes on where it stopped, and an old text that comes back
-has its vector. A key counts when its row is whole; which rows are of the repository as it is, the search index knows.
+Each model and dimension has one file: rows of signed bytes in `vectors-MODEL-DIMENSIONS.rows`, with their keys in
+`.keys`. Rows are only ever appended, so that an interrupted run can be resumed, and an old text that comes back has its
+vector. A key counts if its row is complete; the search index knows which rows belong to the repository as it is.
 
-They are no properties of the graph's nodes, because that was measured (100,000 vectors of 384 numbers, Ladybug, a busy
-machine): loading took 108 s and 157 MB instead of 1 s and 38 MB, and reading all of them for a search 16 s.
+Vectors are not properties of the graph's nodes, because of a measurement (100,000 vectors of 384 numbers, Ladybug, a
+busy machine): loading took 108 s and 157 MB instead of 1 s and 38 MB, and reading all of them for a search took 16 s.
 
-The nearest are found in two steps: by the signs of the numbers among all, then by the numbers among the best of those.
-NumPy is needed only here, and only where vectors are.
+The nearest vectors are found in two steps: by the signs of the numbers among all rows, then by the numbers among the
+best of those. NumPy is needed only here, and only if there are vectors.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_FULL: Final = 127
-_CLOSER: Final = 2_000
-"""Rows that are compared by their numbers, the closest by signs."""
+_MAX_NUMBER: Final = 127
+_MAX_COMPARED: Final = 2_000
+"""Rows that are compared by their numbers: the closest by signs."""
 NEAREST: Final = 200
 
 
@@ -45,7 +45,7 @@ class VectorFile(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Rows that are there with their keys."""
+        """The number of complete rows that have keys."""
         if not self.rows_path.exists() or not self.keys_path.exists():
             return 0
         return min(self.rows_path.stat().st_size // self.dimensions, self.keys_path.stat().st_size // KEY)
@@ -55,7 +55,7 @@ class VectorFile(NamedTuple):
         return {data[at : at + KEY] for at in range(0, len(data), KEY)}
 
     def append(self, keys: Sequence[bytes], vectors: Iterable[Sequence[float]]) -> None:
-        """Rows first, then keys: who is killed between them leaves rows that nothing names, and the next one cuts."""
+        """Append rows, then their keys. A kill in between leaves rows without keys, which the next call cuts off."""
         known = self.size
         for path, size in ((self.rows_path, self.dimensions), (self.keys_path, KEY)):
             with path.open("ab") as file:
@@ -66,13 +66,13 @@ class VectorFile(NamedTuple):
             file.write(b"".join(keys))
 
     def others(self) -> list[Path]:
-        """Files of other models."""
+        """The files of other models and dimensions."""
         own = (self.rows_path, self.keys_path)
         return [path for path in sorted(self.directory.glob("vectors-*")) if path not in own]
 
 
 def stored_vectors(directory: Path, model: str) -> VectorFile | None:
-    """The vectors that a model has made, whatever their dimension; None where there are none."""
+    """The vectors of a model, whatever their dimension; None if there are none."""
     for path in sorted(directory.glob("vectors-*.rows")):
         dimensions = path.stem.rpartition("-")[2]
         file = VectorFile(directory, model, int(dimensions)) if dimensions.isdecimal() else None
@@ -82,20 +82,21 @@ def stored_vectors(directory: Path, model: str) -> VectorFile | None:
 
 
 def quantized(vector: Sequence[float]) -> bytes:
-    """A vector as signed bytes, its largest number being the largest of those."""
+    """A vector as signed bytes, scaled so that its largest number, by magnitude, becomes 127 or -127."""
     most = max(map(abs, vector), default=0.0) or 1.0
-    return bytes(round(number / most * _FULL) & 0xFF for number in vector)
+    return bytes(round(number / most * _MAX_NUMBER) & 0xFF for number in vector)
 
 
 class Near(NamedTuple):
-    """How near the nearest of a file's texts is, 1 being the nearest of all, 0 the last; and which one, from 0."""
+    """How near the nearest of a file's texts is, from 1 for the nearest of all results to 0 for the last one, and the
+    number of that text: 0 is that of the file, 1 that of its first declaration."""
 
     value: float
     text: int
 
 
 class Space:
-    """The vectors of the files as they are, ready for questions. Make a new one when index or vectors have changed."""
+    """The vectors of the files in the index, ready for questions. Make a new one when index or vectors have changed."""
 
     def __init__(self, file: VectorFile, meanings: Iterable[tuple[int, bytes]]) -> None:
         import numpy as np
@@ -124,32 +125,34 @@ class Space:
         return len(self._owners)
 
     def nearest(self, vector: Sequence[float], most: int = NEAREST) -> dict[int, Near]:
-        """The files of the nearest texts."""
+        """File number → its nearest text, for the files of the `most` nearest texts."""
         import numpy as np
 
         if not len(self):
             return {}
         wanted = np.frombuffer(quantized(vector), dtype=np.int8)
-        apart = np.bitwise_count(self._signs ^ _signs(wanted[np.newaxis])).sum(axis=1, dtype=np.int32)
-        # All that are as close as the last one: which of them come first depends on when they were made.
-        last = np.partition(apart, _CLOSER)[_CLOSER] if len(apart) > _CLOSER else apart.max()
-        close = np.flatnonzero(apart <= last)
+        distances = np.bitwise_count(self._signs ^ _signs(wanted[np.newaxis])).sum(axis=1, dtype=np.int32)
+        # Take all rows that are as close as the last one: their order depends on when they were stored.
+        last = (
+            np.partition(distances, _MAX_COMPARED)[_MAX_COMPARED] if len(distances) > _MAX_COMPARED else distances.max()
+        )
+        close = np.flatnonzero(distances <= last)
         rows = self._rows[self._at[close]].astype(np.float32)
         lengths = np.sqrt((rows * rows).sum(axis=1)) + 1e-9
-        near = rows @ wanted.astype(np.float32) / lengths
-        best = np.lexsort((self._numbers[close], self._owners[close], -near))[:most]
-        top, low = float(near[best[0]]), float(near[best[-1]])
+        similarity = rows @ wanted.astype(np.float32) / lengths
+        best = np.lexsort((self._numbers[close], self._owners[close], -similarity))[:most]
+        top, low = float(similarity[best[0]]), float(similarity[best[-1]])
         found: dict[int, Near] = {}
-        for place in best.tolist():
-            owner = int(self._owners[close[place]])
-            value = (float(near[place]) - low) / (top - low) if top > low else 1.0
+        for index in best.tolist():
+            owner = int(self._owners[close[index]])
+            value = (float(similarity[index]) - low) / (top - low) if top > low else 1.0
             if owner not in found:
-                found[owner] = Near(value, int(self._numbers[close[place]]))
+                found[owner] = Near(value, int(self._numbers[close[index]]))
         return found
 
 
 def _signs(rows: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """The signs of the numbers as bits, a row as few words: they are counted a word at a time."""
+    """The signs of the numbers as bits, in words of 64 bits, so that differences are counted a word at a time."""
     import numpy as np
 
     bits = np.packbits(rows > 0, axis=1)

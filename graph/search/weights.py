@@ -1,22 +1,22 @@
-"""How much each signal counts: the only place with weights, and the measurement that chose them.
+"""The weight of each signal, and the measurements that chose the weights.
 
 Measured by `benchmarks/usefulness.py --locate` (commit subject → files it changed). Weights were raised and lowered in
 turn on six repositories (prometheus, hugo, tailscale, syft, etcd, tools) and then checked on eight others (terraform,
-docker/cli, moby, gin, loki, cilium, cobra, lo), which had no part in the choice; recall@10 and MRR@10, averaged:
+docker/cli, moby, gin, loki, cilium, cobra, lo), which were not used for the choice; recall@10 and MRR@10, averaged:
 
                           the six         the eight
     BM25, whole files   .580  .514      .624  .520
     all of these        .738  .696      .747  .664
     without history     .687  .638      .696  .614
 
-Taking out any single signal cost 0.00 to 0.02 on both sides. `neighbours` was added later: +.004 and +.003 on six
+Removing any single signal cost 0.00 to 0.02 on both sides. `neighbours` was added later: +.004 and +.003 on six
 repositories, none of them worse by more than .001; more weight did harm. Importance by PageRank added nothing (.000 and
 .001), nor did the test beside a file.
 
-`meaning` is for questions whose words are not in the code, which subjects of commits are not. It counts the less the
-more the others agree on one file, and was weighed on both: 133 questions on Go's library in other words than its own
-(`benchmarks/meaning.py`; recall@10 and MRR@10), and the commits of six repositories (gin, cobra, docker/cli, etcd,
-hugo, prometheus) averaged:
+`meaning` is for questions whose words are not in the code; subjects of commits are not such questions. The more the
+other signals agree on one file, the less it counts. Its weight was measured on both: 133 questions about Go's library
+in words other than its own (`benchmarks/meaning.py`; recall@10 and MRR@10), and the commits of six repositories (gin,
+cobra, docker/cli, etcd, hugo, prometheus), averaged:
 
                               questions        commits
     without                  .376  .186      .787  .675
@@ -25,7 +25,7 @@ hugo, prometheus) averaged:
     always, with 2           .737  .404      .723  .610
     in doubt, with 1.3       .647  .310      .777  .671
 
-Doubt begins where the best file has less than .55 of all that could be said for it, and is whole at .4.
+Doubt begins when the best file has less than .55 of the highest possible total, and is full at .4.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "meaning": 1.3,
 }
 """`words`: BM25 of text and path · `cover`: share of the question, by rarity, that is in the file · `path`: BM25 of the
-path · `place`: share of the question in the path · `area`: what stands before a colon is in the path · `names`: BM25 of
+path · `place`: share of the question in the path · `area`: the words before a colon are in the path · `names`: BM25 of
 declared names · `commits`: files of the closest past commits · `subjects`: BM25 of all subjects of a file's commits ·
-`busy`: how often it changed of late · `neighbours`: the best files call it or are called by it ·
-`meaning`: nearness of vectors, as far as the others leave in doubt."""
+`busy`: how often it changed recently · `neighbours`: the best files call it or are called by it ·
+`meaning`: nearness of vectors, in proportion to the doubt that the others leave."""
 TOTAL: Final = sum(WEIGHTS.values()) - WEIGHTS["meaning"]
-_SURE, _LOST = 0.55, 0.4
+_NO_DOUBT, _FULL_DOUBT = 0.55, 0.4
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "words": ("words", "cover", "path", "place", "area", "names"),
     "history": ("commits", "subjects", "busy"),
@@ -62,7 +62,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def fused(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | None = None) -> dict[int, float]:
-    """The sum for each file, between 0 and 1; with `only`, of these signals."""
+    """File → weighted sum of its signals, between 0 and 1; with `only`, of these signals."""
     total: dict[int, float] = {}
     for name, weight in WEIGHTS.items():
         if only is not None and name not in only:
@@ -74,7 +74,7 @@ def fused(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | No
 
 
 def raised(totals: Mapping[int, float], name: str, signal: Mapping[int, float]) -> dict[int, float]:
-    """The sums with one more signal."""
+    """The sums with one more signal added."""
     share, after = WEIGHTS[name] / TOTAL, dict(totals)
     for file, value in signal.items():
         after[file] = after.get(file, 0.0) + share * value
@@ -82,14 +82,14 @@ def raised(totals: Mapping[int, float], name: str, signal: Mapping[int, float]) 
 
 
 def doubt(totals: Mapping[int, float]) -> float:
-    """How little all signals together say for the best file: 0 where they agree on one, 1 where none has much."""
-    return min(1.0, max(0.0, (_SURE - max(totals.values(), default=0.0)) / (_SURE - _LOST)))
+    """How little the signals agree on a best file: 0 if its total is at least .55, 1 if it is at most .4."""
+    return min(1.0, max(0.0, (_NO_DOUBT - max(totals.values(), default=0.0)) / (_NO_DOUBT - _FULL_DOUBT)))
 
 
 def best_of(
     totals: Mapping[int, float], most: int, path_of: Callable[[int], str], is_allowed: Callable[[int], bool]
 ) -> list[int]:
-    """The best files that are allowed, those that are worth the same by their paths."""
+    """The `most` best files that are allowed; those with equal totals are ordered by path."""
     chosen: list[int] = []
     last = 0.0
     for file in sorted(totals, key=totals.__getitem__, reverse=True):

@@ -207,7 +207,7 @@ def test_only_inputs_of_changed_files_are_looked_at(shop: Path) -> None:
 def test_a_better_source_is_never_overwritten(shop: Path) -> None:
     write(shop, "file", "main.go", "By a model.", source="model", quality="draft")
     write(shop, "file", "main.go", "By an agent.", source="agent")
-    with pytest.raises(UsageError, match="stays"):
+    with pytest.raises(UsageError, match="was not replaced"):
         write(shop, "file", "main.go", "By a model again.", source="model", quality="draft")
     write(shop, "file", "main.go", "By a person.", source="person")
     with pytest.raises(UsageError, match="A person has written"):

@@ -245,7 +245,7 @@ def test_what_cannot_be_done_is_told_with_what_to_do(bank: Bank) -> None:
     assert "Did you mean ledger/ledger.go?" in bank.refused("note", "ledger.go", "x")
     assert "golore note Store.Save TEXT" in bank.refused("note", "Post")
     assert "There is no note 'ffff'" in bank.refused("note", "--confirm", "ffff")
-    assert "4,000 fit" in bank.refused("note", "Post", "x" * 4_001)
+    assert "the limit is 4,000" in bank.refused("note", "Post", "x" * 4_001)
 
 
 def test_an_agent_writes_confirms_and_ends_notes(bank: Bank) -> None:
