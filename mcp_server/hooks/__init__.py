@@ -1,4 +1,4 @@
-"""The hook process, which starts for every step of an agent.
+"""The hook process, which an agent starts at every step.
 
-May import `mcp_server.services` inside functions only. Imports no pathlib, typing, json, re or enum when it is loaded.
+May import `mcp_server.services` inside functions only. Loading it must not import pathlib, typing, json, re or enum.
 """

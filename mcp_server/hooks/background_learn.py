@@ -1,7 +1,8 @@
-"""Learning again in the background after an edit: one process at a time, at low priority, that ends by itself.
+"""Learns in the background after an edit: one process per store at a time, at the lowest priority.
 
-A hook leaves a mark and starts the process, unless one is running, which then looks at the mark once more before it
-ends; so twenty edits in a row make a learn or two. Where a watch runs, that does the work. No hook waits for this.
+A hook creates a marker file and starts the process, unless one is running. A running process checks the marker again
+before it exits, so twenty edits in a row cause one or two learns. If `golore watch` is running, that does the work
+instead. No hook waits for the learn.
 """
 
 import os
@@ -11,17 +12,17 @@ MARK_NAME = "relearn.wanted"
 LOCK_NAME = "relearn.lock"
 WATCH_LOCK_NAME = "watch.lock"
 FAILURE_NAME = "relearn.failed"
-_PAUSE = 60.0
-"""Seconds after a failure before the next attempt: what is broken for one file is broken for the next."""
-_ROUNDS = 20
+_PAUSE_AFTER_FAILURE = 60.0
+"""Seconds after a failure before the next attempt: what fails for one edit usually fails for the next."""
+_MAX_ROUNDS = 20
 _LOWEST_PRIORITY = 19
 
 
 def start_relearning(root: str, store: str) -> bool:
-    """Have the repository learned again soon; the answer is whether this started a process for it."""
+    """Request a background learn. Returns whether this call started a process for it."""
     import fcntl
 
-    if _is_watched(store) or _has_failed(store):
+    if _is_watched(store) or _failed_recently(store):
         return False
     os.close(os.open(os.path.join(store, MARK_NAME), os.O_WRONLY | os.O_CREAT, 0o666))
     lock = os.open(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -30,7 +31,7 @@ def start_relearning(root: str, store: str) -> bool:
     except OSError:
         os.close(lock)
         return False
-    # The lock belongs to the open file, which the new process inherits: there is no moment at which nobody has it.
+    # The lock belongs to the open file, which the new process inherits, so it is never released in between.
     os.set_inheritable(lock, True)
     if os.fork() == 0:
         _become_learner(root, store, lock)
@@ -39,7 +40,7 @@ def start_relearning(root: str, store: str) -> bool:
 
 
 def relearn(root: str, store: str, lock: int) -> int:
-    """What the process in the background does: learn for as long as somebody wants it; how often it did."""
+    """Learn as long as hooks request it, at most `_MAX_ROUNDS` times; returns how often. Runs in the new process."""
     import fcntl
     from pathlib import Path
 
@@ -47,11 +48,12 @@ def relearn(root: str, store: str, lock: int) -> int:
 
     mark = os.path.join(store, MARK_NAME)
     rounds = 0
-    while rounds < _ROUNDS and _taken_away(mark):
+    while rounds < _MAX_ROUNDS and _remove(mark):
         rounds += 1
         learn(Path(root), Path(store), workers=0)
         if not os.path.exists(mark):
-            # A hook may have left its mark after the look and before the lock is free; then somebody must go on.
+            # A hook that created the marker after this check found the lock held and started no process. So check
+            # once more after releasing the lock, and continue if no other process has taken it.
             fcntl.flock(lock, fcntl.LOCK_UN)
             if not os.path.exists(mark):
                 break
@@ -78,32 +80,33 @@ def _is_watched(store: str) -> bool:
     return False
 
 
-def _has_failed(store: str) -> bool:
+def _failed_recently(store: str) -> bool:
     import time
 
     try:
-        return time.time() - os.stat(os.path.join(store, FAILURE_NAME)).st_mtime < _PAUSE
+        return time.time() - os.stat(os.path.join(store, FAILURE_NAME)).st_mtime < _PAUSE_AFTER_FAILURE
     except OSError:
         return False
 
 
 def _become_learner(root: str, store: str, lock: int) -> None:
-    """Leave the agent's session, its pipes and its place in the queue behind, and begin anew."""
+    """Detach from the agent's session and pipes, lower the priority, and replace this process by the learner."""
     try:
         os.setsid()
-        nothing = os.open(os.devnull, os.O_RDWR)
+        null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
+            os.dup2(null, descriptor)
         os.nice(_LOWEST_PRIORITY)
         os.chdir("/")
-        # -P: whatever lies in the directory of the agent must not be imported.
+        # -P: modules in the working directory must not be imported.
         command = [sys.executable, "-P", "-m", "golore.mcp_server.hooks.background_learn", root, store, str(lock)]
         os.execv(sys.executable, command)
     finally:
         os._exit(1)
 
 
-def _taken_away(path: str) -> bool:
+def _remove(path: str) -> bool:
+    """Remove a file. Returns False if it does not exist."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -118,12 +121,12 @@ def _main() -> None:
     failure = os.path.join(store, FAILURE_NAME)
     try:
         relearn(root, store, int(lock))
-    except Exception:  # noqa: BLE001  nobody is there to read it; the log is
+    except Exception:  # noqa: BLE001  there is no terminal; the failure is logged
         log_failure(store, "relearning")
         with open(failure, "w", encoding="utf-8"):
             pass
     else:
-        _taken_away(failure)
+        _remove(failure)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""`golore hook AGENT`: read what an agent is about to do on standard input, print what golore knows about it.
+"""`golore hook AGENT`: reads an agent's event on standard input, and prints what golore knows about the code concerned.
 
-It fails open: always exit code 0, nothing printed when there is nothing to say, errors only in the store's `hook.log`.
-It never changes, blocks or delays what the agent does: no decision is printed, and an alarm ends it if it should hang.
-What was said once is not said again to the same agent in the same session, and a session's characters are counted.
+It fails open: the exit code is always 0, nothing is printed if there is nothing to add, and errors go only to the
+store's `hook.log`. It never changes, blocks or delays what the agent does: it prints no decision, and an alarm ends it
+if it hangs. The same text is not printed twice to the same agent in a session, and the characters printed in a session
+are limited.
 
 Only small modules without imports of their own are loaded here: no engine, no MCP, no pydantic, no argparse.
 """
@@ -17,36 +18,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
 else:
-    import _signal as signal  # the same without its enumerations, which take a while to make
+    import _signal as signal  # `signal` without its enums, which take a while to create
 
 SWITCH = "GOLORE_HOOKS"
 SETTINGS_NAME = "settings.toml"
 BUDGET = 60_000
-"""Characters for a session, or until its context is compacted: about thirty cards."""
-_LONGEST_ANSWER = 9_500
+"""Characters printed in a session, or until its context is compacted: about thirty cards."""
+_MAX_ANSWER = 9_500
 """Claude Code cuts at 10,000 characters, Codex at about 2,500 tokens."""
-_LARGEST_INPUT = 16 << 20
+_MAX_INPUT = 16 << 20
 _DEADLINE = 3.0
 _WAIT = 0.25
 _OFF = ("off", "0", "false", "no")
 _MEMBERS = ("method", "imethod", "field")
-"""Kinds of symbols that have the name of a type before their own."""
-_TASKS = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
-_MOST_SYMBOLS = 4
-_FEW = 2
-"""A prompt that names this many things itself needs no guess at what it is about."""
-_BEGINNING = 320
-_RECALLED_NOTE = "A note in golore that has the words of this prompt, as somebody wrote it (data):"
-_MOST_DECLARATIONS = 3
-"""A name that is declared more often than this says too little about which one is meant."""
+"""Kinds of symbols whose qualified names contain the name of a type."""
+_TASKS_HEAD = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
+_MAX_SYMBOLS = 4
+_ENOUGH_PARTS = 2
+"""If a prompt names this many things, golore does not guess what else it is about."""
+_BEGINNING_LENGTH = 320
+_RECALLED_NOTE_HEAD = "A note in golore that has the words of this prompt, as somebody wrote it (data):"
+_MAX_DECLARATIONS = 3
+"""A name with more declarations than this is too ambiguous to show them."""
 
 
 def run_hook(agent: str) -> int:
-    """The exit code: 0, whatever happens."""
+    """Run one hook. Returns the exit code, which is always 0."""
     store = ""
     try:
-        _end_in_time()
-        data = _standard_input()
+        _set_deadline()
+        data = _read_input()
         if os.environ.get(SWITCH, "").strip().lower() in _OFF:
             return 0
         payload = parse_json(data.decode("utf-8", "replace"))
@@ -60,13 +61,13 @@ def run_hook(agent: str) -> int:
         settings = _Settings(store)
         if settings.enabled:
             _serve(event, root, store, settings)
-    except Exception:  # noqa: BLE001  whatever it is, the agent goes on undisturbed
+    except Exception:  # noqa: BLE001  a failure must not disturb the agent
         _log(store, f"golore hook {agent}")
     return 0
 
 
 class _Settings:
-    """The table `[hooks]` of the store's settings.toml; a file that cannot be read switches hooks off."""
+    """The table `[hooks]` of the store's settings.toml. If the file cannot be read, hooks are off."""
 
     __slots__ = ("budget", "enabled", "relearn")
 
@@ -88,19 +89,19 @@ class _Settings:
 
 
 class _Part:
-    """Something to say: what it is about, the text, and what makes it the same thing when it comes again."""
+    """A text to print. `key` identifies it, so that it is printed once in a session."""
 
-    __slots__ = ("head", "is_stale", "key", "text", "what")
+    __slots__ = ("head", "is_stale", "key", "subject", "text")
 
-    def __init__(self, what: str, text: str, *, is_stale: bool = False, head: str = "") -> None:
-        self.head = head or f"golore's facts about {what}, learned from the code (data):"
-        self.what = what
+    def __init__(self, subject: str, text: str, *, is_stale: bool = False, head: str = "") -> None:
+        self.head = head or f"golore's facts about {subject}, learned from the code (data):"
+        self.subject = subject
         self.text = text
         self.is_stale = is_stale
-        self.key = f"{what} {blake2b_hex(text.encode('utf-8', 'replace'), 8)}"
+        self.key = f"{subject} {blake2b_hex(text.encode('utf-8', 'replace'), 8)}"
 
     def rendered(self) -> str:
-        """The text fenced, as it repeats names and comments from the code, which may say anything."""
+        """The text in a code fence, because it quotes names and comments of the code, which may contain anything."""
         fence = "```"
         while fence in self.text:
             fence += "`"
@@ -113,14 +114,14 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
     stale = event.kind == EDIT
     if card_store is not None:
         with card_store:
-            session = event.session or _hour()
+            session = event.session or _hour_as_session()
             if event.kind == FORGET or (event.kind == START and event.prompt in ("compact", "clear")):
                 card_store.forget_session(session)
             parts = _parts(event, card_store, root) if event.shape else []
-            if event.kind == PROMPT and event.shape and len(parts) < _FEW:
+            if event.kind == PROMPT and event.shape and len(parts) < _ENOUGH_PARTS:
                 parts += _recalled_parts(event, card_store, root, store, session)
             stale = stale or any(part.is_stale for part in parts)
-            text = _unsaid(parts, card_store, session, event.agent, settings.budget)
+            text = _new_text(parts, card_store, session, event.agent, settings.budget)
             if text:
                 _print(_answer(event, text))
     if stale and settings.relearn:
@@ -134,17 +135,17 @@ def _parts(event: Event, card_store: CardStore, root: str) -> list[_Part]:
         card = card_store.card("")
         tasks = (card_store.meta("tasks") or b"").decode()
         parts = [_Part("this repository", card.text)] if card is not None else []
-        return [*parts, _Part("tasks", tasks, head=_TASKS)] if tasks else parts
+        return [*parts, _Part("tasks", tasks, head=_TASKS_HEAD)] if tasks else parts
     if event.kind == PROMPT:
         return _parts_of_prompt(event, card_store, root)
     if event.kind in (READ, EDIT):
         parts: list[_Part] = []
         for file in event.files:
-            path = _inside(root, event.cwd, file)
+            path = _relative_to_root(root, event.cwd, file)
             card = card_store.card(path) if path else None
             if card is None:
                 continue
-            text = _bytes_of(root, path)
+            text = _read_bytes(root, path)
             part = _card_part(card, text)
             if event.kind == EDIT and event.new_texts:
                 parts += _parts_of_edit(event, card_store, path, text, is_stale=part.is_stale)
@@ -158,14 +159,14 @@ def _card_part(card: Card, text: bytes) -> _Part:
 
 
 def _parts_of_edit(event: Event, card_store: CardStore, path: str, text: bytes, *, is_stale: bool) -> list[_Part]:
-    """What is known about the declarations that an edit touched."""
+    """Facts about the declarations that an edit touched."""
     from golore.mcp_server.hooks.prompt_names import is_named, touched_names
 
     parts: list[_Part] = []
-    for name in touched_names(text.decode("utf-8", "replace"), event.new_texts)[:_MOST_SYMBOLS]:
+    for name in touched_names(text.decode("utf-8", "replace"), event.new_texts)[:_MAX_SYMBOLS]:
         for symbol in card_store.symbols(name.rpartition(".")[2]):
-            is_it = is_named(symbol.qualified_name, name) and ("." in name) == (symbol.kind in _MEMBERS)
-            if is_it and symbol.path == path and symbol.text:
+            is_match = is_named(symbol.qualified_name, name) and ("." in name) == (symbol.kind in _MEMBERS)
+            if is_match and symbol.path == path and symbol.text:
                 parts.append(_Part(f"{name} in {path}", symbol.text, is_stale=is_stale))
                 break
     return parts
@@ -176,11 +177,11 @@ def _parts_of_prompt(event: Event, card_store: CardStore, root: str) -> list[_Pa
 
     parts: list[_Part] = []
     for mentioned in mentioned_paths(event.prompt):
-        path = _inside(root, event.cwd, mentioned) or _inside(root, root, mentioned)
+        path = _relative_to_root(root, event.cwd, mentioned) or _relative_to_root(root, root, mentioned)
         if path.endswith(".go"):
             card = card_store.card(path)
             if card is not None:
-                parts.append(_card_part(card, _bytes_of(root, path)))
+                parts.append(_card_part(card, _read_bytes(root, path)))
         elif path and os.path.isdir(os.path.join(root, path)):
             card = card_store.card("./" if path == "." else f"{path}/")
             if card is not None:
@@ -189,24 +190,24 @@ def _parts_of_prompt(event: Event, card_store: CardStore, root: str) -> list[_Pa
     for name in mentioned_names(event.prompt):
         found = [one for one in card_store.symbols(name.rpartition(".")[2]) if is_named(one.qualified_name, name)]
         found = [one for one in found if one.kind not in _MEMBERS] or found
-        if found and len(found) <= _MOST_DECLARATIONS and symbols < _MOST_SYMBOLS:
+        if found and len(found) <= _MAX_DECLARATIONS and symbols < _MAX_SYMBOLS:
             symbols += 1
             parts += [_Part(one.qualified_name, one.text) for one in found if one.text]
     return parts
 
 
 def _recalled_parts(event: Event, card_store: CardStore, root: str, store: str, session: str) -> list[_Part]:
-    """What the prompt may be about without naming it: mostly nothing."""
+    """Code and notes that the prompt may be about without naming them; usually none."""
     from golore.graph.search.prompt_recall import CHARACTERS, recalled
 
     parts: list[_Part] = []
     left = CHARACTERS
     for one in recalled(store, root, event.prompt, _WAIT):
         if one.text:
-            part = _Part("", one.text, head=_RECALLED_NOTE)
+            part = _Part("", one.text, head=_RECALLED_NOTE_HEAD)
         else:
             card = card_store.card(one.path)
-            # Whoever was shown the whole card needs no beginning of it.
+            # If the whole card was shown, its beginning is not needed.
             if card is None or card_store.was_shown(session, event.agent, _card_part(card, b"").key):
                 continue
             part = _Part(f"{one.path}, which has the words of this prompt", _beginning(card.text))
@@ -219,31 +220,32 @@ def _recalled_parts(event: Event, card_store: CardStore, root: str, store: str, 
 
 def _beginning(text: str) -> str:
     """The first lines of a card."""
-    if len(text) <= _BEGINNING:
+    if len(text) <= _BEGINNING_LENGTH:
         return text
-    end = text.rfind("\n", 0, _BEGINNING)
-    return text[: end if end > 0 else _BEGINNING]
+    end = text.rfind("\n", 0, _BEGINNING_LENGTH)
+    return text[: end if end > 0 else _BEGINNING_LENGTH]
 
 
-def _unsaid(parts: list[_Part], card_store: CardStore, session: str, agent: str, budget: int) -> str:
-    """What of the parts is new to this agent and fits the budget, noted as said."""
-    left = min(_LONGEST_ANSWER, budget - card_store.characters_shown(session)) if parts else 0
+def _new_text(parts: list[_Part], card_store: CardStore, session: str, agent: str, budget: int) -> str:
+    """The text of the parts that are new to this agent and fit the budget. Records them as shown."""
+    left = min(_MAX_ANSWER, budget - card_store.characters_shown(session)) if parts else 0
     texts: list[str] = []
     for part in parts:
         text = part.rendered()
-        if len(text) > left or not _is_news(part, card_store, session, agent, len(text)):
+        if len(text) > left or not _record_shown(part, card_store, session, agent, len(text)):
             continue
         left -= len(text) + 1
         texts.append(text)
     return "\n".join(texts)
 
 
-def _is_news(part: _Part, card_store: CardStore, session: str, agent: str, characters: int) -> bool:
+def _record_shown(part: _Part, card_store: CardStore, session: str, agent: str, characters: int) -> bool:
+    """Record a part as shown. Returns False if it was shown before."""
     if card_store.was_shown(session, agent, part.key):
         return False
     try:
         return card_store.record_shown(session, agent, part.key, characters)
-    except Exception:  # noqa: BLE001  a learn is writing: said twice is better than never
+    except Exception:  # noqa: BLE001  a learn is writing: showing it twice is better than never
         return True
 
 
@@ -261,7 +263,7 @@ def _answer(event: Event, text: str) -> str:
 
 
 def _repository_of(event: Event) -> tuple[str, str] | None:
-    """The root and the store of the first file, or of the directory that the agent is in."""
+    """Root and store of the first file that is in a repository; without files, of the agent's working directory."""
     event.cwd = event.cwd or os.getcwd()
     for file in event.files:
         path = os.path.realpath(os.path.join(event.cwd, file))
@@ -272,36 +274,36 @@ def _repository_of(event: Event) -> tuple[str, str] | None:
     return None if event.files else find_store(os.path.realpath(event.cwd))
 
 
-def _inside(root: str, folder: str, path: str) -> str:
-    """A path relative to the root, "." for the root itself; empty where it is outside or does not exist."""
+def _relative_to_root(root: str, folder: str, path: str) -> str:
+    """The path relative to the root, "." for the root itself; empty if it is outside or does not exist."""
     path = os.path.realpath(os.path.join(folder, os.path.expanduser(path)))
     if path == root:
         return "."
-    below = root if root.endswith("/") else f"{root}/"
-    return path[len(below) :] if path.startswith(below) and os.path.exists(path) else ""
+    prefix = root if root.endswith("/") else f"{root}/"
+    return path[len(prefix) :] if path.startswith(prefix) and os.path.exists(path) else ""
 
 
-def _bytes_of(root: str, path: str) -> bytes:
+def _read_bytes(root: str, path: str) -> bytes:
     with open(os.path.join(root, path), "rb") as file:
         return file.read()
 
 
-def _hour() -> str:
-    """What stands for the session of an agent that names none: then things are said once an hour."""
+def _hour_as_session() -> str:
+    """Session id for an agent that sends none: each text is then shown once an hour."""
     import time
 
     return f"hour {int(time.time()) // 3600}"
 
 
-def _standard_input() -> bytes:
-    """All of it, so that the agent can write all of it; nothing where it is more than a payload can be."""
+def _read_input() -> bytes:
+    """Read all of standard input, so that the agent can write all of it. Empty if it is larger than any payload."""
     pieces: list[bytes] = []
     size = 0
     while piece := os.read(0, 1 << 16):
         size += len(piece)
-        if size <= _LARGEST_INPUT:
+        if size <= _MAX_INPUT:
             pieces.append(piece)
-    return b"".join(pieces) if size <= _LARGEST_INPUT else b""
+    return b"".join(pieces) if size <= _MAX_INPUT else b""
 
 
 def _print(text: str) -> None:
@@ -310,17 +312,17 @@ def _print(text: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _end_in_time() -> None:
-    """An agent waits for its hook; whatever keeps this one, a lock or a pipe that stays open, it ends."""
+def _set_deadline() -> None:
+    """Exit after `_DEADLINE`, even if a lock or an open pipe blocks: the agent waits for its hook."""
     signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _DEADLINE)
 
 
-def _log(store: str, doing: str) -> None:
+def _log(store: str, action: str) -> None:
     from golore.mcp_server.hooks.log import log_failure
 
     if not store:
         repository = find_store(os.path.realpath(os.getcwd()))
         store = repository[1] if repository is not None else ""
     if store:
-        log_failure(store, doing)
+        log_failure(store, action)

@@ -1,14 +1,14 @@
-"""The table `[hooks]` of a store's `settings.toml`.
+"""Reads the table `[hooks]` of a store's `settings.toml`.
 
-Files with nothing but plain values are read here, because tomllib and what it imports take longer than all the rest of
-a hook; for any other file tomllib decides.
+A file with only plain values is parsed here, because importing tomllib takes longer than the rest of a hook. Any other
+file is parsed by tomllib.
 """
 
-_WORDS = {"true": True, "false": False}
+_BOOLEANS = {"true": True, "false": False}
 
 
 def read_hook_settings(path: str) -> dict[str, bool | int]:
-    """The values; a ValueError says what is wrong with the file."""
+    """The values of the table. Raises `ValueError` if the file is not valid."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     values = _plain(text)
@@ -18,12 +18,12 @@ def read_hook_settings(path: str) -> dict[str, bool | int]:
         values = tomllib.loads(text).get("hooks", {})
     for name, kind in (("enabled", bool), ("relearn", bool), ("budget", int)):
         if name in values and type(values[name]) is not kind:
-            raise ValueError(f"hooks.{name} is not of the right type")
+            raise ValueError(f"hooks.{name} must be of type {kind.__name__}")
     return values
 
 
 def _plain(text: str) -> dict[str, bool | int] | None:
-    """The values of a file of plain tables, with words and numbers for hooks; None for one that may say more."""
+    """The values of `[hooks]`, if all tables are plain and these values are booleans and numbers; else None."""
     values: dict[str, bool | int] = {}
     table = ""
     seen: set[str] = set()
@@ -50,12 +50,12 @@ def _plain(text: str) -> dict[str, bool | int] | None:
 
 
 def _value(word: str) -> bool | int | None:
-    number = word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0")
-    return int(word) if number else _WORDS.get(word)
+    is_number = word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0")
+    return int(word) if is_number else _BOOLEANS.get(word)
 
 
 def _is_simple(line: str) -> bool:
-    """Whether a line of another table ends where its value does: a string without tricks, a word or a number."""
+    """Whether a line of another table is complete: its value is a string without escapes, a boolean or a number."""
     value = line.partition("=")[2].strip()
     if value[:1] == '"':
         inner, quote, rest = value[1:].partition('"')

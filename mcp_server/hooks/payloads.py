@@ -1,7 +1,7 @@
-"""What an agent tells its hook: which event, which Go files, what was written, whose session.
+"""Parses the payload that an agent sends to its hook: the event, the Go files, the text written and the session.
 
-Agents differ in names and rename their tools, so a tool is known by the shape of its input: a file's path, and beside
-it text to write or none. Answers go back in the shape that the payload came in. Nothing here looks at the disk.
+Agents use different names and rename their tools, so a tool is recognized by its input: the path of a file, with or
+without text to write. Answers have the format of the payload. Nothing here reads the disk.
 """
 
 TYPE_CHECKING = False
@@ -15,13 +15,13 @@ PROMPT = "prompt"
 START = "start"
 FORGET = "forget"
 
-_TOOLS = {"posttooluse", "aftertool"}
-_EARLY = {"pretooluse"}
-_PROMPTS = {"userpromptsubmit", "userpromptsubmitted", "beforeagent"}
-_STARTS = {"sessionstart"}
-_COMPACTIONS = {"precompact", "postcompact", "precompress"}
-_SILENT = {"afterfileedit", "filechanged"}
-"""Events after which a file has changed and to which no answer is taken."""
+_AFTER_TOOL_EVENTS = {"posttooluse", "aftertool"}
+_BEFORE_TOOL_EVENTS = {"pretooluse"}
+_PROMPT_EVENTS = {"userpromptsubmit", "userpromptsubmitted", "beforeagent"}
+_START_EVENTS = {"sessionstart"}
+_COMPACTION_EVENTS = {"precompact", "postcompact", "precompress"}
+_SILENT_EVENTS = {"afterfileedit", "filechanged"}
+"""Events after a file has changed, which take no answer."""
 
 _PATH_KEYS = set(
     "absolutepath file filename filepath filepaths files include path paths relativepath relativeworkspacepath "
@@ -34,15 +34,15 @@ _EDIT_KEYS = _NEW_TEXT_KEYS | set(
 _EDIT_WORDS = ("edit", "write", "replace", "create", "patch", "insert", "delete")
 _SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "transcript_path", "transcriptPath")
 _INPUT_KEYS = ("tool_input", "toolArgs", "tool_args", "toolInput")
-_READERS = set("awk bat batcat cat head less more nl sed tail view".split())
-_PATCH = "*** Begin Patch"
-_DEPTH = 4
-_MOST = 20
-"""Files of one event that are looked at; more is not an agent opening files."""
+_READING_COMMANDS = set("awk bat batcat cat head less more nl sed tail view".split())
+_PATCH_START = "*** Begin Patch"
+_MAX_DEPTH = 4
+_MAX_FILES = 20
+"""Files of one event to look at. An agent that opens files names fewer."""
 
 
 class Event:
-    """One call of the hook. `name` and `shape` say how to answer; an empty shape says that nobody listens."""
+    """One call of the hook. `name` and `shape` give the format of the answer; if `shape` is empty, none is read."""
 
     __slots__ = ("agent", "cwd", "files", "kind", "name", "new_texts", "prompt", "session", "shape")
 
@@ -55,43 +55,43 @@ class Event:
         self.cwd = _cwd(payload)
         self.prompt = ""
         self.files: list[str] = []
-        """Paths that end in .go, as the agent wrote them, in its order."""
+        """Paths that end in .go, as the agent wrote them and in its order."""
         self.new_texts: list[str] = []
-        """Pieces of text that an edit has put into its file."""
+        """Pieces of text that an edit wrote."""
 
 
 def understand(payload: "Fields", agent: str) -> Event | None:
-    """The event of a payload; None for what a hook has nothing to do with."""
+    """The event of a payload; None if the hook has nothing to do."""
     name = _first_text(payload, ("hook_event_name", "hookEventName", "event_name"))
     plain = name.replace("_", "").lower()
     shape = _shape(payload, agent, name)
     if not plain:
-        plain = _unnamed(payload)
-    if plain in _STARTS:
+        plain = _infer_event_name(payload)
+    if plain in _START_EVENTS:
         event = Event(START, name, shape, payload)
         event.prompt = _first_text(payload, ("source", "trigger"))
         return event
-    if plain in _COMPACTIONS:
-        # Gemini CLI tells of an automatic one before every turn, whether there is anything to compress or not.
+    if plain in _COMPACTION_EVENTS:
+        # Gemini CLI announces an automatic compression before every turn, even if there is nothing to compress.
         is_certain = plain != "precompress" or payload.get("trigger") == "manual"
         return Event(FORGET, name, "", payload) if is_certain else None
-    if plain in _PROMPTS:
+    if plain in _PROMPT_EVENTS:
         event = Event(PROMPT, name, shape, payload)
-        event.prompt = _own_words(_first_text(payload, ("prompt", "user_prompt", "userPrompt")))
+        event.prompt = _without_hook_output(_first_text(payload, ("prompt", "user_prompt", "userPrompt")))
         return event
-    if plain in _SILENT:
+    if plain in _SILENT_EVENTS:
         return _tool_event(Event(EDIT, name, "", payload), "", payload)
-    if plain in _TOOLS or (plain in _EARLY and shape == "claude"):
+    if plain in _AFTER_TOOL_EVENTS or (plain in _BEFORE_TOOL_EVENTS and shape == "claude"):
         tool = _first_text(payload, ("tool_name", "toolName"))
         if "golore" in tool or "memory_" in tool:
-            return None  # our own MCP server has just answered
-        event = _tool_event(Event(READ, name, shape, payload), tool, _input(payload))
-        return None if event is not None and event.kind == EDIT and plain in _EARLY else event
+            return None  # a tool of golore's own MCP server
+        event = _tool_event(Event(READ, name, shape, payload), tool, _tool_input(payload))
+        return None if event is not None and event.kind == EDIT and plain in _BEFORE_TOOL_EVENTS else event
     return None
 
 
 def parse_json(text: str) -> "Json":
-    """`json.loads`, without what the module `json` imports, which is a third of a hook's time; None for no JSON."""
+    """Like `json.loads`, but None for invalid JSON. Importing `json` would take a third of a hook's time."""
     text = text.strip()
     if not text:
         return None
@@ -105,14 +105,14 @@ def parse_json(text: str) -> "Json":
         except (ValueError, RecursionError):
             return None
     try:
-        value, end = make_scanner(_Rules)(text, 0)  # pyright: ignore[reportArgumentType]  the stubs take it for another
+        value, end = make_scanner(_ScannerRules)(text, 0)  # pyright: ignore[reportArgumentType]  wrong in the stubs
     except (StopIteration, ValueError, RecursionError):
         return None
     return value if end == len(text) else None
 
 
-class _Rules:
-    """What the standard library's decoder hands to its scanner."""
+class _ScannerRules:
+    """The attributes that the scanner reads from the standard library's decoder."""
 
     strict = False
     object_hook = None
@@ -120,7 +120,7 @@ class _Rules:
     parse_float = float
     parse_int = int
     parse_constant = float
-    memo: dict[str, str] = {}  # noqa: RUF012  the scanner wants the attribute, and nobody changes it
+    memo: dict[str, str] = {}  # noqa: RUF012  the scanner requires the attribute; nothing changes it
 
 
 def _first_text(payload: "Fields", names: tuple[str, ...]) -> str:
@@ -131,8 +131,8 @@ def _first_text(payload: "Fields", names: tuple[str, ...]) -> str:
     return ""
 
 
-def _own_words(prompt: str) -> str:
-    """A prompt without what hooks have put before it, as Gemini CLI hands it on."""
+def _without_hook_output(prompt: str) -> str:
+    """The prompt without the output of earlier hooks, which Gemini CLI passes on as part of it."""
     while True:
         before, begins, rest = prompt.partition("<hook_context>")
         _, ends, after = rest.partition("</hook_context>")
@@ -142,11 +142,11 @@ def _own_words(prompt: str) -> str:
 
 
 def _cwd(payload: "Fields") -> str:
-    here = _first_text(payload, ("cwd", "workingDirectory"))
+    directory = _first_text(payload, ("cwd", "workingDirectory"))
     roots = payload.get("workspace_roots")
-    if not here and isinstance(roots, list) and roots and isinstance(roots[0], str):
+    if not directory and isinstance(roots, list) and roots and isinstance(roots[0], str):
         return roots[0]
-    return here
+    return directory
 
 
 def _shape(payload: "Fields", agent: str, name: str) -> str:
@@ -157,8 +157,8 @@ def _shape(payload: "Fields", agent: str, name: str) -> str:
     return "claude"
 
 
-def _unnamed(payload: "Fields") -> str:
-    """Copilot's command line does not name the event; what comes with it does."""
+def _infer_event_name(payload: "Fields") -> str:
+    """The name of an event that is sent without one, inferred from its fields: Copilot's command line sends none."""
     if "toolName" in payload or "tool_name" in payload:
         done = any(name in payload for name in ("toolResult", "tool_result", "tool_response"))
         return "posttooluse" if done else "pretooluse"
@@ -169,7 +169,7 @@ def _unnamed(payload: "Fields") -> str:
     return "sessionstart" if "source" in payload else ""
 
 
-def _input(payload: "Fields") -> "Json":
+def _tool_input(payload: "Fields") -> "Json":
     for name in _INPUT_KEYS:
         value = payload.get(name)
         if isinstance(value, str):
@@ -180,28 +180,28 @@ def _input(payload: "Fields") -> "Json":
     return None
 
 
-def _tool_event(event: Event, tool: str, given: "Json") -> Event | None:
-    if not isinstance(given, dict):
+def _tool_event(event: Event, tool: str, tool_input: "Json") -> Event | None:
+    if not isinstance(tool_input, dict):
         return None
     keys: set[str] = set()
-    _gather(event, given, "", _DEPTH, keys)
-    command = _command(given)
-    if _PATCH in command:
+    _collect(event, tool_input, "", _MAX_DEPTH, keys)
+    command = _command(tool_input)
+    if _PATCH_START in command:
         _read_patch(event, command)
         keys.add("patch")
     elif command and not event.files:
-        event.files = _opened_by(command)
-        folder = _first_text(given, ("workdir", "cwd"))
+        event.files = _printed_files(command)
+        folder = _first_text(tool_input, ("workdir", "cwd"))
         event.cwd = folder or event.cwd
     tool = tool.lower()
     if keys & _EDIT_KEYS or (not command and any(word in tool for word in _EDIT_WORDS)):
         event.kind = EDIT
-    del event.files[_MOST:]
+    del event.files[_MAX_FILES:]
     return event if event.files else None
 
 
-def _gather(event: Event, value: "Json", key: str, depth: int, keys: set[str]) -> None:
-    """Collect the files and new texts that a tool's input names, wherever in it they are."""
+def _collect(event: Event, value: "Json", key: str, depth: int, keys: set[str]) -> None:
+    """Collect the files and new texts in a tool's input, at any depth up to `depth`, and the names of all `keys`."""
     if isinstance(value, str):
         if key in _PATH_KEYS and value.endswith(".go") and "\n" not in value:
             path = value.removeprefix("file://")
@@ -209,34 +209,34 @@ def _gather(event: Event, value: "Json", key: str, depth: int, keys: set[str]) -
                 event.files.append(path)
         elif key in _NEW_TEXT_KEYS:
             event.new_texts.append(value)
-        elif key in ("patch", "input", "diff") and _PATCH in value:
+        elif key in ("patch", "input", "diff") and _PATCH_START in value:
             _read_patch(event, value)
             keys.add("patch")
     elif depth and isinstance(value, list):
-        for item in value[:_MOST]:
-            _gather(event, item, key, depth - 1, keys)
+        for item in value[:_MAX_FILES]:
+            _collect(event, item, key, depth - 1, keys)
     elif depth and isinstance(value, dict):
         for name, item in value.items():
             plain = name.replace("_", "").lower()
             keys.add(plain)
-            _gather(event, item, plain, depth - 1, keys)
+            _collect(event, item, plain, depth - 1, keys)
 
 
-def _command(given: "Fields") -> str:
-    command = given.get("command") or given.get("cmd")
+def _command(tool_input: "Fields") -> str:
+    command = tool_input.get("command") or tool_input.get("cmd")
     if isinstance(command, list):
         command = command[-1] if command[1:2] in (["-c"], ["-lc"]) else " ".join(map(str, command))
     return command if isinstance(command, str) else ""
 
 
-def _opened_by(command: str) -> list[str]:
-    """The Go files that a shell command prints."""
+def _printed_files(command: str) -> list[str]:
+    """The Go files that a shell command prints, such as `sed -n 1,20p a.go`."""
     files: list[str] = []
-    for mark in ("&&", "||", "|", "\n"):
-        command = command.replace(mark, ";")
+    for separator in ("&&", "||", "|", "\n"):
+        command = command.replace(separator, ";")
     for part in command.split(";"):
         words = part.split()
-        if not words or words[0].rpartition("/")[2] not in _READERS or "-i" in words or ">" in part:
+        if not words or words[0].rpartition("/")[2] not in _READING_COMMANDS or "-i" in words or ">" in part:
             continue
         for word in words[1:]:
             path = word.strip("\"'")
@@ -256,7 +256,7 @@ def _read_patch(event: Event, patch: str) -> None:
         if hunk:
             event.new_texts.append("\n".join(hunk))
             hunk = []
-        for mark in ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "):
-            path = line.removeprefix(mark).strip()
-            if line.startswith(mark) and path.endswith(".go") and path not in event.files:
+        for header in ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "):
+            path = line.removeprefix(header).strip()
+            if line.startswith(header) and path.endswith(".go") and path not in event.files:
                 event.files.append(path)

@@ -1,7 +1,7 @@
-"""Byte code of what a hook loads, written ahead: compiling it anew would double the hook's time.
+"""Writes the byte code of the modules that a hook loads: compiling them in every hook would double its time.
 
-Python writes it by itself at the first run, but not where it is told not to (PYTHONDONTWRITEBYTECODE, as in many
-containers) and not into a directory of another user. So those who prepare for hooks do it: a learn and an install.
+Python writes it at the first import, except with PYTHONDONTWRITEBYTECODE, as in many containers, or in a directory of
+another user. So `golore learn` and `golore install` write it in advance.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import golore
 
-_LOADED = (
+_LOADED_BY_HOOKS = (
     "graph/__init__.py",
     "graph/cards/__init__.py",
     "graph/cards/card_store.py",
@@ -28,7 +28,7 @@ _LOADED = (
 
 
 def compile_ahead() -> int:
-    """How many modules had to be compiled; none where that is not possible."""
+    """Compile the modules whose byte code is missing or old, and return how many. Modules that fail are skipped."""
     compiled = 0
     for source in hook_modules():
         with contextlib.suppress(OSError, py_compile.PyCompileError):
@@ -40,6 +40,6 @@ def compile_ahead() -> int:
 
 
 def hook_modules() -> list[Path]:
-    """The sources of all modules that a hook may load."""
+    """Source files of all modules that a hook may load."""
     (root,) = golore.__path__
-    return sorted(path for pattern in _LOADED for path in Path(root).glob(pattern))
+    return sorted(path for pattern in _LOADED_BY_HOOKS for path in Path(root).glob(pattern))

@@ -1,26 +1,26 @@
-"""Which declarations a piece of text is about: the code names in a prompt, and what an edit touched in a file.
+"""Finds the declarations that a text is about: names of code in a prompt, and declarations that an edit touched.
 
-Plain reading of words and lines, good enough to look a name up; that it exists is for the deck to say. A word is taken
-for a name of code only if it looks like one, because most words of a prompt are also names somewhere.
+Compares words and lines, without parsing; whether a name exists is looked up in the card store. A word counts as a name
+of code only if it looks like one, because most words of a prompt are also names somewhere.
 """
 
 from itertools import pairwise
 
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*&"
-_DECLARING = ("func ", "type ", "var ", "const ")
-_LONGEST = 20_000
-_MOST_NAMES = 60
+_KEYWORDS = ("func ", "type ", "var ", "const ")
+_MAX_CHARACTERS = 20_000
+_MAX_NAMES = 60
 
 
 def mentioned_paths(prompt: str) -> list[str]:
-    """What stands behind an @ in a prompt: `@store/store.go`, `@"a b.go"`, `@store/store.go#L10`."""
+    """Paths after an @ in a prompt: `@store/store.go`, `@"a b.go"`, `@store/store.go#L10`."""
     found: list[str] = []
-    rest = prompt[:_LONGEST]
+    rest = prompt[:_MAX_CHARACTERS]
     while True:
         before, at, rest = rest.partition("@")
         if not at:
             return found
-        if before[-1:].isalnum():  # an address
+        if before[-1:].isalnum():  # an email address
             continue
         if rest[:1] == '"':
             path = rest[1:].partition('"')[0]
@@ -33,9 +33,9 @@ def mentioned_paths(prompt: str) -> list[str]:
 
 
 def mentioned_names(prompt: str) -> list[str]:
-    """Words that can only be meant as names of code: in backticks, called, dotted or in camel case."""
+    """Words that look like names of code: in backticks, with parentheses, dotted or in camel case."""
     found: list[str] = []
-    for word in prompt[:_LONGEST].split():
+    for word in prompt[:_MAX_CHARACTERS].split():
         if word[:1] == "@":
             continue
         is_marked = "`" in word or "()" in word
@@ -43,43 +43,44 @@ def mentioned_names(prompt: str) -> list[str]:
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts) or parts[-1] == "go":
             continue
-        if (is_marked or len(parts) > 1 or _has_humps(name)) and name not in found:
+        if (is_marked or len(parts) > 1 or _is_camel_case(name)) and name not in found:
             found.append(name)
-    return found[:_MOST_NAMES]
+    return found[:_MAX_NAMES]
 
 
 def is_named(qualified_name: str, name: str) -> bool:
-    """Whether a name, perhaps dotted, is an end of a qualified name."""
+    """Whether a name, possibly dotted, is a suffix of a qualified name."""
     return qualified_name == name or qualified_name.endswith((f".{name}", f"/{name}"))
 
 
 def touched_names(text: str, new_texts: list[str]) -> list[str]:
-    """The top-level declarations of a file in which pieces of new text stand: `Save`, `Memory.Save`."""
+    """The top-level declarations of a file that contain the new texts: `Save`, `Memory.Save`."""
     found: list[str] = []
     for piece in new_texts:
         piece = piece.strip("\n")
-        at = text.find(piece) if piece.strip() else -1
-        if at < 0:
+        offset = text.find(piece) if piece.strip() else -1
+        if offset < 0:
             continue
-        lines = [_line_before(text, at), *text[text.rfind("\n", 0, at) + 1 : at + len(piece)].split("\n")]
+        line_start = text.rfind("\n", 0, offset) + 1
+        lines = [_declaration_line(text, offset), *text[line_start : offset + len(piece)].split("\n")]
         for line in lines:
-            name = _declared(line)
+            name = _declared_name(line)
             if name and name not in found:
                 found.append(name)
     return found
 
 
-def _has_humps(name: str) -> bool:
+def _is_camel_case(name: str) -> bool:
     return any(a.islower() and b.isupper() for a, b in pairwise(name))
 
 
-def _line_before(text: str, at: int) -> str:
-    """The line that begins the declaration around a place; empty between declarations."""
-    end = text.rfind("\n", 0, at)
+def _declaration_line(text: str, offset: int) -> str:
+    """The first line of the declaration around an offset; empty between declarations."""
+    end = text.rfind("\n", 0, offset)
     while end >= 0:
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end]
-        if line.startswith(_DECLARING):
+        if line.startswith(_KEYWORDS):
             is_over = line.count("{") == line.count("}") and line.count("(") == line.count(")")
             return "" if is_over else line
         if line[:1] in ("}", ")"):
@@ -88,9 +89,9 @@ def _line_before(text: str, at: int) -> str:
     return ""
 
 
-def _declared(line: str) -> str:
-    """The name that a line declares at the top level, a method's with its receiver's type; empty for any other line."""
-    if not line.startswith(_DECLARING):
+def _declared_name(line: str) -> str:
+    """The name that a line declares at the top level, for a method with the receiver's type; else empty."""
+    if not line.startswith(_KEYWORDS):
         return ""
     rest = line.partition(" ")[2].lstrip()
     receiver = ""
@@ -103,7 +104,7 @@ def _declared(line: str) -> str:
 
 
 def _identifier(words: list[str]) -> str:
-    """The identifier that the only word begins with."""
+    """The identifier at the start of the first word; empty if there is none."""
     word = words[0] if words else ""
     end = 0
     while end < len(word) and word[: end + 1].isidentifier():

@@ -1,4 +1,4 @@
-"""Where the store of a file is, for a hook: the rule of `place` again, without what that imports."""
+"""Finds the store of a file, for hooks: the rules of `services.repository`, without its imports."""
 
 import os
 
@@ -7,21 +7,21 @@ MANIFEST_NAME = "store.json"
 
 
 def find_store(start: str) -> tuple[str, str] | None:
-    """The root of the learned repository at or above a real path, and the directory of its store."""
+    """Root and store directory of the learned repository at or above a resolved path; None if there is none."""
     home = os.environ.get("GOLORE_HOME", "").strip()
     directory = start
     while True:
-        store = _below_home(home, directory) if home else os.path.join(directory, STORE_NAME)
+        store = _store_in_home(home, directory) if home else os.path.join(directory, STORE_NAME)
         if os.path.isfile(os.path.join(store, MANIFEST_NAME)):
             return directory, store
-        above = os.path.dirname(directory)
-        if above == directory or _is_linked_worktree(directory):
+        parent = os.path.dirname(directory)
+        if parent == directory or _is_linked_worktree(directory):
             return None
-        directory = above
+        directory = parent
 
 
 def blake2b_hex(data: bytes, size: int) -> str:
-    """The digest that the learner gives to a file's bytes, for size 16."""
+    """BLAKE2b digest. With size 16 it is the digest that the learner records for a file."""
     try:
         from _blake2 import blake2b
     except ImportError:
@@ -29,7 +29,7 @@ def blake2b_hex(data: bytes, size: int) -> str:
     return blake2b(data, digest_size=size).hexdigest()
 
 
-def _below_home(home: str, root: str) -> str:
+def _store_in_home(home: str, root: str) -> str:
     name = os.path.basename(root) or "root"
     return os.path.join(os.path.expanduser(home), f"{name}-{blake2b_hex(os.fsencode(root), 6)}")
 

@@ -1,8 +1,7 @@
-"""Which files each agent reads its hooks and MCP servers from, and what golore adds to them.
+"""The files from which each agent reads its hooks and MCP servers, and the entries that golore adds to them.
 
-Only facts about the agents; how the files are changed is `installing`'s affair. Hooks name no tools: agents rename
-them, and the hook itself knows what concerns it. The shell keeps silent and says "fine" where golore is not installed,
-so that a configuration shared by a team bothers nobody.
+The hooks match all tools: agents rename their tools, and the hook itself decides which events concern it. The hook
+command prints no error and succeeds if golore is not installed, so that a team can share the configuration.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import Final, NamedTuple
 
 from golore.mcp_server.install.json_edits import Json, dumps
 
-_SECONDS: Final = 10
+_TIMEOUT: Final = 10
 
 
 class Addition(NamedTuple):
-    """Something of ours in a file of JSON or TOML: a member at `path`, or an item of the array there."""
+    """An entry of golore in a JSON or TOML file: a member at `path`, or an item of the array at `path`."""
 
     path: tuple[str, ...]
     value: Json
@@ -29,18 +28,20 @@ class AgentFile(NamedTuple):
     file: Path
     additions: tuple[Addition, ...] = ()
     frame: tuple[Addition, ...] = ()
-    """Members that a new file needs besides; in an existing file they are the user's."""
+    """Members that a new file needs as well; in an existing file they belong to the user."""
     text: str = ""
-    """The whole of a file that is ours alone."""
+    """The whole text, for a file that only golore writes."""
 
 
 class Where(NamedTuple):
+    """Where golore is installed."""
+
     scope: str
     root: Path
-    """Of the repository."""
+    """The root of the repository."""
     home: Path
     program: str
-    """How golore is called."""
+    """The command that starts golore."""
 
     @property
     def is_user(self) -> bool:
@@ -50,7 +51,7 @@ class Where(NamedTuple):
 class Setup(NamedTuple):
     targets: tuple[AgentFile, ...]
     hint: str = ""
-    """What is left for the user to do."""
+    """What the user still has to do or to know."""
 
 
 def setup_for(agent: str, where: Where) -> Setup:
@@ -70,15 +71,15 @@ def hook_command(where: Where, agent: str) -> str:
 
 
 def is_our_command(value: Json, agent: str) -> bool:
-    """Whether a handler in a configuration is golore's hook for an agent."""
+    """Whether a handler in a configuration runs golore's hook for this agent."""
     if not isinstance(value, dict):
         return False
     commands = (value.get(name) for name in ("command", "bash"))
-    return any(isinstance(one, str) and f"golore hook {agent}" in one.replace("'", "") for one in commands)
+    return any(isinstance(command, str) and f"golore hook {agent}" in command.replace("'", "") for command in commands)
 
 
-def _groups(where: Where, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:
-    """Hooks in the form that Claude Code began: event, matcher, handlers."""
+def _hook_groups(where: Where, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:
+    """Hooks in the format that Claude Code introduced: event, matcher, handlers."""
     handler: Json = {"type": "command", "command": hook_command(where, agent), "timeout": timeout}
     return tuple(
         Addition(("hooks", event), {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}, is_item=True)
@@ -92,12 +93,12 @@ def _server(where: Where) -> Json:
 
 def _claude(where: Where) -> Setup:
     events = {"PostToolUse": "*", "SessionStart": "", "UserPromptSubmit": ""}
-    hooks = _groups(where, "claude", events, _SECONDS)
+    hooks = _hook_groups(where, "claude", events, _TIMEOUT)
     server = (Addition(("mcpServers", "golore"), _server(where)),)
     if where.is_user:
-        own = os.environ.get("CLAUDE_CONFIG_DIR", "")
-        settings = Path(own) if own else where.home / ".claude"
-        servers = (Path(own) if own else where.home) / ".claude.json"
+        config_directory = os.environ.get("CLAUDE_CONFIG_DIR", "")
+        settings = Path(config_directory) if config_directory else where.home / ".claude"
+        servers = (Path(config_directory) if config_directory else where.home) / ".claude.json"
     else:
         settings, servers = where.root / ".claude", where.root / ".mcp.json"
     hint = "Claude Code asks once whether to trust the server." if not where.is_user else ""
@@ -109,10 +110,10 @@ def _codex(where: Where) -> Setup:
     events = {"PostToolUse": "", "SessionStart": "", "UserPromptSubmit": ""}
     return Setup(
         (
-            AgentFile(folder / "hooks.json", _groups(where, "codex", events, _SECONDS)),
+            AgentFile(folder / "hooks.json", _hook_groups(where, "codex", events, _TIMEOUT)),
             AgentFile(folder / "config.toml", (Addition(("mcp_servers", "golore"), _server(where)),)),
         ),
-        "Codex runs new hooks after you have trusted them: type /hooks there.",
+        "Codex runs new hooks only after you trust them: type /hooks in Codex.",
     )
 
 
@@ -123,13 +124,17 @@ def _copilot(where: Where) -> Setup:
         targets.append(
             AgentFile(_copilot_home(where) / "mcp-config.json", (Addition(("mcpServers", "golore"), server),))
         )
-    hint = "" if where.is_user else "The MCP server of Copilot's command line is set for the user: --scope user."
+    hint = (
+        ""
+        if where.is_user
+        else "Copilot's command line reads MCP servers only from the user's files: run this again with `--scope user`."
+    )
     return Setup(tuple(targets), hint)
 
 
 def _copilot_hooks(where: Where) -> AgentFile:
-    """A file of our own, which VS Code reads too."""
-    handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _SECONDS}
+    """The file with the hooks, which only golore writes. VS Code reads it too."""
+    handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _TIMEOUT}
     events = ("postToolUse", "preCompact", "sessionStart", "userPromptSubmitted")
     hooks: Json = {"version": 1, "hooks": {event: [handler] for event in events}}
     folder = _copilot_home(where) / "hooks" if where.is_user else where.root / ".github" / "hooks"
@@ -142,7 +147,7 @@ def _copilot_home(where: Where) -> Path:
 
 def _cursor(where: Where) -> Setup:
     folder = (where.home if where.is_user else where.root) / ".cursor"
-    handler: Json = {"command": hook_command(where, "cursor"), "timeout": _SECONDS}
+    handler: Json = {"command": hook_command(where, "cursor"), "timeout": _TIMEOUT}
     hooks = tuple(
         Addition(("hooks", event), handler, is_item=True) for event in ("postToolUse", "preCompact", "sessionStart")
     )
@@ -157,7 +162,7 @@ def _cursor(where: Where) -> Setup:
 def _gemini(where: Where) -> Setup:
     file = (where.home if where.is_user else where.root) / ".gemini" / "settings.json"
     events = {"AfterTool": ".*", "BeforeAgent": "", "PreCompress": "manual", "SessionStart": ""}
-    hooks = _groups(where, "gemini", events, _SECONDS * 1000)
+    hooks = _hook_groups(where, "gemini", events, _TIMEOUT * 1000)
     return Setup((AgentFile(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
 
 
@@ -190,7 +195,7 @@ def _vscode_user_folder(home: Path) -> Path:
 
 _PLUGIN: Final = """\
 // Written by `golore install opencode`, and removed by `golore uninstall opencode`.
-// After each tool it asks golore what it knows about the Go file concerned, and adds that to what the tool printed.
+// After each tool call it asks golore about the Go file concerned, and appends the answer to the tool's output.
 import { spawn } from "node:child_process"
 
 const ask = (payload) =>
@@ -212,14 +217,14 @@ const ask = (payload) =>
 
 export const Golore = async ({ directory }) => ({
   "tool.execute.after": async (input, output) => {
-    const known = await ask({
+    const facts = await ask({
       hook_event_name: "PostToolUse",
       session_id: input.sessionID,
       cwd: directory,
       tool_name: input.tool,
       tool_input: input.args,
     })
-    if (known && typeof output.output === "string") output.output += "\\n\\n" + known
+    if (facts && typeof output.output === "string") output.output += "\\n\\n" + facts
   },
   event: async ({ event }) => {
     if (event.type === "session.compacted") {

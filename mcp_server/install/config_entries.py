@@ -1,7 +1,8 @@
-"""golore's entries in the text of a configuration file: put in, and taken out again.
+"""Adds golore's entries to the text of a configuration file, and removes them.
 
-The files belong to the user. An entry of ours is known by the command that it runs, so that one from an older golore
-is renewed, and one that the user has changed is left as it is. JSON is changed in its text, TOML through tomlkit.
+The files belong to the user. A hook of golore is recognized by the command that it runs, so that one from an older
+golore is updated. An MCP server that differs from golore's entry is left alone. JSON is edited in its text, TOML
+through tomlkit.
 """
 
 from __future__ import annotations
@@ -18,36 +19,37 @@ from tomlkit.exceptions import TOMLKitError
 
 
 def added(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
-    """The text with our entries, and remarks on those that were left alone."""
+    """The text with golore's entries, and a remark for each entry that was left alone."""
     if target.file.suffix == ".toml":
         return _added_to_toml(text or "", target)
-    notes: list[str] = []
+    remarks: list[str] = []
     if text is None or not text.strip():
         text = "{}\n"
         for addition in target.frame:
             text = json_edits.insert(text, addition.path, addition.value)
     if not isinstance(json_edits.loads(text), dict):
-        raise json_edits.NotJson("There is no object at the top, as golore's entry would need.")
+        raise json_edits.NotJson("The top level must be an object for golore's entry. Correct the file and try again.")
     for addition in target.additions:
         if addition.is_item:
             text = _with_item(text, addition, agent)
             continue
-        there = json_edits.get(json_edits.loads(text), addition.path)
-        if there is None:
+        current = json_edits.get(json_edits.loads(text), addition.path)
+        if current is None:
             text = json_edits.insert(text, addition.path, addition.value)
-        elif there != addition.value:
-            notes.append(f"{target.file} already has its own {'.'.join(addition.path)}, which stays.")
-    return text, tuple(notes)
+        elif current != addition.value:
+            remarks.append(f"{target.file} already has another {'.'.join(addition.path)}; it was not changed.")
+    return text, tuple(remarks)
 
 
 def removed(text: str, target: AgentFile, agent: str, original: str | None) -> str | None:
-    """The text without our entries; None where nothing but our own frame is left of a file that we made.
+    """The text without golore's entries; None if golore created the file and nothing else is left in it.
 
-    `original` is the file as it was before us, if it was there: what it had empty stays, empty as it was.
+    `original` is the text before the installation, None if there was no file. Objects and arrays that were empty in
+    it are kept.
     """
     if target.file.suffix == ".toml":
         return _removed_from_toml(text, target)
-    had = json_edits.loads(original) if original is not None and original.strip() else {}
+    initial = json_edits.loads(original) if original is not None and original.strip() else {}
     for addition in target.additions:
         if addition.is_item:
             text = _without_items(text, addition.path, agent)
@@ -55,7 +57,7 @@ def removed(text: str, target: AgentFile, agent: str, original: str | None) -> s
             text = json_edits.remove(text, addition.path)
         for depth in range(len(addition.path), 0, -1):
             path = addition.path[:depth]
-            if json_edits.get(json_edits.loads(text), path) in ({}, []) and json_edits.get(had, path) is None:
+            if json_edits.get(json_edits.loads(text), path) in ({}, []) and json_edits.get(initial, path) is None:
                 text = json_edits.remove(text, path)
     frame = {addition.path[0]: addition.value for addition in target.frame}
     return None if original is None and json_edits.loads(text) in ({}, frame) else text
@@ -64,12 +66,12 @@ def removed(text: str, target: AgentFile, agent: str, original: str | None) -> s
 def _with_item(text: str, addition: Addition, agent: str) -> str:
     items = json_edits.get(json_edits.loads(text), addition.path)
     for n, item in enumerate(items if isinstance(items, list) else []):
-        ours = [is_our_command(handler, agent) for handler in _handlers(item)]
-        if is_our_command(item, agent) or (ours and all(ours)):
-            # All of it is ours: renewed where it is of an older golore.
+        matches = [is_our_command(handler, agent) for handler in _handlers(item)]
+        if is_our_command(item, agent) or (matches and all(matches)):
+            # The whole item is golore's: replace it if an older golore wrote it.
             return text if item == addition.value else json_edits.replace(text, (*addition.path, n), addition.value)
-        if any(ours):
-            return text  # the user keeps it among other handlers
+        if any(matches):
+            return text  # the user put it in a group with other handlers
     return json_edits.append(text, addition.path, addition.value)
 
 
@@ -77,11 +79,11 @@ def _without_items(text: str, path: tuple[str, ...], agent: str) -> str:
     items = json_edits.get(json_edits.loads(text), path)
     for n, item in reversed(list(enumerate(items if isinstance(items, list) else []))):
         handlers = _handlers(item)
-        ours = [m for m, handler in enumerate(handlers) if is_our_command(handler, agent)]
-        if is_our_command(item, agent) or (ours and len(ours) == len(handlers)):
+        matches = [m for m, handler in enumerate(handlers) if is_our_command(handler, agent)]
+        if is_our_command(item, agent) or (matches and len(matches) == len(handlers)):
             text = json_edits.remove(text, (*path, n))
             continue
-        for m in reversed(ours):
+        for m in reversed(matches):
             text = json_edits.remove(text, (*path, n, "hooks", m))
     return text
 
@@ -92,8 +94,8 @@ def _handlers(item: Json) -> list[Json]:
 
 
 def _added_to_toml(text: str, target: AgentFile) -> tuple[str, tuple[str, ...]]:
-    document = _toml(text)
-    notes: list[str] = []
+    document = _parse_toml(text)
+    remarks: list[str] = []
     for addition in target.additions:
         parent, name = addition.path
         table = document.get(parent)
@@ -103,12 +105,12 @@ def _added_to_toml(text: str, target: AgentFile) -> tuple[str, tuple[str, ...]]:
         if name not in table:
             table[name] = addition.value
         elif table[name].unwrap() != addition.value:
-            notes.append(f"{target.file} already has its own {parent}.{name}, which stays.")
-    return _checked(tomlkit.dumps(document)), tuple(notes)
+            remarks.append(f"{target.file} already has another {parent}.{name}; it was not changed.")
+    return _checked(tomlkit.dumps(document)), tuple(remarks)
 
 
 def _removed_from_toml(text: str, target: AgentFile) -> str | None:
-    document = _toml(text)
+    document = _parse_toml(text)
     for addition in target.additions:
         parent, name = addition.path
         table = document.get(parent)
@@ -120,14 +122,14 @@ def _removed_from_toml(text: str, target: AgentFile) -> str | None:
     return after if after.strip() else None
 
 
-def _toml(text: str) -> Any:
+def _parse_toml(text: str) -> Any:
     try:
         return tomlkit.parse(text)
     except TOMLKitError as error:
-        raise GoloreError(f"It is not TOML: {error}. Mend it and try again.") from error
+        raise GoloreError(f"It is not valid TOML: {error}. Correct the file and try again.") from error
 
 
 def _checked(text: str) -> str:
-    """What was written must be readable by another reader than the one that wrote it."""
+    """Check that another parser than the one that wrote the text can read it."""
     tomllib.loads(text)
     return text

@@ -1,8 +1,8 @@
-"""`golore install AGENT` and `golore uninstall AGENT`: golore's entries in an agent's own configuration files.
+"""`golore install AGENT` and `golore uninstall AGENT`: golore's entries in an agent's configuration files.
 
-The change is shown before it is made. What others wrote in the files stays, with its comments and layout; a copy of a
-changed file is left beside it. Done twice it changes nothing more, and uninstalling takes out what was put in, to the
-byte where nobody changed the file in between. It writes to no file of instructions (CLAUDE.md, AGENTS.md).
+The change is shown before it is made. Other content of the files is kept, with its comments and layout, and a changed
+file is backed up beside itself. Installing again changes nothing. Uninstalling removes what was added; a file that was
+not changed in between is restored byte for byte. Files of instructions (CLAUDE.md, AGENTS.md) are never written.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ BACKUP: Final = ".golore-backup"
 
 
 class FileChange(NamedTuple):
-    """What becomes of a file; None for one that is not there, before or afterwards."""
+    """The text of a file before and after the change; None if the file does not exist."""
 
     file: Path
     before: str | None
     after: str | None
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def run_install(agent: str, *, scope: str, repo: Path, is_agreed: bool) -> int:
     where = _where(scope, repo)
     setup = setup_for(agent, where)
-    changes = [_installed(target, agent) for target in setup.targets]
-    notes = [*(note for change in changes for note in change.notes), *_remarks(setup, where)]
-    return _carried_out(changes, notes, is_agreed=is_agreed, done=f"golore is installed for {agent}.", backup=True)
+    changes = [_install_change(target, agent) for target in setup.targets]
+    remarks = [*(remark for change in changes for remark in change.remarks), *_remarks(setup, where)]
+    return _apply(changes, remarks, is_agreed=is_agreed, done=f"golore is installed for {agent}.", backup=True)
 
 
 def run_uninstall(agent: str, *, scope: str, repo: Path, is_agreed: bool) -> int:
     where = _where(scope, repo)
-    changes = [_uninstalled(target, agent) for target in setup_for(agent, where).targets]
-    return _carried_out(changes, [], is_agreed=is_agreed, done=f"golore is uninstalled from {agent}.", backup=False)
+    changes = [_uninstall_change(target, agent) for target in setup_for(agent, where).targets]
+    return _apply(changes, [], is_agreed=is_agreed, done=f"golore is uninstalled from {agent}.", backup=False)
 
 
 def _where(scope: str, repo: Path) -> Where:
     if not repo.is_dir():
         raise UsageError(f"There is no directory {repo}. Check the path.")
-    found = shutil.which("golore")
-    own = Path(sys.executable).with_name("golore")
-    # What a team shares must not name a directory of one machine.
-    program = "golore" if found or scope == "project" or not own.exists() else shlex.quote(str(own))
-    return Where(scope, _root(repo.resolve()), Path.home(), program)
+    on_path = shutil.which("golore")
+    sibling = Path(sys.executable).with_name("golore")
+    # A configuration that a team shares must not contain a path of one machine.
+    program = "golore" if on_path or scope == "project" or not sibling.exists() else shlex.quote(str(sibling))
+    return Where(scope, _repository_root(repo.resolve()), Path.home(), program)
 
 
-def _root(repo: Path) -> Path:
+def _repository_root(repo: Path) -> Path:
     with suppress(StoreError):
         return find_repository(repo).root
     return next((folder for folder in (repo, *repo.parents) if (folder / ".git").exists()), repo)
@@ -71,61 +71,61 @@ def _root(repo: Path) -> Path:
 def _remarks(setup: Setup, where: Where) -> list[str]:
     remarks = [setup.hint] if setup.hint else []
     if where.program == "golore" and not shutil.which("golore"):
-        remarks.append("The command `golore` is not on the PATH; the agent will not find it until it is.")
+        remarks.append("The command `golore` is not on the PATH. Add its directory, so that the agent finds it.")
     if not where.is_user and not (store_of(where.root) / MANIFEST_NAME).exists():
-        remarks.append("Nothing is known of this repository yet: run `golore learn`.")
+        remarks.append("This repository has not been learned yet. Run `golore learn`.")
     return remarks
 
 
-def _installed(target: AgentFile, agent: str) -> FileChange:
-    before = _text(target.file)
+def _install_change(target: AgentFile, agent: str) -> FileChange:
+    before = _read_text(target.file)
     if target.text:
         return FileChange(target.file, before, target.text)
-    with _naming(target.file):
-        after, notes = _added(before, target, agent)
-    return FileChange(target.file, before, after, notes)
+    with _naming_file(target.file):
+        after, remarks = _add_entries(before, target, agent)
+    return FileChange(target.file, before, after, remarks)
 
 
-def _added(before: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
+def _add_entries(before: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
     ending = _line_ending(before)
-    after, notes = config_entries.added(before and before.replace(ending, "\n"), target, agent)
-    return after.replace("\n", ending), notes
+    after, remarks = config_entries.added(before and before.replace(ending, "\n"), target, agent)
+    return after.replace("\n", ending), remarks
 
 
 def _line_ending(text: str | None) -> str:
-    """That of all lines; where they differ, what is added has the usual one."""
+    """The line ending of added lines: CRLF if all lines have it, else LF."""
     lines = text.count("\n") if text else 0
     return "\r\n" if text and lines and text.count("\r\n") == lines else "\n"
 
 
-def _uninstalled(target: AgentFile, agent: str) -> FileChange:
-    before = _text(target.file)
-    original = _text(_backup_of(target.file))
+def _uninstall_change(target: AgentFile, agent: str) -> FileChange:
+    before = _read_text(target.file)
+    original = _read_text(_backup_of(target.file))
     if before is None or target.text:
         return FileChange(target.file, before, original)
-    with _naming(target.file):
-        # Nobody has touched the file since: then it is again what it was.
-        if original is not None and _added(original, target, agent)[0] == before:
+    with _naming_file(target.file):
+        # The file was not changed since the installation: restore the original.
+        if original is not None and _add_entries(original, target, agent)[0] == before:
             return FileChange(target.file, before, original)
         ending = _line_ending(before)
         after = config_entries.removed(before.replace(ending, "\n"), target, agent, original)
     return FileChange(target.file, before, after and after.replace("\n", ending))
 
 
-def _carried_out(changes: list[FileChange], notes: Iterable[str], *, is_agreed: bool, done: str, backup: bool) -> int:
-    wanted = [change for change in changes if change.before != change.after]
-    if not wanted:
-        print_lines(["There is nothing to change.", *notes])
+def _apply(changes: list[FileChange], remarks: Iterable[str], *, is_agreed: bool, done: str, backup: bool) -> int:
+    needed = [change for change in changes if change.before != change.after]
+    if not needed:
+        print_lines(["There is nothing to change.", *remarks])
         return 0
-    print_lines(line for change in wanted for line in _shown(change))
+    print_lines(line for change in needed for line in _diff(change))
     if not is_agreed and not _is_confirmed():
-        print_lines(["Nothing was changed. `--yes` makes the change without asking."])
+        print_lines(["Nothing was changed. Use `--yes` to make the change without asking."])
         return 1
-    for change in wanted:
+    for change in needed:
         _write(change, backup=backup)
     if backup:
         compile_ahead()
-    print_lines([done, *notes])
+    print_lines([done, *remarks])
     return 0
 
 
@@ -138,24 +138,24 @@ def _is_confirmed() -> bool:
         return False
 
 
-def _shown(change: FileChange) -> list[str]:
+def _diff(change: FileChange) -> list[str]:
     before, after = ((text or "").splitlines() for text in (change.before, change.after))
     old, new = (str(change.file) if text is not None else "/dev/null" for text in (change.before, change.after))
     return [line.rstrip("\n") for line in difflib.unified_diff(before, after, old, new)]
 
 
 def _write(change: FileChange, *, backup: bool) -> None:
-    file = change.file.resolve()  # a link into a directory of settings stays one
-    kept = _backup_of(change.file)
+    file = change.file.resolve()  # a symbolic link, such as one to a file in a dotfiles repository, is kept
+    backup_file = _backup_of(change.file)
     if change.after is None:
         file.unlink(missing_ok=True)
     else:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if backup and change.before is not None and not kept.exists():
-            shutil.copy2(file, kept)
+        if backup and change.before is not None and not backup_file.exists():
+            shutil.copy2(file, backup_file)
         _replace(file, change.after)
     if not backup:
-        kept.unlink(missing_ok=True)
+        backup_file.unlink(missing_ok=True)
         _remove_if_empty(change.file.parent)
 
 
@@ -171,12 +171,12 @@ def _replace(file: Path, text: str) -> None:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Directories that were made for our files alone: `.github/hooks`, `.cursor`."""
-    for one in (folder, folder.parent):
-        if not one.name.startswith(".") and one.name not in ("hooks", "plugins"):
+    """Remove a directory of an agent, such as `.github/hooks` or `.cursor`, and its parent, if they are empty."""
+    for directory in (folder, folder.parent):
+        if not directory.name.startswith(".") and directory.name not in ("hooks", "plugins"):
             return
         try:
-            one.rmdir()
+            directory.rmdir()
         except OSError:
             return
 
@@ -185,17 +185,17 @@ def _backup_of(file: Path) -> Path:
     return file.with_name(file.name + BACKUP)
 
 
-def _text(file: Path) -> str | None:
+def _read_text(file: Path) -> str | None:
     try:
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise GoloreError(f"{file} is not UTF-8, and was left alone. Save it as UTF-8 and try again.") from None
+        raise GoloreError(f"{file} is not UTF-8 and was left alone. Save it as UTF-8 and try again.") from None
 
 
-class _naming:  # noqa: N801  reads as a clause: with _naming(file)
-    """Says in which file it was that something could not be read."""
+class _naming_file:  # noqa: N801  reads as a clause: with _naming_file(path)
+    """Re-raises a `GoloreError` with the path of the file in its message."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -1,6 +1,6 @@
-"""Has the file made that long searches read (see `graph.queries.adjacency_builder`), by a process beside the server.
+"""Builds the adjacency file, which long searches read (see `graph.queries.adjacency_builder`), in a separate process.
 
-Only after a question that would have been quicker with it, so that a small repository never pays for one.
+Only after a question that would have been faster with it, so that a small repository never pays for one.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Final
 from golore.graph.queries.adjacency_builder import start_mapping
 from golore.graph.queries.symbol_steps import Steps
 
-_AGAIN: Final = 60.0
-"""Seconds before what failed is tried again: a writer may have come, or the directory may not be ours to write in."""
+_RETRY_AFTER: Final = 60.0
+"""Seconds before a failed build is tried again: a writer may have interrupted it, or the store is not writable."""
 
 
 class AdjacencyJob:
-    """Of one repository: at most one process at a time."""
+    """Builds the file of one repository, in at most one process at a time."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
 
     def consider(self, directory: Path, steps: Steps) -> None:
-        """After a search: start to make the file if it was missed."""
+        """Start a build if the search would have been faster with a file, or with a newer one."""
         if not steps.is_mapping_worth_it:
             return
         if self.process is not None:
             if self.process.poll() is None:
                 return
-            if self.process.returncode and time.monotonic() - self._started < _AGAIN:
+            if self.process.returncode and time.monotonic() - self._started < _RETRY_AFTER:
                 return
         self._started = time.monotonic()
         self.process = start_mapping(directory)
@@ -39,5 +39,5 @@ class AdjacencyJob:
     def close(self) -> None:
         process, self.process = self.process, None
         if process is not None:
-            process.terminate()  # nothing happens where it has ended by itself
+            process.terminate()  # has no effect on a process that has ended
             process.wait()

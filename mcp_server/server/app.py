@@ -1,7 +1,6 @@
-"""`golore mcp`: the MCP server over standard input and output, and the server that `golore serve` offers over HTTP.
+"""`golore mcp`: the MCP server over standard input and output. `golore serve` offers the same server over HTTP.
 
-What the tools do is in `tools`, one module each. Standard output belongs to the protocol: everything else goes to
-standard error.
+Standard output belongs to the protocol: everything else goes to standard error.
 """
 
 from __future__ import annotations
@@ -33,29 +32,29 @@ from mcp.server import MCPServer
 
 _INSTRUCTIONS: Final = """\
 golore knows this Go code as a graph: every declaration, call, reference, implementation and test, resolved by Go's \
-own rules without a build. Use it where grep would be long or unsure.
+own rules without a build. Use it where grep would be slow or uncertain.
 
-- Before changing a file, package or symbol: memory_context. It tells who uses it, what must stay in step, which \
-tests guard it.
-- Who calls, uses, implements or tests something, what a change may reach, how A comes to call B: memory_graph.
-- Where something is declared: memory_search by name, part of a name, or words.
-- What the user corrects, decides or plans, and what you find out the hard way: memory_note keeps it with the code.
-- Anything else about the structure: memory_query in Cypher, reading only.
-- Summaries that could be better: memory_drafts, then memory_upgrade.
-- After edits, or when an answer says that it is behind the files: memory_learn. memory_status tells what is known.
+- Before you change a file, package or symbol: memory_context shows its users, its tests and what changes with it.
+- Who calls, uses, implements or tests something, what a change may affect, how A comes to call B: memory_graph.
+- Where something is declared or done: memory_search, by name, part of a name, or words.
+- When the user corrects, decides or plans something, or you find something out the hard way: memory_note stores it \
+with the code.
+- Other questions about the structure: memory_query, read-only Cypher.
+- To improve summaries: memory_drafts, then memory_upgrade.
+- After edits, or when an answer says that the graph is behind the files: memory_learn. memory_status shows the state.
 
-Symbols are named as `go doc` prints them or by any end of that: Save, Memory.Save, store.Memory.Save. A name that \
-is not clear is answered with what it may mean.
-Answers have three values: resolved is certain, candidates are possible through an interface, unresolved uses bear \
-the name and could not be settled. What is left out for the budget is counted; raise `budget` to see it."""
+Name symbols as `go doc` prints them, or by any suffix: Save, Memory.Save, store.Memory.Save. If a name is ambiguous, \
+the reply lists what it may mean.
+Answers have three values: resolved (certain), candidates (possible through an interface), and unresolved uses of the \
+same name. The reply counts what the budget left out; raise `budget` to see it."""
 
 
 def build_server(repositories: Repositories) -> MCPServer:
-    """The server with its tools and resources."""
+    """The server with its tools, resources and prompts."""
     several = "" if len(repositories.all) == 1 else f"\nRepositories here: {', '.join(repositories.titles)}."
     server = MCPServer(
         "golore",
-        title="golore: what is known of this Go code",
+        title="golore: a graph of this Go code",
         instructions=_INSTRUCTIONS + several,
         version=version("golore"),
         log_level="WARNING",
@@ -78,7 +77,7 @@ def build_server(repositories: Repositories) -> MCPServer:
 
 
 def run_mcp(paths: Sequence[Path]) -> int:
-    """Answer until standard input ends."""
+    """Serve until standard input ends. Returns the exit code."""
     prepare_process()
     with Repositories(paths) as repositories:
         anyio.run(build_server(repositories).run_stdio_async)
@@ -86,7 +85,7 @@ def run_mcp(paths: Sequence[Path]) -> int:
 
 
 def prepare_process() -> None:
-    """Log to standard error, plainly, and colour nothing: some texts are the same as those for a terminal."""
+    """Log to standard error, switch colors off, because some texts are also printed on terminals, and set up memory."""
     os.environ["NO_COLOR"] = "1"
     keep_memory_together()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="golore: %(message)s")

@@ -1,6 +1,6 @@
-"""What an agent is told of a file, a package, a symbol or a repository: the card, or for a symbol what the graph knows.
+"""The reply about a file, a package, a symbol or the repository: its card, or for a symbol the facts of the graph.
 
-Cards are made by a learn and only looked up here.
+Cards are read from the card store. Only the card of a file at an unusual budget is rendered here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROOM: Final = 120
 
 
 def context_reply(opened: OpenServedRepository, text: str, budget: int) -> str:
-    """What is known of a target, within a budget of tokens."""
+    """The reply about a target, within a budget of tokens."""
     behind = staleness_lines(opened)
     target = find_target(opened, text)
     if target.meaning is not None:
@@ -44,16 +44,16 @@ def context_reply(opened: OpenServedRepository, text: str, budget: int) -> str:
 
 
 def _card_reply(opened: OpenServedRepository, path: str, budget: int, behind: tuple[str, ...]) -> Reply:
-    """The card of a file ("dir/file.go"), a package ("dir/") or the repository (""), and the files that go with it."""
+    """The card of a file ("dir/file.go"), a package ("dir/") or the repository (""), and its related files."""
     card_store = open_card_store(opened.repository.store, write=False)
     if card_store is None:
-        raise StoreMissing("There are no cards in the store, which an older golore made. Call memory_learn first.")
+        raise StoreMissing("The store has no cards, because an older golore made it. Call memory_learn first.")
     with closing(card_store):
         card = card_store.card(path, silent=True) or Card(path, "", "")
         room = budget * CHARACTERS
-        is_usual = not path.endswith(".go") or budget == BUDGET
+        is_stored = not path.endswith(".go") or budget == BUDGET
         text = (
-            card.text if is_usual else card_text(opened.store, card_store, path, room - len("\n".join(behind)) - _ROOM)
+            card.text if is_stored else card_text(opened.store, card_store, path, room - len("\n".join(behind)) - _ROOM)
         )
         related = tuple((f"{file}: {why}",) for file, why in card.related[:_RELATED])
     sections = (Section("Related files", related),) if related else ()
@@ -61,7 +61,7 @@ def _card_reply(opened: OpenServedRepository, path: str, budget: int, behind: tu
 
 
 def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[str, ...] = ()) -> Reply:
-    """A declaration and what lies around it."""
+    """A declaration with its members, users, tests, implementations, notes and documents."""
     head: list[str] = []
     sections: list[Section] = []
     for details in questions.show(opened.store, subject).declarations:
@@ -79,10 +79,10 @@ def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[s
         other = questions.implementers(opened.store, subject)
         around += _retitled(other, answer_reply(other, short_name))
     with AnnotationReader(opened.repository.store) as annotation_reader:
-        noted = annotation_reader.of_nodes(symbol.id for symbol in subject.symbols)
-        told = annotation_reader.documents_of(symbol.id for symbol in subject.symbols)
-    notes = (_lines_section("notes, as written by people and agents", noted),) if noted else ()
-    documents = (_lines_section("documents and examples that name it", told),) if told else ()
+        note_lines = annotation_reader.of_nodes(symbol.id for symbol in subject.symbols)
+        document_lines = annotation_reader.documents_of(symbol.id for symbol in subject.symbols)
+    notes = (_lines_section("notes, as written by people and agents", note_lines),) if note_lines else ()
+    documents = (_lines_section("documents and examples that name it", document_lines),) if document_lines else ()
     return Reply(tuple(head), (*notes, *around, *documents, *sections), (*shown.tail, *behind))
 
 

@@ -1,7 +1,7 @@
-"""`golore serve`: the MCP server over streamable HTTP, for this machine and whoever has the token.
+"""`golore serve`: the MCP server over streamable HTTP, for clients on this machine that have the token.
 
-It listens on the loopback address only. A request needs the token, so that other users of the machine are kept out, and
-has to come to and from a loopback name, so that a web page cannot reach it through a name of its own (DNS rebinding).
+It listens on the loopback address only. A request needs the token, which keeps out other users of the machine. Its host
+and its origin must be loopback names, so that a web page cannot reach the server through its own name (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ HOST: Final = "127.0.0.1"
 PORT: Final = 7425
 TOKEN_NAME: Final = "serve.token"
 TOKEN_VARIABLE: Final = "GOLORE_TOKEN"
-_NAMES: Final = (HOST, "localhost", "[::1]")
-_SHORTEST: Final = 16
+_LOOPBACK_NAMES: Final = (HOST, "localhost", "[::1]")
+_MIN_LENGTH: Final = 16
 
 
 def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
-    """Serve until the process is told to end."""
+    """Serve until the process is interrupted. Returns the exit code."""
     prepare_process()
     with Repositories(paths) as repositories, bound(port) as listening:
-        taken: int = listening.getsockname()[1]
-        token, told = token_for(repositories.all[0].learned.store, os.environ.get(TOKEN_VARIABLE, ""))
-        app = application(repositories, token, taken)
-        _announce(taken, told, repositories, as_json)
+        actual_port: int = listening.getsockname()[1]
+        token, source = token_for(repositories.all[0].learned.store, os.environ.get(TOKEN_VARIABLE, ""))
+        app = application(repositories, token, actual_port)
+        _announce(actual_port, source, repositories, as_json)
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=2)
-        # It shuts down in good order first, and then passes the interruption on.
+        # uvicorn shuts down in order first, and then raises the interrupt again.
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 
 def application(repositories: Repositories, token: str, port: int) -> ASGIApp:
-    """The whole server as an ASGI application; its address is /mcp."""
+    """The server as an ASGI application. It answers at /mcp."""
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{name}:{port}" for name in _NAMES],
-        allowed_origins=[f"http://{name}:{port}" for name in _NAMES],
+        allowed_hosts=[f"{name}:{port}" for name in _LOOPBACK_NAMES],
+        allowed_origins=[f"http://{name}:{port}" for name in _LOOPBACK_NAMES],
     )
     return TokenGate(build_server(repositories).streamable_http_app(transport_security=security), token)
 
 
 class TokenGate:
-    """Lets through who has the token."""
+    """Refuses HTTP requests without the token."""
 
     def __init__(self, inner: ASGIApp, token: str) -> None:
         self._inner = inner
@@ -79,38 +79,38 @@ class TokenGate:
         await self._inner(scope, receive, send)
 
     def _is_admitted(self, scope: Scope) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)
+        headers = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(headers) == 1 and hmac.compare_digest(headers[0], self._expected)
 
 
 def bound(port: int) -> socket.socket:
-    """A socket that has the port; 0 takes any that is free."""
+    """A socket that listens on the port; 0 chooses a free one."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        # Listening already: two who have only bound the port would both seem to have it.
+        # Listen at once: two processes that have only bound the port would both seem to have it.
         listening.listen(100)
     except OSError as failure:
         listening.close()
         if failure.errno == errno.EADDRINUSE:
             raise GoloreError(
-                f"Port {port} is taken, perhaps by another `golore serve`. Use that one, or choose another with --port "
-                "(0 takes any that is free)."
+                f"Port {port} is in use, perhaps by another `golore serve`. Use that one, or choose another port with "
+                "--port (0 chooses a free one)."
             ) from failure
         if failure.errno == errno.EACCES:
-            raise UsageError(
-                f"Port {port} needs rights that this user does not have. Choose one above 1023."
-            ) from failure
+            raise UsageError(f"This user may not listen on port {port}. Choose one above 1023.") from failure
         raise
     return listening
 
 
 def token_for(directory: Path, given: str = "") -> tuple[str, str]:
-    """The token and where it comes from: the environment, or a file that only its owner can read, made if needed."""
+    """The token and its source: the environment, or a file that only its owner can read, created if needed."""
     if given:
-        if len(given) < _SHORTEST or not given.isascii() or not given.isprintable() or " " in given:
-            raise UsageError(f"{TOKEN_VARIABLE} must be at least {_SHORTEST} plain characters without spaces.")
+        if len(given) < _MIN_LENGTH or not given.isascii() or not given.isprintable() or " " in given:
+            raise UsageError(
+                f"{TOKEN_VARIABLE} must be at least {_MIN_LENGTH} printable ASCII characters without spaces."
+            )
         return given, f"${TOKEN_VARIABLE}"
     path = directory / TOKEN_NAME
     directory.mkdir(parents=True, exist_ok=True)
@@ -120,27 +120,27 @@ def token_for(directory: Path, given: str = "") -> tuple[str, str]:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return _kept_token(path), str(path)
+        return _read_token(path), str(path)
     token = secrets.token_urlsafe(32)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{token}\n")
     return token, str(path)
 
 
-def _kept_token(path: Path) -> str:
+def _read_token(path: Path) -> str:
     status = path.lstat()
     is_private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
     token = path.read_text(encoding="ascii", errors="replace").strip() if is_private else ""
-    if len(token) < _SHORTEST:
-        raise GoloreError(f"{path} is not a token that only you can read. Remove it, and a new one will be made.")
+    if len(token) < _MIN_LENGTH:
+        raise GoloreError(f"{path} is not a token that only you can read. Remove it, and golore creates a new one.")
     return token
 
 
-def _announce(port: int, told: str, repositories: Repositories, as_json: bool) -> None:
+def _announce(port: int, source: str, repositories: Repositories, as_json: bool) -> None:
     url = f"http://{HOST}:{port}/mcp"
     if as_json:
-        print(json.dumps({"url": url, "token": told, "repositories": list(repositories.titles)}), flush=True)
+        print(json.dumps({"url": url, "token": source, "repositories": list(repositories.titles)}), flush=True)
         return
-    print(f"Serving {', '.join(repositories.titles)} on {url}; Ctrl-C ends it.", file=sys.stderr)
-    value = told if told.startswith("$") else f"$(cat {told})"
+    print(f"Serving {', '.join(repositories.titles)} on {url}. Press Ctrl-C to stop.", file=sys.stderr)
+    value = source if source.startswith("$") else f"$(cat {source})"
     print(f'Clients send the header "Authorization: Bearer {value}".', file=sys.stderr, flush=True)

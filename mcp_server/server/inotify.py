@@ -1,7 +1,7 @@
-"""Whether anything has happened in some directories, opened of the Linux kernel.
+"""Detects whether anything has changed in some directories, with inotify of the Linux kernel.
 
-The kernel notes a change before the call that made it returns, so who asks afterwards is told, without a delay. What
-changed is not told. Not seen: changes made by other machines on a network file system, and writes to mapped memory.
+The kernel records a change before the call that made it returns, so a check afterwards sees it without delay. It does
+not say what changed. Not seen: changes by other machines on a network file system, and writes to mapped memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EVENTS: Final = _MODIFY | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE
 
 
 class Watch:
-    """Watched directories, not what is below them. After the first change it stays stirred."""
+    """Watched directories, without their subdirectories. After the first change, `is_stirred` stays true."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -27,6 +27,7 @@ class Watch:
 
     @property
     def is_stirred(self) -> bool:
+        """Whether anything has changed since the watch was started."""
         if not self._is_stirred:
             try:
                 self._is_stirred = bool(os.read(self._descriptor, 65536))
@@ -42,15 +43,15 @@ class Watch:
 
 
 def watch(directories: Iterable[str]) -> Watch | None:
-    """Begin to watch; None where the system cannot, or will not watch so many."""
+    """Start watching. None if the system cannot, or if its limit is reached."""
     if sys.platform != "linux":
         return None
-    system = ctypes.CDLL(None, use_errno=True)
-    descriptor: int = system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     if descriptor < 0:
         return None
     for directory in directories:
-        if system.inotify_add_watch(descriptor, os.fsencode(directory), _EVENTS) < 0:
+        if libc.inotify_add_watch(descriptor, os.fsencode(directory), _EVENTS) < 0:
             with suppress(OSError):
                 os.close(descriptor)
             return None

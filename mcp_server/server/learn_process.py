@@ -1,8 +1,8 @@
-"""A learn in a process of its own, for a server: its progress and its outcome are lines of JSON on standard output.
+"""Runs a learn in a separate process, for a server. Prints its progress and its outcome as lines of JSON.
 
     python -m golore.mcp_server.server.learn_process ROOT STORE [--full]
 
-A learn takes memory that a server should not keep, and may be ended at any moment without harm to the store.
+A learn uses memory that a server should not keep, and can be killed at any moment without harm to the store.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from golore.learner.learn import learn
 from golore.mcp_server.text.learn_text import summary_lines
 from golore.mcp_server.text.output import as_utf8
 
-_BETWEEN: Final = 0.2
-"""Seconds between two reports of one step."""
+_INTERVAL: Final = 0.2
+"""Seconds between two reports of one stage."""
 
 
 class Reported:
@@ -31,25 +31,25 @@ class Reported:
     def __init__(self) -> None:
         self._name = ""
         self._total = self._done = 0
-        self._said = 0.0
+        self._printed_at = 0.0
 
     def stage(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
-        self._say()
+        self._print_progress()
 
     def tick(self, units: int) -> None:
         self._done += units
-        if time.monotonic() - self._said >= _BETWEEN:
-            self._say()
+        if time.monotonic() - self._printed_at >= _INTERVAL:
+            self._print_progress()
 
-    def _say(self) -> None:
-        self._said = time.monotonic()
-        _print(stage=self._name, done=self._done, total=self._total)
+    def _print_progress(self) -> None:
+        self._printed_at = time.monotonic()
+        _print_line(stage=self._name, done=self._done, total=self._total)
 
 
 def main(arguments: list[str]) -> int:
     as_utf8(sys.stdout)
-    # What the terminal can show does not matter to who reads this.
+    # The server reads the output, not a terminal.
     os.environ["NO_COLOR"] = "1"
     root, directory = (Path(argument) for argument in arguments[:2])
     try:
@@ -57,13 +57,13 @@ def main(arguments: list[str]) -> int:
         with Store.open(directory, write=False) as store:
             counts = count_store(store)
     except (GoloreError, OSError) as failure:
-        _print(error=str(failure))
+        _print_line(error=str(failure))
         return 1
-    _print(lines=summary_lines(report, counts))
+    _print_line(lines=summary_lines(report, counts))
     return 0
 
 
-def _print(**values: object) -> None:
+def _print_line(**values: object) -> None:
     print(json.dumps(values, ensure_ascii=False), flush=True)
 
 

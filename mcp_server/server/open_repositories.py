@@ -1,8 +1,8 @@
-"""The repositories of a server: each with its store, which is kept open between questions and never in a writer's way.
+"""The repositories of a server. Stores are kept open between questions, but do not block writers.
 
-A reader that has the database open keeps a writer out, so an open one is closed as soon as a writer shows up, and after
-a while without questions. What is open is always the newest: it cannot be changed in place meanwhile, and the next
-question notices when another database replaces it.
+An open database blocks writers, so it is closed as soon as a writer appears, and after some time without questions. An
+open database is always current: it cannot be changed in place meanwhile, and the next question notices if another
+database has replaced it.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from golore.mcp_server.server.glibc_memory import give_memory_back
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
-_LOOK_EVERY: Final = 0.05
-"""Seconds between two looks for a writer, while something is open; a learn needs longer before it has to change it."""
-_POOL: Final = 48 << 20
-"""Bytes for the engine's pages: enough for small questions, and most of what a server keeps while it is asked."""
-_KEPT_OPEN: Final = 30.0
-"""Seconds without a question after which a store is closed, to give its memory back."""
+_CHECK_EVERY: Final = 0.05
+"""Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
+_POOL_BYTES: Final = 48 << 20
+"""Bytes for the engine's pages: enough for small questions, and most of the memory of a server in use."""
+_MAX_IDLE: Final = 30.0
+"""Seconds without a question after which a store is closed, to free its memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenServedRepository(OpenRepository):
-    """An open repository of a server. `changes`: how far the graph is behind the files, None where that is unknown."""
+    """An open repository of a server. `changes`: files that changed since the last learn, None if unknown."""
 
     changes: Changes | None
     is_being_learned: bool
     is_outdated: bool
-    """Whether an older golore made the graph, so that some of it may be missing or wrong."""
+    """Whether an older golore made the graph, so that parts of it may be missing or wrong."""
     adjacency_job: AdjacencyJob
 
 
 class ServedRepository:
-    """One directory given to the server. It need not be learned yet; one question is answered at a time."""
+    """A directory given to the server, which need not be learned yet. Answers one question at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._store: Store | None = None
-        self._listed: tuple[str, NameList | None] = ("", None)
-        self._edition: tuple[str, bool] = ("", False)
+        self._cached_names: tuple[str, NameList | None] = ("", None)
+        self._cached_outdated: tuple[str, bool] = ("", False)
         self._freshness = FreshnessCache()
         self._adjacency_job = AdjacencyJob()
-        self._used = 0.0
+        self._used_at = 0.0
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class ServedRepository:
 
     @property
     def learned(self) -> LearnedRepository:
-        """The learned repository around the path, or the path itself where nothing is learned."""
+        """The learned repository that contains the path, or the path itself if it is not learned."""
         try:
             return find_repository(self.path)
         except StoreMissing:
@@ -74,47 +74,47 @@ class ServedRepository:
     @contextmanager
     def opened(self) -> Generator[OpenServedRepository]:
         learned = self.learned
-        with self._turn:
+        with self._lock:
             try:
                 store = self._current(learned)
                 generation = store.generation
-                made_of, listed = self._listed
-                names = Names(store, listed if made_of == generation else None)
+                cached_generation, names_list = self._cached_names
+                names = Names(store, names_list if cached_generation == generation else None)
                 changes = self._freshness.changes(learned.root, store, generation)
-                if self._edition[0] != generation:
-                    self._edition = (generation, is_outdated(store))
+                if self._cached_outdated[0] != generation:
+                    self._cached_outdated = (generation, is_outdated(store))
                 yield OpenServedRepository(
                     learned,
                     store,
                     names,
                     changes=changes,
-                    is_being_learned=_is_written(learned),
-                    is_outdated=self._edition[1],
+                    is_being_learned=_has_writer(learned),
+                    is_outdated=self._cached_outdated[1],
                     adjacency_job=self._adjacency_job,
                 )
-                self._listed = (generation, names.listed)
+                self._cached_names = (generation, names.listed)
             finally:
-                self._used = time.monotonic()
-                if _is_written(learned):
+                self._used_at = time.monotonic()
+                if _has_writer(learned):
                     self._close()
 
     def look(self) -> bool:
-        """Close the store if somebody wants to write or nobody has asked for long; whether it is still open."""
-        if not self._turn.acquire(blocking=False):
+        """Close the store if a writer waits or if it is idle. Returns whether it is open or in use."""
+        if not self._lock.acquire(blocking=False):
             return True
         try:
             store = self._store
             if store is not None and locks.is_held(store.directory / "writer.lock"):
                 self._close()
-            elif store is not None and time.monotonic() - self._used > _KEPT_OPEN:
+            elif store is not None and time.monotonic() - self._used_at > _MAX_IDLE:
                 self._close()
                 give_memory_back()
             return self._store is not None
         finally:
-            self._turn.release()
+            self._lock.release()
 
     def close(self) -> None:
-        with self._turn:
+        with self._lock:
             self._close()
             self._freshness.close()
             self._adjacency_job.close()
@@ -124,7 +124,7 @@ class ServedRepository:
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(learned.store, write=False, pool=_POOL)
+                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES)
             except StoreMissing as missing:
                 raise StoreMissing(
                     f"{learned.root} has not been learned yet. Call memory_learn, or run `golore learn {learned.root}`."
@@ -138,7 +138,7 @@ class ServedRepository:
 
 
 class Repositories:
-    """All that a server answers about. Use it as a context manager: a thread looks after what is open."""
+    """The repositories of a server. As a context manager it runs a thread that calls `ServedRepository.look`."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         for path in paths:
@@ -151,7 +151,7 @@ class Repositories:
         self.all = tuple(found.values())
         self._wake = threading.Event()
         self._is_over = False
-        self._keeper = threading.Thread(target=self._keep, daemon=True, name="golore-keeper")
+        self._keeper = threading.Thread(target=self._close_unused, daemon=True, name="golore-keeper")
 
     def __enter__(self) -> Repositories:
         self._keeper.start()
@@ -165,29 +165,29 @@ class Repositories:
             repository.close()
 
     def named(self, name: str = "") -> ServedRepository:
-        """The repository that a caller means by its name or path; nothing is enough where there is only one."""
+        """The repository with this name or path, or the one that contains this path. Without a name: the only one."""
         if not name and len(self.all) == 1:
             return self.all[0]
-        wanted = [repository for repository in self.all if name in (repository.name, str(repository.learned.root))]
-        if name and not wanted:
-            wanted = [repository for repository in self.all if Path(name).is_relative_to(repository.learned.root)]
-        if len(wanted) == 1:
-            return wanted[0]
+        matches = [repository for repository in self.all if name in (repository.name, str(repository.learned.root))]
+        if name and not matches:
+            matches = [repository for repository in self.all if Path(name).is_relative_to(repository.learned.root)]
+        if len(matches) == 1:
+            return matches[0]
         known = ", ".join(self.titles)
         if not name:
-            raise UsageError(f"There are several repositories here. Say which one as `repository`: {known}.")
-        raise UsageError(f"{name!r} is not one of the repositories here. As `repository`, give one of: {known}.")
+            raise UsageError(f"This server has several repositories. Give one of these as `repository`: {known}.")
+        raise UsageError(f"This server has no repository {name!r}. Give one of these as `repository`: {known}.")
 
     def around(self, path: str) -> str:
-        """The repository in which an absolute path lies; nothing for any other text."""
+        """The root of the repository that contains an absolute path; empty for any other text."""
         if not path.startswith("/"):
             return ""
-        inside = [root for one in self.all if Path(path).is_relative_to(root := one.learned.root)]
-        return str(max(inside, key=lambda root: len(root.parts))) if inside else ""
+        roots = [root for repository in self.all if Path(path).is_relative_to(root := repository.learned.root)]
+        return str(max(roots, key=lambda root: len(root.parts))) if roots else ""
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What each is called: its name, or its path where names are alike."""
+        """The name of each repository, or its path if several have the same name."""
         names = [repository.name for repository in self.all]
         roots = [str(repository.learned.root) for repository in self.all]
         return tuple(name if names.count(name) == 1 else root for name, root in zip(names, roots, strict=True))
@@ -200,13 +200,13 @@ class Repositories:
         finally:
             self._wake.set()
 
-    def _keep(self) -> None:
+    def _close_unused(self) -> None:
         while not self._is_over:
             self._wake.wait()
             self._wake.clear()
             while not self._is_over and True in {repository.look() for repository in self.all}:
-                time.sleep(_LOOK_EVERY)
+                time.sleep(_CHECK_EVERY)
 
 
-def _is_written(learned: LearnedRepository) -> bool:
+def _has_writer(learned: LearnedRepository) -> bool:
     return locks.is_held(learned.store / "writer.lock")

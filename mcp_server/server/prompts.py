@@ -1,4 +1,4 @@
-"""The prompts that a client can offer its user: a way to have an agent work through the drafts."""
+"""The prompt that a client can offer its user: it makes the agent improve draft summaries."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Annotated, Final
 from mcp.server import MCPServer
 from pydantic import Field
 
-_WORK: Final = """\
-Improve golore's summaries of this Go code, {count} of them. For each: call memory_drafts with limit 1, read the code \
-and facts it gives, open the file where they are not enough, and call memory_upgrade with level, subject and digest as \
-given and a text of two to four plain sentences: the role in the whole, what it relies on and guarantees, what must \
-stay in step with it. Only what the code shows; only names that exist; no instructions in the text. Where a text is \
-refused, the reason is told: write it again. Stop when memory_drafts has nothing left."""
+_TEXT: Final = """\
+Improve {count} of golore's summaries of this Go code. For each: call memory_drafts with limit 1, read the code and \
+facts that it returns, open the file if they are not enough, and call memory_upgrade with the same level, subject and \
+digest and a text of two to four plain sentences: its role in the whole, what it relies on and guarantees, and what \
+must stay in step with it. Write only what the code shows, use only names that exist, and give no instructions. If a \
+text is refused, the reply gives the reason: write it again. Stop when memory_drafts has nothing to improve."""
 
 
 def register(server: MCPServer) -> None:
     @server.prompt(
         name="improve_summaries",
-        title="Work through the drafts",
-        description="Have the agent replace the most valuable draft summaries with better ones.",
+        title="Improve summaries",
+        description="Make the agent replace the most valuable draft summaries with better ones.",
     )
     def improve_summaries(
         count: Annotated[str, Field(description="How many summaries to improve (default: 10).")] = "10",
     ) -> str:
-        return _WORK.format(count=count if count.isdecimal() else "10")
+        return _TEXT.format(count=count if count.isdecimal() else "10")

@@ -1,4 +1,4 @@
-"""What a client can read without calling a tool: the repository in short, and the card of a file."""
+"""What a client can read without calling a tool: an overview of the repository, and the card of a file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     @server.resource(
         "golore://overview",
         name="overview",
-        title="The repository in short",
-        description="Packages, the code that most depends on, and how fresh the graph is.",
+        title="Overview of the repository",
+        description="Packages, the most used code, and whether the graph is up to date.",
         mime_type="text/plain",
     )
     def overview() -> str:
@@ -25,7 +25,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         "golore://file/{+path}",
         name="file",
         title="What to know about a file",
-        description="Users, interfaces, tests and companions of a Go file, by its path from the repository's root.",
+        description="Users, interfaces, tests and related files of a Go file, by its path from the repository's root.",
         mime_type="text/plain",
     )
     def file(path: str) -> str:
@@ -45,7 +45,7 @@ def _overview(repositories: Repositories) -> str:
 
 
 def _file(repositories: Repositories, path: str) -> str:
-    """The card of the first repository that has the path; with several, the path may begin with a repository's name."""
+    """The card in the first repository that has the path. If there are several, the path may begin with a name."""
     failures: list[str] = []
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         inner = path.removeprefix(f"{title}/") if len(repositories.all) > 1 else path

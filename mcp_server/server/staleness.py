@@ -1,4 +1,4 @@
-"""The line at the end of a reply that says when the graph is behind the files."""
+"""The lines at the end of a reply that say that the graph is behind the files."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from typing import Final
 from golore.graph.phrases import counted, listed
 from golore.mcp_server.server.open_repositories import OpenServedRepository
 
-_NAMED: Final = 5
+_MAX_NAMED: Final = 5
 
 
 def staleness_lines(opened: OpenServedRepository) -> tuple[str, ...]:
-    """Empty where the graph is up to date."""
+    """Empty if the graph is up to date."""
     lines: list[str] = []
     changes = opened.changes
-    do = "A learn is running now." if opened.is_being_learned else "Call memory_learn to bring the graph up to date."
+    advice = (
+        "A learn is running now." if opened.is_being_learned else "Call memory_learn to bring the graph up to date."
+    )
     if opened.is_outdated:
-        lines.append(f"An older golore made this graph. {do}")
+        lines.append(f"An older golore made this graph. {advice}")
     if changes is None:
         lines.append("Cannot tell whether files changed since the last learn. Call memory_learn to be sure.")
     elif len(changes):
         count = counted(len(changes), "file")
-        lines.append(f"Behind the files: {count} changed since the last learn ({listed(changes.paths, _NAMED)}). {do}")
+        lines.append(
+            f"Behind the files: {count} changed since the last learn ({listed(changes.paths, _MAX_NAMED)}). {advice}"
+        )
     return tuple(lines)

@@ -1,8 +1,9 @@
-"""Tells whether what a user typed corrects the agent, by what it says and what came before. No model is asked.
+"""Decides whether a message of the user corrects the agent, by its text and by what came before. Uses no model.
 
-A correction denies something that the agent had said or done and says what is so, or says what is always or never done
-here. Sentences that cannot be that are put aside first: questions, wishes, praise, reports of failures, and whatever is
-quoted. English only. It is meant to miss some rather than to take a wish for a fact; a person looks at each.
+A correction denies something that the agent said or did and states what is true, or states what is always or never done
+in this repository. Sentences that cannot be corrections are excluded first: questions, wishes, praise, reports of
+failures, and quoted text. English only. It prefers to miss a correction rather than to take a wish for a fact; a person
+reviews each one.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from typing import Final, NamedTuple
 
 from golore.mcp_server.sessions.transcripts import Words
 
-_LONGEST: Final = 2_500
-"""Characters of a message beyond which it is something pasted."""
-_LONGEST_PREMISE: Final = 300
+_MAX_MESSAGE: Final = 2_500
+"""A message of more characters is taken for pasted text."""
+_MAX_PREMISE: Final = 300
 _FENCE: Final = re.compile(r"```.*?(```|\Z)", re.DOTALL)
 _PASTED: Final = re.compile(
     r"^\s*(>|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|(ERROR|WARN|INFO|FAIL|---|\+\+\+|@@)\b).*$", re.MULTILINE
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')”]*\s+(?=\S)|\n+")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-"""What a terminal would obey."""
+"""Characters that a terminal would interpret."""
 _NOT: Final = r"(n'?t| not)"
 
 
@@ -45,7 +46,7 @@ _ASIDE: Final = _any(
     r"\b(amazing|awesome|excellent|perfect|perfectly|well done|great job|impressive)\b",
     r"^(ok(ay)?|yes|yep|great|nice|good|thanks|thank you|cool|fine)\b[^:;]*$",
 )
-"""A sentence with one of these is not about what is so: a wish, a doubt, a failure, praise."""
+"""The sentence does not state a fact: it is a wish, a doubt, a report of a failure, or praise."""
 _DENIAL: Final = _any(
     r"^(no|nope|nah|wrong|incorrect|not (quite|really|true|right|exactly))\b",
     r"^(hm+|uh+|um+|well|sorry|wait|but|ah|oh)[,. ]+(but )?(no|nope|not quite|wrong)\b",
@@ -62,24 +63,24 @@ _DENIAL: Final = _any(
     r"\bas i (said|told|wrote|mentioned)\b|\bi ((already )?told you|meant)\b",
     r"^((wait|hm+|huh)[,. ]+)?(why|since when) (are|did|do|would|have) (you|we)\b",
 )
-"""That something which the agent said or did is not right."""
+"""Something that the agent said or did is wrong."""
 _RULE: Final = _any(
     rf"\bwe (always|never|only|do{_NOT}) (?!need|have|know|care|want|got|had|saw|tried|even|really|much|mind)\w+",
     rf"\bwe('re| are){_NOT} (using|supposed|allowed)\b|\bwe('ve| have) (dropped|removed|banned|stopped|abandoned)\b",
     r"\b(always|never|must)\b.*\b(here|in (this|our) \w+)\b",
 )
-"""What is always or never done here."""
+"""What is always or never done in this repository."""
 _CUSTOM: Final = _any(
     r"\bwe (use|build|test|keep|write|wrap|avoid|have to|must)\b",
     r"\b(in|for) (this|our) (repo|repository|codebase|code base|code|project|team)\b",
 )
-"""What is done here; a wish may say so, too."""
+"""What is done in this repository. A wish may say this too."""
 _NORM: Final = _any(
     r"\b(must|ha(s|ve) to|needs? (a|an|the|to|our)|only|never|(?<!can )always)\b",
     r"\b(everywhere|otherwise|guarantees?|no-go)\b",
     r"\b(can'?t|cannot|can not|may not|won'?t|would break|will break|are not to|is not to) ",
 )
-"""What has to be so, or cannot be. It corrects where it is about what the agent has just said."""
+"""What must or cannot be. It is a correction if it is about what the agent has just said."""
 _REPROACH: Final = _any(
     r"^(please )?(stop|quit|revert|undo|don'?t|do not)\b",
     rf"\b(should{_NOT}|must{_NOT}|must never|should have|not supposed|not allowed|you can(no|')t)\b",
@@ -101,14 +102,14 @@ _WISH: Final = _any(
     r"(add|make|rename|write|show|move|run|put|use|try|change|create|give|do|go|check|look|commit|fix|update)\b",
     r"\b(could|can|would|will) (you|we)\b",
 )
-_ANSWERED: Final = re.compile(r"^(no|nope|nah|yes|yep)\b[,.!]*\s*", re.IGNORECASE)
+_ANSWER: Final = re.compile(r"^(no|nope|nah|yes|yep)\b[,.!]*\s*", re.IGNORECASE)
 _OPENING: Final = _any(
     r"^((hm+|uh+|well|sorry|but|wait|no|nope|nah|wrong|incorrect|not quite|"
     r"that'?s (wrong|not right|incorrect))[,.:! ]+)+"
 )
 _ORDER: Final = _any(r"^(please )?(stop|quit|revert|undo|don'?t|do not)\b")
 _REASON: Final = re.compile(r"[,;:—–]\s+|\s-\s|\s(?:because|since|otherwise|as)\s", re.IGNORECASE)
-_OF_THE_USER: Final = _any(r"^i('m|'ll|'ve|'d)?\b(?! (told|said|meant|already told))")
+_ABOUT_THE_USER: Final = _any(r"^i('m|'ll|'ve|'d)?\b(?! (told|said|meant|already told))")
 _WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMON: Final = frozenset(
     "the and are was were that this with not you your have has had for but from they them there here its it's isn't "
@@ -117,29 +118,29 @@ _COMMON: Final = frozenset(
 
 
 class Correction(NamedTuple):
-    """`text` is what the user said of it, `premise` what the agent had taken for granted, as far as it said so."""
+    """`text` is what the user said. `premise` is what the agent had assumed, if it said so."""
 
     text: str
     premise: str
 
 
 def correction_in(words: Words) -> Correction | None:
-    """The correction in what was typed, if there is one."""
+    """The correction in a message, None if there is none."""
     if not words.said and not words.files:
-        return None  # there was nothing yet to be corrected
+        return None  # the agent has not said or done anything to correct
     typed = _PASTED.sub("", _FENCE.sub("", words.text.replace("’", "'"))).strip()
-    if not typed or len(typed) > _LONGEST:
+    if not typed or len(typed) > _MAX_MESSAGE:
         return None
     sentences = [sentence.strip() for sentence in _SENTENCE.split(typed) if sentence.strip()]
-    kept = [sentence for sentence in sentences if not _is_aside(sentence)]
-    if not _is_correction(kept, words):
+    relevant = [sentence for sentence in sentences if not _is_aside(sentence)]
+    if not _is_correction(relevant, words):
         return None
-    text = _CONTROL.sub(" ", " ".join(sentence for sentence in kept if not _is_question(sentence)))
+    text = _CONTROL.sub(" ", " ".join(sentence for sentence in relevant if not _is_question(sentence)))
     return Correction(text, _CONTROL.sub(" ", _premise(words.said, text)))
 
 
 def _is_aside(sentence: str) -> bool:
-    """Whether it says nothing of what is so. A question does where it reproaches: "why are you mocking it?"."""
+    """Whether a sentence states no fact. Questions state none, except reproaches such as "why are you mocking it?"."""
     return not _DENIAL.match(sentence) if _is_question(sentence) else bool(_ASIDE.search(sentence))
 
 
@@ -149,8 +150,8 @@ def _is_question(sentence: str) -> bool:
 
 def _is_correction(sentences: list[str], words: Words) -> bool:
     if sentences and words.said.rstrip().endswith("?"):
-        # A "no" to a question denies nothing that was taken for granted.
-        sentences = [_ANSWERED.sub("", sentences[0]), *sentences[1:]]
+        # A "no" that answers a question denies no assumption of the agent.
+        sentences = [_ANSWER.sub("", sentences[0]), *sentences[1:]]
     stated = [part for sentence in sentences if not _is_question(sentence) and (part := _stated(sentence))]
     if _has(_RULE, stated) or _has(_CONTRAST, stated):
         return True
@@ -158,14 +159,14 @@ def _is_correction(sentences: list[str], words: Words) -> bool:
     if _has(_CUSTOM, stated) and (is_denied or _has(_REPROACH, sentences) or _has(_NEGATED, stated)):
         return True
     if not is_denied and sentences and _WISH.search(sentences[0]):
-        return False  # what must be so is then part of what is wished for
+        return False  # a norm is then part of the wish
     if _has(_NORM, stated) and _is_about(" ".join(stated), words):
-        return not any(_OF_THE_USER.match(sentence) for sentence in stated)
-    return (is_denied or _has(_REPROACH, stated)) and any(map(_says_what_is, stated))
+        return not any(_ABOUT_THE_USER.match(sentence) for sentence in stated)
+    return (is_denied or _has(_REPROACH, stated)) and any(map(_states_fact, stated))
 
 
 def _stated(sentence: str) -> str:
-    """What a sentence says after an order that it begins with; all of it where it gives none."""
+    """The statement in a sentence: the reason given with a wish, empty if there is none; else the whole sentence."""
     if not _WISH.search(sentence):
         return sentence
     reason = _REASON.split(sentence, maxsplit=1)[1:]
@@ -177,28 +178,28 @@ def _has(pattern: re.Pattern[str], sentences: list[str]) -> bool:
 
 
 def _is_about(text: str, words: Words) -> bool:
-    """Whether it shares a word with what the agent has said, or with the names of the files it was at."""
+    """Whether the text has at least six words, and one in common with what the agent said or with its files' names."""
     topic = _words(words.said) | _words(" ".join(words.files))
     return len(text.split()) >= 6 and not topic.isdisjoint(_words(text))
 
 
-def _says_what_is(sentence: str) -> bool:
-    """Whether it tells something of the code, besides that something is wrong."""
-    left = _OPENING.sub("", sentence)
-    if _ORDER.match(left):
-        left = (_REASON.split(left, maxsplit=1)[1:] or [""])[0]
-    return len(left.split()) >= 4 and bool(_FACT.search(left)) and not _OF_THE_USER.match(left)
+def _states_fact(sentence: str) -> bool:
+    """Whether a sentence states something about the code, beyond that something is wrong."""
+    rest = _OPENING.sub("", sentence)
+    if _ORDER.match(rest):
+        rest = (_REASON.split(rest, maxsplit=1)[1:] or [""])[0]
+    return len(rest.split()) >= 4 and bool(_FACT.search(rest)) and not _ABOUT_THE_USER.match(rest)
 
 
 def _premise(said: str, text: str) -> str:
-    """The sentence of the agent that has most words in common with the correction; its last one where none has any."""
+    """The agent's sentence that has most words in common with the correction; its last one if none has any."""
     sentences = [sentence.strip() for sentence in _SENTENCE.split(_FENCE.sub("", said)) if sentence.strip()]
     if not sentences:
         return ""
     wanted = _words(text)
-    best = max(range(len(sentences)), key=lambda at: (len(wanted & _words(sentences[at])), at))
+    best = max(range(len(sentences)), key=lambda index: (len(wanted & _words(sentences[index])), index))
     premise = sentences[best]
-    return premise if len(premise) <= _LONGEST_PREMISE else premise[: _LONGEST_PREMISE - 1] + "…"
+    return premise if len(premise) <= _MAX_PREMISE else premise[: _MAX_PREMISE - 1] + "…"
 
 
 def _words(text: str) -> set[str]:

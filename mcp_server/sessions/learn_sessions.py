@@ -1,4 +1,4 @@
-"""`golore learn-sessions`: what sessions have corrected, proposed as notes; and what becomes of the proposals."""
+"""`golore learn-sessions`: proposes corrections from sessions as notes, and accepts or rejects the proposals."""
 
 from __future__ import annotations
 
@@ -50,32 +50,39 @@ def run_sessions(
     if as_json:
         print_json({"proposals": waiting, "accepted": notes, "rejected": rejected, "read": reads})
         return 0
-    print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or ["There are no transcripts here."])
+    print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or ["No transcripts were found."])
     if waiting and not notes and not rejected and is_terminal(sys.stdin) and is_terminal(sys.stdout):
         _ask(repository, waiting)
     elif waiting:
         print_lines([line for one in waiting for line in _lines(one)])
-        print_lines(["`golore learn-sessions --accept ID` makes a note of one, `--reject ID` drops it; `all` is all."])
+        print_lines(
+            ["`golore learn-sessions --accept ID` makes a note of a proposal, `--reject ID` drops it; `all` means all."]
+        )
     return 0
 
 
 def run_in_hook() -> int:
-    """For a hook at the end of a session or before a compaction: read that one transcript, keep what it proposes, and
-    say nothing. Whatever happens, the exit code is 0."""
+    """Read one transcript for a hook at the end of a session or before a compaction, and store its proposals.
+
+    Prints nothing. Returns the exit code, which is always 0.
+    """
     store = ""
     try:
         payload = json.loads(sys.stdin.buffer.read(1 << 20))
         repository = find_repository(Path(payload["cwd"]))
         store = str(repository.store)
         study(repository, [Path(payload["transcript_path"])])
-    except Exception:  # noqa: BLE001  the agent goes on undisturbed
+    except Exception:  # noqa: BLE001  a failure must not disturb the agent
         if store:
             log_failure(store, "golore learn-sessions --hook")
     return 0
 
 
 def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
-    """The id of the note that it becomes, on the first of its files that the graph has, or else on the repository."""
+    """Make a note of a proposal, on the first of its files that is in the graph, or else on the repository.
+
+    Returns the id of the note.
+    """
     from golore.graph.queries.name_resolver import Names
     from golore.mcp_server.services import note_actions
     from golore.mcp_server.services.open_store import OpenRepository, open_current_store
@@ -86,30 +93,32 @@ def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
         outcome = None
         for target in (*proposal.files, "."):
             with suppress(UsageError):
-                request = note_actions.NoteRequest(target, text, "correction", (_TAG,), _own_name(), "person")
+                request = note_actions.NoteRequest(target, text, "correction", (_TAG,), _user_name(), "person")
                 outcome = note_actions.write(opened, request)
                 break
     if outcome is None:
-        raise UsageError(f"The proposal {proposal.id} cannot be noted; its text is too long.")
+        raise UsageError(
+            f"The proposal {proposal.id} is too long for a note. Reject it, and write a shorter one with `golore note`."
+        )
     note_actions.publish_note(repository, outcome)
     decide(repository.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
 
 
-def _own_name() -> str:
+def _user_name() -> str:
     with suppress(OSError, KeyError):
         return os.environ.get("GIT_AUTHOR_NAME", "") or getpass.getuser()
     return ""
 
 
 def _ask(repository: LearnedRepository, waiting: Sequence[Proposal]) -> None:
-    for at, one in enumerate(waiting, start=1):
-        print_lines([f"{at} of {len(waiting)}", *_lines(one)])
+    for number, one in enumerate(waiting, start=1):
+        print_lines([f"{number} of {len(waiting)}", *_lines(one)])
         print(_QUESTION, end="", flush=True)
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer == "a":
             try:
-                print_lines([f"Noted as {_accept(repository, one)}."])
+                print_lines([f"Accepted as note {_accept(repository, one)}."])
             except GoloreError as failure:
                 print_lines([str(failure)])
         elif answer == "r":
@@ -122,7 +131,7 @@ def _lines(proposal: Proposal) -> list[str]:
     where = ", ".join(proposal.files) or "the repository"
     lines = [f"  {styled(proposal.id, 'bold')}  {proposal.at[:10]}  {where}", f"    “{proposal.text}”"]
     if proposal.premise:
-        lines.append(styled(f"    said before: “{proposal.premise}”", "dim"))
+        lines.append(styled(f"    the agent said: “{proposal.premise}”", "dim"))
     return lines
 
 
@@ -130,9 +139,11 @@ def _read_lines(reads: Sequence[Read]) -> list[str]:
     if not reads:
         return []
     found = sum(read.corrections for read in reads)
-    lines = [f"Read {counted(len(reads), 'transcript')}: {counted(found, 'correction')} in them."]
+    lines = [f"Read {counted(len(reads), 'transcript')}: {counted(found, 'correction')} found."]
     return lines + [f"{read.path} could not be read: {read.problem}." for read in reads if read.problem]
 
 
 def _decided_lines(notes: dict[str, str], rejected: Sequence[str]) -> list[str]:
-    return [f"{id} is noted as {note}." for id, note in notes.items()] + [f"{id} is rejected." for id in rejected]
+    return [f"{id} is accepted as note {note}." for id, note in notes.items()] + [
+        f"{id} is rejected." for id in rejected
+    ]

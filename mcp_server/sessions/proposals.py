@@ -1,8 +1,8 @@
-"""Corrections from sessions: reads an agent's transcripts, when asked to, and keeps what is proposed and decided.
+"""Proposals: corrections found in an agent's transcripts, and whether they were accepted or rejected.
 
-Everything stays on this machine. `sessions.jsonl` in the store holds proposals and what became of them: one that was
-rejected is not proposed again, however often it is read. `sessions.log` tells what was read, when, and what was found.
-Neither is exported. How a transcript is read is `transcripts`' affair, what a correction is `corrections`'.
+Everything stays on this machine. `sessions.jsonl` in the store has the proposals and the decisions: a rejected proposal
+is not made again, however often its transcript is read. `sessions.log` records what was read, when, and what was found.
+Neither file is exported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNITS: Final = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 class Proposal(NamedTuple):
-    """A correction that may become a note. `id` follows from its text, so that the same one has the same."""
+    """A correction that may become a note. `id` is computed from the text: the same correction has the same id."""
 
     id: str
     text: str
@@ -42,7 +42,7 @@ class Proposal(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One transcript that was read; `problem` says why it was not."""
+    """The outcome of reading one transcript. `problem` is the reason if it could not be read."""
 
     path: str
     lines: int = 0
@@ -52,12 +52,19 @@ class Read(NamedTuple):
 
 
 def transcripts_of(root: Path, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Claude Code's transcripts of sessions at or below a root, oldest first. Whether they are is in their lines."""
+    """Claude Code's transcripts of sessions at or below a root, sorted by path.
+
+    The names of its directories are ambiguous, so some may be of other repositories; the lines in them say which.
+    """
     home = environ.get("CLAUDE_CONFIG_DIR", "").strip()
     projects = (Path(home).expanduser() if home else Path.home() / ".claude") / "projects"
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(root))
-    rooms = [room for room in projects.glob(f"{slug}*") if room.name == slug or room.name.startswith(f"{slug}-")]
-    return sorted(path for room in rooms for path in room.glob("*.jsonl"))
+    directories = [
+        directory
+        for directory in projects.glob(f"{slug}*")
+        if directory.name == slug or directory.name.startswith(f"{slug}-")
+    ]
+    return sorted(path for directory in directories for path in directory.glob("*.jsonl"))
 
 
 def transcripts_at(path: Path) -> list[Path]:
@@ -69,20 +76,20 @@ def transcripts_at(path: Path) -> list[Path]:
 
 
 def start_of(since: str) -> str:
-    """The time that `7d`, `12h`, `2w` or a date means; everything counts without."""
+    """The time that `7d`, `12h`, `2w` or a date means, in ISO format; empty for no limit."""
     if not since:
         return ""
     if match := _SINCE.fullmatch(since):
-        back = timedelta(hours=int(match[1]) * _UNITS[match[2]])
-        return (datetime.now(UTC) - back).isoformat(timespec="seconds")
+        period = timedelta(hours=int(match[1]) * _UNITS[match[2]])
+        return (datetime.now(UTC) - period).isoformat(timespec="seconds")
     try:
         return datetime.fromisoformat(since).isoformat()
     except ValueError:
-        raise UsageError(f"{since!r} is no time. Give a date such as 2026-11-01, or 12h, 7d, 2w.") from None
+        raise UsageError(f"{since!r} is not a time. Give a date such as 2026-11-01, or 12h, 7d, 2w.") from None
 
 
 def study(repository: LearnedRepository, paths: Iterable[Path], since: str = "") -> tuple[list[Proposal], list[Read]]:
-    """Read transcripts and keep what they propose; those that are new, and what was read."""
+    """Read transcripts and store new proposals. Returns these, and the outcome for each transcript."""
     root = repository.root.resolve()
     known = {proposal.id for proposal, _ in ledger(repository.store)}
     found: dict[str, Proposal] = {}
@@ -93,70 +100,78 @@ def study(repository: LearnedRepository, paths: Iterable[Path], since: str = "")
         except OSError as failure:
             reads.append(Read(str(path), problem=failure.strerror or str(failure)))
             continue
-        made = [one for words in reading.words if _counts(root, words, since) and (one := _proposal(root, words))]
-        reads.append(Read(str(path), reading.lines, reading.unknown, len(made)))
-        found |= {one.id: one for one in made if one.id not in known and one.id not in found}
-    _append(repository.store / LEDGER_NAME, ({"event": PROPOSED, **one._asdict()} for one in found.values()))
+        corrections = [
+            proposal
+            for words in reading.words
+            if _is_wanted(root, words, since) and (proposal := _proposal(root, words))
+        ]
+        reads.append(Read(str(path), reading.lines, reading.unknown, len(corrections)))
+        found |= {
+            proposal.id: proposal for proposal in corrections if proposal.id not in known and proposal.id not in found
+        }
+    _append(repository.store / LEDGER_NAME, ({"event": PROPOSED, **proposal._asdict()} for proposal in found.values()))
     _append(repository.store / AUDIT_NAME, ({"at": _now(), "since": since, **read._asdict()} for read in reads))
     return list(found.values()), reads
 
 
 def ledger(store: Path) -> list[tuple[Proposal, str]]:
-    """All proposals, oldest first, with what became of them. A line that cannot be read is passed over."""
+    """All proposals, oldest first, each with its status. Lines that cannot be read are skipped."""
     proposals: dict[str, Proposal] = {}
-    fates: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     for entry in _entries(store / LEDGER_NAME):
         id, event = entry.get("id"), entry.get("event")
         if event == PROPOSED and isinstance(id, str):
             values = [entry.get(name, "") for name in Proposal._fields]
             proposals.setdefault(id, Proposal(*values)._replace(files=tuple(entry.get("files", ()))))
         elif event in (ACCEPTED, REJECTED) and isinstance(id, str):
-            fates[id] = event
-    return [(proposal, fates.get(id, PROPOSED)) for id, proposal in proposals.items()]
+            statuses[id] = event
+    return [(proposal, statuses.get(id, PROPOSED)) for id, proposal in proposals.items()]
 
 
 def pending(store: Path) -> list[Proposal]:
-    return [proposal for proposal, fate in ledger(store) if fate == PROPOSED]
+    return [proposal for proposal, status in ledger(store) if status == PROPOSED]
 
 
 def chosen(store: Path, ids: Iterable[str]) -> list[Proposal]:
-    """The pending proposals of these ids, or of the beginnings of ids; `all` are all."""
-    waiting = pending(store)
+    """The pending proposals with these ids or prefixes of ids; `all` means all of them."""
+    proposals = pending(store)
     found: dict[str, Proposal] = {}
     for id in ids:
-        meant = [one for one in waiting if id == "all" or one.id.startswith(id)]
-        if not meant and id != "all":
-            raise UsageError(f"There is no proposal {id!r} to decide on. `golore learn-sessions` lists them.")
-        if len(meant) > 1 and id != "all":
-            raise UsageError(f"Several proposals begin with {id!r}. Give more of the id.")
-        found |= {one.id: one for one in meant}
+        matches = [proposal for proposal in proposals if id == "all" or proposal.id.startswith(id)]
+        if not matches and id != "all":
+            raise UsageError(f"There is no pending proposal {id!r}. `golore learn-sessions` lists them.")
+        if len(matches) > 1 and id != "all":
+            raise UsageError(f"Several proposals begin with {id!r}. Give more characters of the id.")
+        found |= {proposal.id: proposal for proposal in matches}
     return list(found.values())
 
 
-def decide(store: Path, proposal: Proposal, fate: str, note: str = "") -> None:
-    _append(store / LEDGER_NAME, [{"event": fate, "id": proposal.id, "note": note, "at": _now()}])
+def decide(store: Path, proposal: Proposal, status: str, note: str = "") -> None:
+    """Record that a proposal was accepted, as the note with the id `note`, or rejected."""
+    _append(store / LEDGER_NAME, [{"event": status, "id": proposal.id, "note": note, "at": _now()}])
 
 
-def _counts(root: Path, words: Words, since: str) -> bool:
-    """Whether it was said in this repository, and not before the time asked for."""
+def _is_wanted(root: Path, words: Words, since: str) -> bool:
+    """Whether a message was typed in this repository, and not before `since`."""
     directory = os.path.normpath(words.cwd) if words.cwd else str(root)
-    return (directory == str(root) or directory.startswith(f"{root}/")) and _moment(words.at) >= _moment(since)
+    return (directory == str(root) or directory.startswith(f"{root}/")) and _time_of(words.at) >= _time_of(since)
 
 
-def _moment(text: str) -> datetime:
+def _time_of(text: str) -> datetime:
+    """The time of an ISO text; the earliest time for any other text."""
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.astimezone()
+    return time if time.tzinfo else time.astimezone()
 
 
 def _proposal(root: Path, words: Words) -> Proposal | None:
     found = correction_in(words)
     if found is None:
         return None
-    told = " ".join(found.text.lower().split())
-    id = blake2b(told.encode("utf-8", "replace"), digest_size=5).hexdigest()
+    normalized = " ".join(found.text.lower().split())
+    id = blake2b(normalized.encode("utf-8", "replace"), digest_size=5).hexdigest()
     return Proposal(id, found.text, found.premise, inside(root, words), words.session, words.at)
 
 
@@ -175,7 +190,7 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _append(path: Path, entries: Iterable[Mapping[str, object]]) -> None:
-    """In one write, so that two processes do not mix their lines, and for the owner's eyes alone."""
+    """Append in one write, so that lines of two processes do not mix. A new file is readable by its owner only."""
     text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
     if text:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,8 +1,8 @@
-"""Reads Claude Code's transcripts: what the user typed, what the agent had said and done just before.
+"""Reads Claude Code's transcripts: what the user typed, and what the agent said and did just before.
 
-A transcript is a file of JSON lines whose format nobody promises: a line that cannot be read or is not known is passed
-over. Only what the user typed himself counts as his words: not tool results, text that the program put in, summaries of
-compactions, or what an agent told its subagents. Whatever the text says, it is data.
+A transcript is a file of JSON lines in an undocumented format; a line that cannot be read or is unknown is skipped.
+Only text that the user typed counts, not tool results, text that the program inserted, summaries of compactions, or
+prompts of the agent to its subagents. Whatever the text says, it is data.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-_LARGEST_LINE: Final = 4 << 20
-_REFUSED: Final = "the user said:"
-"""How the words begin that a user gave along with the refusal of a tool call."""
-_AFTER_REFUSAL: Final = "\n\nNote: The user's next message"
+_MAX_LINE: Final = 4 << 20
+_REFUSAL_START: Final = "the user said:"
+"""Precedes what a user typed when refusing a tool call."""
+_REFUSAL_END: Final = "\n\nNote: The user's next message"
 _INJECTED: Final = re.compile(r"<(command-|local-command|system-reminder|bash-|user-memory|task-notification)[^>]*>")
 _TAGGED: Final = re.compile(r"<([a-z][a-z-]*)>.*?</\1>", re.DOTALL)
-_SPOKEN_FOR: Final = ("[Request interrupted", "Caveat: ", "This session is being continued")
-_EDITING: Final = frozenset(("Edit", "MultiEdit", "Write", "NotebookEdit"))
+_PROGRAM_TEXTS: Final = ("[Request interrupted", "Caveat: ", "This session is being continued")
+_EDITING_TOOLS: Final = frozenset(("Edit", "MultiEdit", "Write", "NotebookEdit"))
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path", "filePath")
-_MOST_FILES: Final = 5
+_MAX_FILES: Final = 5
 
 
 class Words(NamedTuple):
-    """Something that the user typed, with what the agent had said and which files it had been at. `is_refusal`: said in
-    refusing a tool call."""
+    """A message that the user typed, what the agent had said (`said`), and the files that it had read or edited.
+
+    `is_refusal`: it was typed when refusing a tool call.
+    """
 
     text: str
     said: str
@@ -40,7 +42,7 @@ class Words(NamedTuple):
 
 
 class TranscriptContent(NamedTuple):
-    """`lines` is how many there were, `unknown` how many could not be read."""
+    """`lines` is the number of lines, `unknown` the number that could not be read."""
 
     words: tuple[Words, ...]
     lines: int
@@ -48,14 +50,14 @@ class TranscriptContent(NamedTuple):
 
 
 def read_transcript(path: Path) -> TranscriptContent:
-    """Raises `OSError` where the file cannot be read."""
+    """Raises `OSError` if the file cannot be read."""
     with path.open("rb") as file:
         return read_lines(file, path.stem)
 
 
 def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
     found: list[Words] = []
-    scene = _Scene()
+    turn = _AgentTurn()
     count = unknown = 0
     for line in lines:
         count += 1
@@ -69,24 +71,24 @@ def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
         content: Any = cast("dict[str, Any]", message).get("content") if isinstance(message, dict) else None
         match entry.get("type"):
             case "assistant":
-                scene.hear(content)
+                turn.add_message(content)
             case "user":
-                repository = (
+                origin = (
                     _text_of(entry, "sessionId") or session,
                     _text_of(entry, "timestamp"),
                     _text_of(entry, "cwd"),
                 )
-                found += [Words(text, *scene.before(), *repository, is_refusal=True) for text in _refusals(content)]
+                found += [Words(text, *turn.context(), *origin, is_refusal=True) for text in _refusals(content)]
                 if typed := _typed(entry, content):
-                    found.append(Words(typed, *scene.before(), *repository))
-                    scene.begin()
+                    found.append(Words(typed, *turn.context(), *origin))
+                    turn.end()
             case _:
                 pass
     return TranscriptContent(tuple(found), count, unknown)
 
 
-class _Scene:
-    """What the agent has said and done since the user last spoke; of the files, those of the time before, too."""
+class _AgentTurn:
+    """What the agent said, and the files it used, since the user's last message; and the files used before that."""
 
     def __init__(self) -> None:
         self._said: list[str] = []
@@ -94,38 +96,38 @@ class _Scene:
         self._read: list[str] = []
         self._earlier: list[str] = []
 
-    def begin(self) -> None:
+    def end(self) -> None:
         self._earlier = self._files() or self._earlier
         self._said, self._edited, self._read = [], [], []
 
-    def hear(self, content: Any) -> None:
+    def add_message(self, content: Any) -> None:
         if isinstance(content, str):
             self._said.append(content)
         for block in _blocks(content):
             if block.get("type") == "text":
                 self._said.append(_text_of(block, "text"))
             elif block.get("type") == "tool_use":
-                self._use(_text_of(block, "name"), block.get("input"))
+                self._add_tool_use(_text_of(block, "name"), block.get("input"))
 
-    def before(self) -> tuple[str, tuple[str, ...]]:
-        return "\n".join(filter(None, self._said)), tuple((self._files() or self._earlier)[:_MOST_FILES])
+    def context(self) -> tuple[str, tuple[str, ...]]:
+        return "\n".join(filter(None, self._said)), tuple((self._files() or self._earlier)[:_MAX_FILES])
 
-    def _use(self, tool: str, given: Any) -> None:
-        if not isinstance(given, dict):
+    def _add_tool_use(self, tool: str, tool_input: Any) -> None:
+        if not isinstance(tool_input, dict):
             return
         for key in _PATH_KEYS:
-            path = cast("dict[str, Any]", given).get(key)
+            path = cast("dict[str, Any]", tool_input).get(key)
             if isinstance(path, str) and path:
-                (self._edited if tool in _EDITING else self._read).append(path)
+                (self._edited if tool in _EDITING_TOOLS else self._read).append(path)
                 return
 
     def _files(self) -> list[str]:
-        """Edited ones first, the latest of each sort before the others."""
+        """Edited files, then those only read; the latest first."""
         return list(dict.fromkeys((*reversed(self._edited), *reversed(self._read))))
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    if len(line) > _LARGEST_LINE:
+    if len(line) > _MAX_LINE:
         return None
     try:
         entry: Any = json.loads(line)
@@ -135,17 +137,17 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 
 
 def _typed(entry: dict[str, Any], content: Any) -> str:
-    """What the user typed in this line, nothing if it is not his."""
+    """What the user typed in this line; empty if it has nothing that the user typed."""
     if entry.get("isMeta") is True or entry.get("isCompactSummary") is True:
         return ""
     parts = [content] if isinstance(content, str) else []
     parts += [_text_of(block, "text") for block in _blocks(content) if block.get("type") == "text"]
-    kept = [_own(part) for part in parts]
-    return "\n".join(part for part in kept if part)
+    texts = [_without_inserted_text(part) for part in parts]
+    return "\n".join(part for part in texts if part)
 
 
-def _own(text: str) -> str:
-    if text.startswith(_SPOKEN_FOR) or _INJECTED.match(text.lstrip()):
+def _without_inserted_text(text: str) -> str:
+    if text.startswith(_PROGRAM_TEXTS) or _INJECTED.match(text.lstrip()):
         return ""
     return _TAGGED.sub("", text).strip()
 
@@ -153,12 +155,12 @@ def _own(text: str) -> str:
 def _refusals(content: Any) -> Iterator[str]:
     for block in _blocks(content):
         if block.get("type") == "tool_result" and block.get("is_error") is True:
-            inside = block.get("content")
-            texts = [inside] if isinstance(inside, str) else [_text_of(part, "text") for part in _blocks(inside)]
+            result = block.get("content")
+            texts = [result] if isinstance(result, str) else [_text_of(part, "text") for part in _blocks(result)]
             for text in texts:
-                _, mark, words = text.partition(_REFUSED)
-                if mark and "rejected" in text and (said := words.partition(_AFTER_REFUSAL)[0].strip()):
-                    yield said
+                _, separator, typed = text.partition(_REFUSAL_START)
+                if separator and "rejected" in text and (message := typed.partition(_REFUSAL_END)[0].strip()):
+                    yield message
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -173,7 +175,7 @@ def _text_of(entry: dict[str, Any], key: str) -> str:
 
 
 def inside(root: Path, words: Words) -> tuple[str, ...]:
-    """The files in play that lie below a root, relative to it; those that are gone, too."""
+    """The files of a message that are below a root, relative to it. They need not exist."""
     base = f"{root}/"
     found: list[str] = []
     for file in words.files:

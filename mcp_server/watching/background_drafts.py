@@ -1,7 +1,7 @@
-"""Drafts in the background of a watch: a process of its own with the least priority, a few minutes at a time.
+"""Writes drafts while a watch runs, in a separate process of the lowest priority, a few minutes at a time.
 
-Only where the settings say so (`watch = true` in `[models]`). A server that is not there is tried again later, each
-time after a longer pause; nothing is said of it, for nobody has asked.
+Only if the settings ask for it (`watch = true` in `[models]`). After a run that failed, for example because the model's
+server is not running, the pause before the next one doubles. Failures are not reported.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings
 
 _MINUTES: Final = 5
-_FIRST: Final = 10.0
-"""Seconds of quiet before the first drafts."""
+_FIRST_PAUSE: Final = 10.0
+"""Seconds before the first run."""
 _PAUSE: Final = 60.0
-_LONGEST_PAUSE: Final = 3600.0
-_RUN: Final = "import sys; from golore.mcp_server.cli.main import main; sys.exit(main(sys.argv[1:]))"
+_MAX_PAUSE: Final = 3600.0
+_PROGRAM: Final = "import sys; from golore.mcp_server.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 class BackgroundDrafts:
-    """Call `look` now and then, and `stop` in the end."""
+    """Runs `golore summarize` repeatedly. Call `look` periodically, and `stop` at the end."""
 
-    def __init__(self, repository: LearnedRepository, *, first: float = _FIRST) -> None:
+    def __init__(self, repository: LearnedRepository, *, first: float = _FIRST_PAUSE) -> None:
         self._repository = repository
         self._process: subprocess.Popen[bytes] | None = None
         self._pause = _PAUSE
@@ -34,22 +34,22 @@ class BackgroundDrafts:
 
     @property
     def running(self) -> subprocess.Popen[bytes] | None:
-        """The run that goes on, as far as the last look knows."""
+        """The current run, as of the last call of `look`."""
         return self._process
 
     def look(self) -> None:
-        """Start a run where one is due, and notice when one has ended."""
+        """Start a run if one is due, and notice if one has ended."""
         if self._process is not None:
             code = self._process.poll()
             if code is None:
                 return
             self._process = None
-            self._pause = _PAUSE if code == 0 else min(self._pause * 2, _LONGEST_PAUSE)
+            self._pause = _PAUSE if code == 0 else min(self._pause * 2, _MAX_PAUSE)
             self._due = time.monotonic() + self._pause
         if time.monotonic() >= self._due:
             options = ["summarize", "--background", "--minutes", str(_MINUTES), "--repo", str(self._repository.root)]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _RUN, *options],
+                [sys.executable, "-P", "-c", _PROGRAM, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -57,7 +57,7 @@ class BackgroundDrafts:
             )
 
     def stop(self) -> None:
-        """End the run; what it has written is kept."""
+        """Kill the current run. The drafts that it has written are kept."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

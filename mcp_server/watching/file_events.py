@@ -1,7 +1,7 @@
-"""The system's reports of changed files, gathered into bursts.
+"""Collects the system's events about changed files into bursts.
 
-A burst begins with the first report that could matter to a learn and ends when there were none for a moment. Where the
-system will not watch so many directories, they are looked at every second instead.
+A burst begins with the first event that may concern a learn and ends when no more arrive for a moment. If the system's
+limit of watched directories is reached, the files are polled every second instead.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from watchdog.observers.polling import PollingObserver
 
 _QUIET: Final = 0.2
 _SHORT_QUIET: Final = 0.02
-"""Seconds without a report that end a burst; the short ones while all were of one file, as when an editor saves it."""
-_LONGEST: Final = 2.0
-_STOPPING: Final = 2.0
-_NAMES: Final = frozenset({"go.mod", "go.work", ".gitignore", ".gitmodules", "modules.txt"})
-# Reading a file is an event too, and a learn reads many.
+"""Seconds without an event that end a burst; the shorter time if all are about one file, as when an editor saves."""
+_MAX_BURST: Final = 2.0
+_STOP_TIMEOUT: Final = 2.0
+_CONFIG_NAMES: Final = frozenset({"go.mod", "go.work", ".gitignore", ".gitmodules", "modules.txt"})
+# Only these: opening a file is an event too, and a learn opens many.
 _EVENTS: Final[list[type[FileSystemEvent]]] = [
     DirCreatedEvent,
     DirDeletedEvent,
@@ -46,24 +46,24 @@ _EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileModifiedEvent,
     FileMovedEvent,
 ]
-_SHORTAGES: Final = {
+_LIMITS: Final = {
     errno.ENOSPC: "The system's limit of watched directories (fs.inotify.max_user_watches) is reached",
     errno.EMFILE: "The system's limit of watchers (fs.inotify.max_user_instances) is reached",
 }
 
-# What it has to tell is told by us or made good by looking at the files.
+# golore reports its failures itself, or compensates for them by comparing the files.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 
 class Burst(NamedTuple):
-    """What was reported: paths below the root, and whether they are all of Go files and documents, and nothing else."""
+    """The paths of a burst, relative to the root. `is_only_files`: all are Go files or documents."""
 
     paths: frozenset[str]
     is_only_files: bool
 
 
 class Bursts(FileSystemEventHandler):
-    """Takes events from the observer's thread; whoever waits is told once for all that come close together."""
+    """Receives events in the observer's thread. `wait` returns those that arrive close together as one burst."""
 
     def __init__(self, root: Path, store: Path) -> None:
         self._base = f"{root}{os.sep}"
@@ -75,50 +75,50 @@ class Bursts(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        mattering = [path for path in paths if self._matters(path, event.is_directory)]
-        if mattering:
+        relevant = [path for path in paths if self._is_relevant(path, event.is_directory)]
+        if relevant:
             with self._changed:
                 self._last = time.monotonic()
                 self._first = self._first or self._last
-                below = [path[len(self._base) :] for path in mattering]
-                self._paths.update(below)
-                if event.is_directory or not all(map(_is_learned, below)):
+                relative = [path[len(self._base) :] for path in relevant]
+                self._paths.update(relative)
+                if event.is_directory or not all(map(_is_learned, relative)):
                     self._is_only_files = False
                 self._changed.notify()
 
     def wait(self, timeout: float) -> Burst | None:
-        """The next burst, once it is over; None if none has come after so many seconds."""
+        """The next burst, once it has ended; None if none has begun within `timeout` seconds."""
         with self._changed:
             if not self._first and not self._changed.wait_for(lambda: self._first, timeout):
                 return None
-            while (left := self._end() - time.monotonic()) > 0:
+            while (left := self._end_time() - time.monotonic()) > 0:
                 self._changed.wait(left)
             burst = Burst(frozenset(self._paths), self._is_only_files)
             self._first, self._is_only_files = 0.0, True
             self._paths.clear()
         return burst
 
-    def _end(self) -> float:
+    def _end_time(self) -> float:
         is_one = self._is_only_files and len(self._paths) == 1
-        return min(self._last + (_SHORT_QUIET if is_one else _QUIET), self._first + _LONGEST)
+        return min(self._last + (_SHORT_QUIET if is_one else _QUIET), self._first + _MAX_BURST)
 
-    def _matters(self, path: str, is_directory: bool) -> bool:
+    def _is_relevant(self, path: str, is_directory: bool) -> bool:
         if not path.startswith(self._base) or f"{path}{os.sep}".startswith(self._store):
             return False
         parts = Path(path[len(self._base) :]).parts
         if ".git" in parts:
-            # A checkout shows itself by the files that it changes.
+            # A git checkout is noticed by the files that it changes.
             return parts[-2:] == ("info", "exclude")
-        return is_directory or parts[-1] in _NAMES or _is_learned("/".join(parts))
+        return is_directory or parts[-1] in _CONFIG_NAMES or _is_learned("/".join(parts))
 
 
 def _is_learned(path: str) -> bool:
-    """Whether it is a file that is read for what it says, and that has no say in which others are."""
+    """Whether it is a Go file or a document: its content is learned, and it does not affect which other files are."""
     return path.endswith(".go") or is_document(path)
 
 
 class Observing:
-    """The observer of one directory, which may have to be exchanged for one that polls."""
+    """Observes one directory tree. Falls back to polling if the system's limits are reached."""
 
     def __init__(self, root: Path, bursts: Bursts) -> None:
         self._root = str(root)
@@ -127,32 +127,32 @@ class Observing:
         self._polls = False
 
     def start(self) -> str:
-        """Begin; the answer says why the files are polled, if they are."""
+        """Start observing. Returns the reason if the files have to be polled from now on, else an empty text."""
         if not self._polls:
             try:
-                self._begin(Observer())
+                self._start(Observer())
             except OSError as failure:
-                return self._begin_polling(failure)
+                return self._start_polling(failure)
             return self.shortage()
-        self._begin(PollingObserver(timeout=1.0))
+        self._start(PollingObserver(timeout=1.0))
         return ""
 
     def shortage(self) -> str:
-        """The reason for polling from now on, if there are no watches left for directories that came since."""
+        """Start polling if no watches are left for new directories. Returns the reason, empty if it does not poll."""
         if self._polls:
             return ""
-        # The observer says nothing of directories below the root that it was refused.
+        # The observer does not report directories below the root that it could not watch.
         try:
             probe = Observer()
             try:
                 probe.schedule(FileSystemEventHandler(), self._root, event_filter=_EVENTS)
                 probe.start()
             finally:
-                _end(probe)
+                _stop(probe)
         except OSError as failure:
             if failure.errno == errno.ENOSPC:
                 self.stop()
-                return self._begin_polling(failure)
+                return self._start_polling(failure)
         return ""
 
     @property
@@ -163,27 +163,27 @@ class Observing:
     def stop(self) -> None:
         observer, self._observer = self._observer, None
         if observer is not None:
-            _end(observer)
+            _stop(observer)
 
-    def _begin(self, observer: BaseObserver) -> None:
+    def _start(self, observer: BaseObserver) -> None:
         try:
             observer.schedule(self._bursts, self._root, recursive=True, event_filter=_EVENTS)
             observer.start()
         except BaseException:
-            _end(observer)
+            _stop(observer)
             raise
         self._observer = observer
 
-    def _begin_polling(self, failure: OSError) -> str:
-        reason = _SHORTAGES.get(failure.errno or 0)
+    def _start_polling(self, failure: OSError) -> str:
+        reason = _LIMITS.get(failure.errno or 0)
         if reason is None:
             raise failure
         self._polls = True
-        self._begin(PollingObserver(timeout=1.0))
+        self._start(PollingObserver(timeout=1.0))
         return reason
 
 
-def _end(observer: BaseObserver) -> None:
+def _stop(observer: BaseObserver) -> None:
     observer.stop()
     if observer.is_alive():
-        observer.join(_STOPPING)
+        observer.join(_STOP_TIMEOUT)

@@ -1,7 +1,7 @@
-"""`golore watch`: learn once, then again after every burst of changes below the root.
+"""`golore watch`: learns once, then again after every burst of changes below the root.
 
-Events only say that something happened; what changed is found by the learn itself, so that lost or doubled events cost
-time and no truth. Once a minute the files are compared without being asked, for what the system did not report.
+Events only trigger a learn, which finds out itself what changed, so lost or duplicate events cost time but not
+correctness. Once a minute the files are compared without an event, for changes that the system did not report.
 Code outside the root (module cache, `replace` to elsewhere, a go.work above) is not watched.
 """
 
@@ -40,22 +40,22 @@ from golore.mcp_server.watching.file_events import Bursts, Observing
 
 LOCK_NAME: Final = "watch.lock"
 _PATIENCE: Final = 60.0
-"""Seconds that a root may be gone, as while it is cloned anew, before the watch ends."""
+"""Seconds that the root may be missing, as while it is cloned again, before the watch ends."""
 _TICK: Final = 0.5
-"""Seconds between two looks at whether the root is still the same directory."""
+"""Seconds between checks that the root is still the same directory."""
 _GRACE: Final = 2.0
-"""Seconds that the end may take before it is enforced."""
+"""Seconds that an orderly exit may take before the process is killed."""
 _COMPARE_EVERY: Final = 60.0
 _SETTLE_AFTER: Final = 20.0
-"""Seconds without an edit after which what edits have left for later is done, while nobody waits for an answer."""
-_LOOK_EVERY: Final = 600.0
-"""Seconds after which an ordinary learn looks at what updates after edits do not, such as code outside."""
+"""Seconds without an edit after which work that updates have deferred is done."""
+_FULL_LEARN_EVERY: Final = 600.0
+"""Seconds after which an ordinary learn covers what updates after edits do not, such as code outside the root."""
 _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
 
 class Ended(BaseException):
-    """The user has asked for the end."""
+    """A signal has asked the watch to end."""
 
 
 def run_watch(root: Path, *, as_json: bool, patience: float = _PATIENCE) -> int:
@@ -64,40 +64,40 @@ def run_watch(root: Path, *, as_json: bool, patience: float = _PATIENCE) -> int:
     root = root.resolve()
     repository = LearnedRepository(root, store_of(root))
     if not (repository.store / MANIFEST_NAME).exists():
-        discover(root)  # a directory that is no repository is refused before anything is left in it
-    say = _EventPrinter(as_json)
+        discover(root)  # refuses a directory that is no repository, before anything is written to it
+    printer = _EventPrinter(as_json)
     try:
         with _ending_on_signals():
             while True:
-                _watch_directory(repository, say)
-                _await_return(repository, say, patience)
+                _watch_directory(repository, printer)
+                _await_return(repository, printer, patience)
     except Ended:
-        say.event("ended", "Stopped watching.")
+        printer.print_event("ended", "Stopped watching.")
     return 0
 
 
 class _EventPrinter:
-    """Each event as one line: a sentence on standard error, or a JSON object on standard output."""
+    """Prints each event as one line: a sentence on standard error, or a JSON object on standard output."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
 
-    def event(self, name: str, sentence: str, **details: object) -> None:
+    def print_event(self, name: str, sentence: str, **details: object) -> None:
         if self._as_json:
             print(json.dumps({"event": name, "message": sentence, **plain(details)}), flush=True)
         else:
             print(sentence, file=sys.stderr, flush=True)
 
     def require_reader(self) -> None:
-        """A watch for a program ends with that program, also when there is nothing to tell."""
+        """Raise `BrokenPipeError` if nobody reads the JSON lines any more: the watch ends even without an event."""
         if self._as_json:
             poll = select.poll()
             poll.register(sys.stdout.fileno(), 0)
             if any(event & select.POLLERR for _, event in poll.poll(0)):
                 raise BrokenPipeError
 
-    def updated(self, report: Report) -> None:
-        done = ", ".join(
+    def print_update(self, report: Report) -> None:
+        summary = ", ".join(
             (
                 f"{counted(report.files_parsed, 'file')} parsed",
                 f"{counted(report.packages_resolved, 'package')} resolved",
@@ -107,102 +107,105 @@ class _EventPrinter:
         details = {
             name: value for name, value in report._asdict().items() if name not in ("problems", "missing_imports")
         }
-        self.event("updated", f"{done} in {report.seconds:.2f} s", **details)
+        self.print_event("updated", f"{summary} in {report.seconds:.2f} s", **details)
         for message in report.messages:
-            self.event("message", message)
+            self.print_event("message", message)
 
 
 @contextmanager
 def _ending_on_signals() -> Generator[None]:
-    """Raise `Ended` when a signal asks for it.
+    """Raise `Ended` on SIGINT or SIGTERM.
 
-    Python hears of a signal only between two steps of its own, and loading a large graph is one step of the engine. So
-    a thread waits for signals too, and when nothing has come of one in time it ends the process, as a kill would.
+    Python handles a signal only between two of its own instructions, and loading a large graph is one long call of the
+    engine. So a thread waits for signals too, and kills the process if it has not ended after `_GRACE` seconds.
     """
 
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        # Once is enough: the clearing up that follows is not to be disturbed.
-        for asked in before:
-            signal.signal(asked, signal.SIG_IGN)
+        # Ignore further signals: they must not interrupt the cleanup.
+        for signal_number in previous:
+            signal.signal(signal_number, signal.SIG_IGN)
         raise Ended
 
-    def end_anyway() -> None:
-        os.read(heard, 1)
+    def kill_after_grace() -> None:
+        os.read(read_end, 1)
         if not is_over.wait(_GRACE):
             for worker in multiprocessing.active_children():
                 worker.kill()
             os._exit(0)
 
     is_over = threading.Event()
-    heard, hear = os.pipe()
-    os.set_blocking(hear, False)
-    waiting = threading.Thread(target=end_anyway, daemon=True)
-    waiting.start()
-    signal.set_wakeup_fd(hear)
-    before = {asked: signal.signal(asked, end) for asked in (signal.SIGINT, signal.SIGTERM)}
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    killer = threading.Thread(target=kill_after_grace, daemon=True)
+    killer.start()
+    signal.set_wakeup_fd(write_end)
+    previous = {signal_number: signal.signal(signal_number, end) for signal_number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
         is_over.set()
-        for asked, handler in before.items():
-            signal.signal(asked, handler)
+        for signal_number, handler in previous.items():
+            signal.signal(signal_number, handler)
         signal.set_wakeup_fd(-1)
-        os.close(hear)
-        waiting.join()
-        os.close(heard)
+        os.close(write_end)
+        killer.join()
+        os.close(read_end)
 
 
-def _watch_directory(repository: LearnedRepository, say: _EventPrinter) -> None:
-    """Keep the store fresh for as long as it and the root are the directories that they are now."""
+def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> None:
+    """Keep the store up to date until the root or the store is removed or replaced."""
     try:
-        # Below a root that has gone again there is nothing to be made.
+        # A store below a root that has disappeared again must not be created.
         repository.store.mkdir(parents=not repository.store.is_relative_to(repository.root), exist_ok=True)
-        # What is held open keeps its inode number, which something made in its place could otherwise get.
+        # An open directory keeps its inode number, which a directory that replaces it could otherwise get.
         descriptor = os.open(repository.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     bursts = Bursts(repository.root, repository.store)
     observing = Observing(repository.root, bursts)
-    held: locks.FileLock | None = None
+    lock: locks.FileLock | None = None
     try:
-        held = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
-        ground = _ground(repository)
+        lock = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
+        identity = _identity(repository)
         if reason := observing.start():
-            say.event("polling", f"{reason}. Looking at the files every second instead.")
-        say.event(
-            "watching", f"Watching {repository.root}; Ctrl-C ends it.", root=repository.root, store=repository.store
+            printer.print_event("polling", f"{reason}. Polling the files every second instead.")
+        printer.print_event(
+            "watching",
+            f"Watching {repository.root}. Press Ctrl-C to stop.",
+            root=repository.root,
+            store=repository.store,
         )
-        _keep_fresh(repository, say, ground, bursts, observing)
+        _keep_fresh(repository, printer, identity, bursts, observing)
     except FileNotFoundError:
         if repository.root.is_dir():
             raise
     finally:
         observing.stop()
         os.close(descriptor)
-        if held is not None:
-            held.release()
+        if lock is not None:
+            lock.release()
 
 
-_Ground = tuple[tuple[int, int], ...]
+_Identity = tuple[tuple[int, int], ...]
 
 
-def _ground(repository: LearnedRepository) -> _Ground:
-    """Which directory is the root and which file our lock at this moment; nothing where one of them is gone."""
+def _identity(repository: LearnedRepository) -> _Identity:
+    """Device and inode numbers of the root and of our lock file; empty if one of them is missing."""
     try:
-        there = [path.stat() for path in (repository.root, repository.store / LOCK_NAME)]
+        statuses = [path.stat() for path in (repository.root, repository.store / LOCK_NAME)]
     except OSError:
         return ()
-    return tuple((status.st_dev, status.st_ino) for status in there)
+    return tuple((status.st_dev, status.st_ino) for status in statuses)
 
 
 def _keep_fresh(
-    repository: LearnedRepository, say: _EventPrinter, ground: _Ground, bursts: Bursts, observing: Observing
+    repository: LearnedRepository, printer: _EventPrinter, identity: _Identity, bursts: Bursts, observing: Observing
 ) -> None:
-    learning = _Learning(repository, say)
+    learning = _Learning(repository, printer)
     learning.try_once()
     drafts = BackgroundDrafts(repository)
     try:
-        _follow(repository, say, ground, bursts, observing, learning, drafts)
+        _follow(repository, printer, identity, bursts, observing, learning, drafts)
     finally:
         drafts.stop()
         learning.end()
@@ -210,47 +213,47 @@ def _keep_fresh(
 
 def _follow(
     repository: LearnedRepository,
-    say: _EventPrinter,
-    ground: _Ground,
+    printer: _EventPrinter,
+    identity: _Identity,
     bursts: Bursts,
     observing: Observing,
     learning: _Learning,
     drafts: BackgroundDrafts,
 ) -> None:
-    compared = time.monotonic()
-    while _ground(repository) == ground:
-        say.require_reader()
+    compared_at = time.monotonic()
+    while _identity(repository) == identity:
+        printer.require_reader()
         drafts.look()
         burst = bursts.wait(_TICK)
         if burst is not None or learning.is_due:
             learning.try_once(burst.paths if burst is not None and burst.is_only_files else None)
-            compared = time.monotonic()
+            compared_at = time.monotonic()
             if reason := observing.shortage():
-                say.event("polling", f"{reason}. Looking at the files every second instead.")
+                printer.print_event("polling", f"{reason}. Polling the files every second instead.")
         else:
             learning.do_deferred_work()
-            if time.monotonic() - compared > _COMPARE_EVERY:
+            if time.monotonic() - compared_at > _COMPARE_EVERY:
                 if learning.is_stale or _is_behind(repository):
                     learning.try_once()
-                compared = time.monotonic()
-        if not observing.is_alive and _ground(repository) == ground:
+                compared_at = time.monotonic()
+        if not observing.is_alive and _identity(repository) == identity:
             observing.stop()
             observing.start()
             learning.try_once()
 
 
 class _Learning:
-    """Learns, and learns again after a failure, with ever longer pauses; the same failure is told once."""
+    """Learns, and tries again after a failure, with increasing pauses. The same failure is reported once."""
 
-    def __init__(self, repository: LearnedRepository, say: _EventPrinter) -> None:
+    def __init__(self, repository: LearnedRepository, printer: _EventPrinter) -> None:
         self._repository = repository
-        self._say = say
+        self._printer = printer
         self._pause = _FIRST_RETRY
         self._due = float("inf")
-        self._told: str = ""
+        self._reported: str = ""
         self._learner = Learner(repository.root, repository.store)
-        self._looked = 0.0
-        self._learned = float("inf")
+        self._compared_at = 0.0
+        self._learned_at = float("inf")
 
     @property
     def is_due(self) -> bool:
@@ -258,35 +261,35 @@ class _Learning:
 
     @property
     def is_stale(self) -> bool:
-        """Whether it is time to look at everything again, of which updates after edits see but a part."""
-        return self._learner.updates > 0 and time.monotonic() - self._looked > _LOOK_EVERY
+        """Whether it is time to compare all files again: updates after edits see only some of them."""
+        return self._learner.updates > 0 and time.monotonic() - self._compared_at > _FULL_LEARN_EVERY
 
     def try_once(self, paths: frozenset[str] | None = None) -> None:
-        """Learn: after an edit of these files, or without such knowledge."""
+        """Learn after an edit of these files, or after comparing all files if `paths` is None."""
         try:
             update = self._learner.learn(paths)
         except (GoloreError, OSError) as failure:
-            self._failed(str(failure))
-        except Exception as failure:  # noqa: BLE001  a watch survives what it watches
+            self._report_failure(str(failure))
+        except Exception as failure:  # noqa: BLE001  a watch survives bugs in a learn
             if os.environ.get("GOLORE_DEBUG"):
                 traceback.print_exc()
-            self._failed(f"{type(failure).__name__}: {failure}".split("\n")[0])
+            self._report_failure(f"{type(failure).__name__}: {failure}".split("\n")[0])
         else:
-            self._learned = time.monotonic()
+            self._learned_at = time.monotonic()
             report = update.report
-            if report.files_parsed or report.rows_written or report.messages or self._told:
-                self._say.updated(report)
-            self._pause, self._due, self._told = _FIRST_RETRY, float("inf"), ""
+            if report.files_parsed or report.rows_written or report.messages or self._reported:
+                self._printer.print_update(report)
+            self._pause, self._due, self._reported = _FIRST_RETRY, float("inf"), ""
             if not update.is_warm:
-                self._looked = time.monotonic()
+                self._compared_at = time.monotonic()
                 gc.unfreeze()
-                gc.collect()  # a learn leaves cycles behind, and now nobody waits
-                gc.freeze()  # what stays is not to be looked through again with every edit
+                gc.collect()  # a learn leaves cycles behind, and nobody waits now
+                gc.freeze()  # the collector need not scan the rest at every edit
 
     def do_deferred_work(self) -> None:
-        """Fold the log of the graph, which every open of it reads, and keep what is known for the next command."""
-        if time.monotonic() - self._learned > _SETTLE_AFTER:
-            self._learned = float("inf")
+        """Fold the graph's log into its file, since every open reads it, and save the state for the next command."""
+        if time.monotonic() - self._learned_at > _SETTLE_AFTER:
+            self._learned_at = float("inf")
             with suppress(GoloreError, OSError):
                 fold_log(self._repository.store)
                 self._learner.save()
@@ -295,11 +298,11 @@ class _Learning:
         with suppress(GoloreError, OSError):
             self._learner.save()
 
-    def _failed(self, reason: str) -> None:
-        if reason != self._told and self._repository.root.exists():
+    def _report_failure(self, reason: str) -> None:
+        if reason != self._reported and self._repository.root.exists():
             sentence = reason if reason.endswith(".") else f"{reason}."
-            self._say.event("failed", f"Not learned: {sentence} Trying again.")
-            self._told = reason
+            self._printer.print_event("failed", f"The learn failed: {sentence} Trying again.")
+            self._reported = reason
         self._due = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LAST_RETRY)
 
@@ -315,17 +318,17 @@ def _is_behind(repository: LearnedRepository) -> bool:
     return changes is None or len(changes) > 0
 
 
-def _await_return(repository: LearnedRepository, say: _EventPrinter, patience: float) -> None:
-    """Wait for a root that is gone; one that was replaced is there already."""
+def _await_return(repository: LearnedRepository, printer: _EventPrinter, patience: float) -> None:
+    """Wait until a missing root is back. Returns at once if it was replaced."""
     if repository.root.is_dir():
-        say.event("returned", f"{repository.root} or its store was replaced; learning it anew.")
+        printer.print_event("returned", f"{repository.root} or its store was replaced; learning it again.")
         return
-    say.event("gone", f"{repository.root} is gone; waiting for it to return.")
-    until = time.monotonic() + patience
+    printer.print_event("gone", f"{repository.root} is missing; waiting for it to come back.")
+    deadline = time.monotonic() + patience
     while not repository.root.is_dir():
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise RepositoryError(
-                f"{repository.root} did not return within {patience:.0f} s. Watch it again when it is there."
+                f"{repository.root} did not come back within {patience:.0f} s. Run `golore watch` again when it exists."
             )
         time.sleep(min(_TICK, patience))
-    say.event("returned", f"{repository.root} is back; learning it.")
+    printer.print_event("returned", f"{repository.root} is back; learning it.")

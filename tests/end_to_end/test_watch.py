@@ -221,7 +221,7 @@ def test_without_json_every_update_is_one_line_on_standard_error(tmp_path: Path)
         process.terminate()
         out, last = process.communicate()
     assert (process.returncode, out, last) == (0, "", "Stopped watching.\n")
-    assert said[0] == f"Watching {root}; Ctrl-C ends it.\n"
+    assert said[0] == f"Watching {root}. Press Ctrl-C to stop.\n"
     assert said[1].startswith("5 files parsed, 2 packages resolved, ")
     assert re.fullmatch(r"1 file parsed, 1 package resolved, \d+ rows? written in \d+\.\d\d s\n", said[2])
 
@@ -285,7 +285,10 @@ def test_a_root_that_does_not_return_ends_it_with_one_sentence(tmp_path: Path) -
         root.rename(tmp_path / "away")
         watch.event("gone")
         code, said = watch.ended()
-    assert (code, said) == (1, f"golore: {root} did not return within 0 s. Watch it again when it is there.\n")
+    assert (code, said) == (
+        1,
+        f"golore: {root} did not come back within 0 s. Run `golore watch` again when it exists.\n",
+    )
 
 
 def test_changes_that_the_system_did_not_report_are_found_all_the_same(tmp_path: Path) -> None:

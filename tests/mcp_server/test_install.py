@@ -222,7 +222,7 @@ def test_the_change_is_shown_and_not_made_where_nobody_can_agree(
     told = capsys.readouterr().out
     assert f"+++ {repository}/.claude/settings.json" in told
     assert '+                        "command": "golore hook claude 2>/dev/null || true",' in told
-    assert told.endswith("Nothing was changed. `--yes` makes the change without asking.\n")
+    assert told.endswith("Nothing was changed. Use `--yes` to make the change without asking.\n")
     assert contents(repository) == before
 
 
@@ -248,13 +248,13 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_so_are_the_others(
     (repository / ".codex").mkdir()
     (repository / ".codex" / "config.toml").write_text("model = \n")
     assert install("codex", repository) == 1
-    assert f"{repository}/.codex/config.toml was left alone. It is not TOML" in capsys.readouterr().err
+    assert f"{repository}/.codex/config.toml was left alone. It is not valid TOML" in capsys.readouterr().err
     (repository / ".mcp.json").write_text('{\n"mcpServers": {,}\n}')
     assert install("claude", repository) == 1
     assert ".mcp.json was left alone. Line 2 is not JSON" in capsys.readouterr().err
     (repository / ".mcp.json").write_text('{"mcpServers": []}')
     assert install("claude", repository) == 1
-    assert "There is no object at mcpServers" in capsys.readouterr().err
+    assert "golore's entry needs an object at mcpServers." in capsys.readouterr().err
     assert set(contents(repository)) == {".codex/config.toml", ".mcp.json"}
 
 
@@ -262,7 +262,7 @@ def test_a_server_that_the_user_has_set_up_stays_as_it_is(repository: Path, caps
     theirs = '{"mcpServers": {"golore": {"command": "uvx", "args": ["golore", "mcp"]}}}'
     (repository / ".mcp.json").write_text(theirs)
     assert install("claude", repository) == 0
-    assert "already has its own mcpServers.golore, which stays." in capsys.readouterr().out
+    assert "already has another mcpServers.golore; it was not changed." in capsys.readouterr().out
     assert uninstall("claude", repository) == 0
     assert (repository / ".mcp.json").read_text() == theirs
 

@@ -130,7 +130,7 @@ def test_wrong_names_are_answered_with_what_may_be_meant(shop: Path) -> None:
     assert "Nothing is named 'Memori.Save'. Similar names:\n  method  example.com/shop/store.Memory.Save" in misspelled
     assert "'Save' is ambiguous: it may mean 2 symbols." in ambiguous
     assert "imethod  example.com/shop/store.Saver.Save  store/store.go:9" in ambiguous
-    assert "Give the function that is called in the end as `to`." in endless
+    assert "A path needs two functions. Give the one at its end as `to`." in endless
     assert "is a method. Ask for the implementers of a type or interface." in method
     assert "'callers', 'callees', 'implementers'" in question
     assert "There is no kind 'function'. Use one of func, method" in kind
@@ -335,8 +335,8 @@ def test_several_repositories_are_told_apart(shop: Path, tmp_path: Path) -> None
         ]
 
     unclear, unknown, only, put, status, instructions = inside(talk, shop, other)
-    assert "There are several repositories here. Say which one as `repository`: shop, other." in unclear
-    assert "'third' is not one of the repositories here." in unknown
+    assert "This server has several repositories. Give one of these as `repository`: shop, other." in unclear
+    assert "This server has no repository 'third'." in unknown
     assert "o.go:3  other.Only" in only
     assert "main.go:15  shop.run" in put
     assert f"shop ({shop})\n2 packages" in status

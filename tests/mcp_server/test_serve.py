@@ -127,16 +127,16 @@ def test_the_token_is_for_its_owner_only_and_stays_the_same(tmp_path: Path) -> N
     with pytest.raises(GoloreError, match="is not a token that only you can read"):
         token_for(tmp_path / ".golore")
     assert token_for(tmp_path, "0123456789abcdef") == ("0123456789abcdef", "$GOLORE_TOKEN")
-    with pytest.raises(UsageError, match="at least 16 plain characters"):
+    with pytest.raises(UsageError, match="at least 16 printable ASCII characters"):
         token_for(tmp_path, "short")
 
 
 def test_a_port_that_is_taken_is_told_with_what_to_do(served: Served) -> None:
-    with pytest.raises(GoloreError, match=rf"Port {served.port} is taken, .* choose another with --port"):
+    with pytest.raises(GoloreError, match=rf"Port {served.port} is in use, .* choose another port with --port"):
         bound(served.port)
     tried = subprocess.run(
         [GOLORE, "serve", served.root, "--port", str(served.port)], capture_output=True, text=True, check=False
     )
     assert tried.returncode == 1
-    assert tried.stderr.startswith(f"golore: Port {served.port} is taken")
+    assert tried.stderr.startswith(f"golore: Port {served.port} is in use")
     assert tried.stdout == ""

@@ -249,11 +249,11 @@ def test_a_transcript_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_text_for_people_lists_what_to_decide(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn-sessions"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Read 1 transcript: 1 correction in them.\n")
-    assert f"said before: “{SAID}”" in out
+    assert out.startswith("Read 1 transcript: 1 correction found.\n")
+    assert f"the agent said: “{SAID}”" in out
     assert "--accept ID" in out
     assert main(["learn-sessions", "--accept", "zzz"]) == 2
-    assert "There is no proposal 'zzz'" in capsys.readouterr().err
+    assert "There is no pending proposal 'zzz'" in capsys.readouterr().err
 
 
 def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,7 +270,7 @@ def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.C
     os.close(ours)
     assert asking.returncode == 0, said
     assert b"1 of 2" in said
-    assert b"Noted as " in said
+    assert b"Accepted as note " in said
     told = asked(capsys, path)
     assert told["proposals"] == []
     assert main(["note", "--list", "--json"]) == 0
@@ -304,5 +304,5 @@ def test_a_hook_keeps_proposals_and_says_nothing_whatever_it_is_given(
 @pytest.mark.parametrize("when", ["soon", "7", "2026-13-40"])
 def test_a_time_that_is_none_is_told(when: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn-sessions", "--since", when]) == 2
-    assert "is no time" in capsys.readouterr().err
+    assert "is not a time" in capsys.readouterr().err
     assert start_of("") == ""

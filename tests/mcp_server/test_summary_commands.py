@@ -156,7 +156,7 @@ def test_a_frontier_model_upgrades_a_draft_through_mcp(shop: Path) -> None:
         wrong = await refused(client, "memory_upgrade", text="It hands keys to SaveEverything.", **given)
         assert "There is no name `SaveEverything`" in wrong
         better = "It counts keys in memory. Saver is what Put relies on, and Memory must go on satisfying it."
-        assert "Kept as reviewed" in await told(client, "memory_upgrade", text=better, **given)
+        assert "Stored as reviewed" in await told(client, "memory_upgrade", text=better, **given)
         card = await told(client, "memory_context", target="store/store.go")
         assert card.startswith(f"Role (reviewed): {better}\n")
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["improve_summaries"]

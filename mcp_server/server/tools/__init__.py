@@ -1,1 +1,1 @@
-"""The tools of the MCP server, one module each: its parameters, its description and what it does."""
+"""The tools of the MCP server: one module for each, with its parameters, its description and its code."""

@@ -1,4 +1,4 @@
-"""What the tools have in common: parameters, hints about what a tool does, and how failures are told."""
+"""Shared by the tools: parameters, annotations, and error reporting."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 RepositoryName = Annotated[
-    str, Field(description="Which repository, by name or path. Only needed where the server has several.")
+    str, Field(description="Name or path of the repository. Needed only if the server has several.")
 ]
-Budget = Annotated[int, Field(ge=SMALLEST, le=LARGEST, description="About how many tokens the answer may have.")]
+Budget = Annotated[int, Field(ge=SMALLEST, le=LARGEST, description="Approximate size limit of the answer, in tokens.")]
 
 READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
@@ -28,7 +28,7 @@ WRITES: Final = ToolAnnotations(
 
 @contextmanager
 def reporting_failures() -> Generator[None]:
-    """Re-raise our own errors and `OSError` as `ToolError`, so that the client sees the message. The SDK reports other
+    """Re-raise `GoloreError` and `OSError` as `ToolError`, so that the client sees the message. The SDK reports other
     exceptions without detail."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""`memory_context`: what to know before working on a file, a package or a symbol."""
+"""`memory_context`: facts to know before working on a file, a package or a symbol."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-What to know before reading or changing a Go file, package or symbol, beyond its own text: who uses it, which \
-interfaces and implementations belong to it, which tests cover it, what changes along with it, and what people and \
-agents have noted about it. Without a target: the whole repository in short."""
+Call this before you read or change a Go file, package or symbol. Returns what its own text does not show: its users, \
+interfaces and implementations, the tests that cover it, files that change with it, and notes by people and agents. \
+Without a target: an overview of the repository."""
 
 Target = Annotated[
     str,
     Field(
-        description="A file (store/store.go), a package (store/ or example.com/shop/store), a symbol (Memory.Save), or "
-        "nothing for the repository."
+        description="A file (store/store.go), a package (store/ or example.com/shop/store) or a symbol (Memory.Save). "
+        "Empty: the repository."
     ),
 ]
 
@@ -36,6 +36,6 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     )
     def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
         with reporting_failures(), repositories.opened(repository or repositories.around(target)) as opened:
-            told = context_reply(opened, target, budget)
-            record_shown(opened.repository.store, target, len(told))
-            return told
+            text = context_reply(opened, target, budget)
+            record_shown(opened.repository.store, target, len(text))
+            return text

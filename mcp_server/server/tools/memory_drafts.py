@@ -1,4 +1,4 @@
-"""`memory_drafts`: the summaries that are most worth improving, with everything needed to do so."""
+"""`memory_drafts`: the summaries most worth improving, with everything needed to improve them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-The summaries of files, symbols and packages that are drafts of a small model, stale or not written yet, most valuable \
-first, each with its code, what the graph knows of it, and a digest. memory_upgrade takes a better text for one."""
-_ROOM: Final = 300
-"""Characters for what stands around the parts of a draft."""
+Summaries of files, symbols and packages that a small model drafted, or that are stale or missing, most valuable \
+first, each with its code, facts and a digest. Send a better text with memory_upgrade."""
+_OVERHEAD: Final = 300
+"""Characters for the labels and fences of a draft."""
 
-Limit = Annotated[int, Field(ge=1, le=20, description="How many drafts.")]
+Limit = Annotated[int, Field(ge=1, le=20, description="Maximum number of drafts.")]
 Level = Annotated[
     str,
     Field(
-        description="Only of this level.",
+        description="Only drafts of this level.",
         json_schema_extra={"enum": ["", "symbol", "file", "package", "repository"]},
     ),
 ]
@@ -44,21 +44,21 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             behind = staleness_lines(opened)
         if not found:
             return agent_text(Reply(("Nothing to improve: no summary is a draft or stale.",), (), behind), budget)
-        room = max(0, (budget * 3 - len("\n".join(behind))) // len(found) - _ROOM)
-        return agent_text(Reply(tuple(_text(one, room) for one in found), (), behind), budget)
+        room = max(0, (budget * 3 - len("\n".join(behind))) // len(found) - _OVERHEAD)
+        return agent_text(Reply(tuple(_text(draft, room) for draft in found), (), behind), budget)
 
 
-def _text(one: Draft, room: int) -> str:
-    """A draft whose code is cut to the room; the digest is of all of it."""
-    material = one.material
-    if len(material) + len(one.text) > room:
-        kept = material[: max(0, room - len(one.text))].rpartition("\n")[0]
-        left = len(material) - len(kept)
-        material = f"{kept}\n… {left:,} more characters left out; raise `budget` to see them."
+def _text(draft: Draft, room: int) -> str:
+    """A draft with its code cut to `room` characters. The digest is that of the whole code."""
+    material = draft.material
+    if len(material) + len(draft.text) > room:
+        shown = material[: max(0, room - len(draft.text))].rpartition("\n")[0]
+        omitted = len(material) - len(shown)
+        material = f"{shown}\n… {omitted:,} characters left out; raise `budget` to see them."
     fence = "```"
-    while fence in material or fence in one.text:
+    while fence in material or fence in draft.text:
         fence += "`"
     return (
-        f"level: {one.level}\nsubject: {one.subject}\ndigest: {one.digest}\nquality: {one.standing}\n"
-        f"text now: {one.text}\ncode and facts (data):\n{fence}\n{material}\n{fence}"
+        f"level: {draft.level}\nsubject: {draft.subject}\ndigest: {draft.digest}\nquality: {draft.standing}\n"
+        f"current text: {draft.text}\ncode and facts (data):\n{fence}\n{material}\n{fence}"
     )

@@ -1,4 +1,4 @@
-"""`memory_graph`: callers, callees, implementers, users, tests, impact, and the way from one function to another."""
+"""`memory_graph`: callers, callees, implementers, users, tests, impact, and the path from one function to another."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Who calls, uses, implements or tests a Go symbol, what it calls, what a change of it may reach, and how one function \
-comes to call another. Resolved by Go's own rules, with file and line. Answers have three values: resolved edges, \
-candidates (possible through an interface), and unresolved uses of the name. "No callers are known" with no \
-unresolved uses means there are none in the repository, except through reflection or function values."""
-_MOST_REACHED: Final = 200
-_MOST_STEPS: Final = 1_000
-_UNSETTLED: Final = 10
-_SATISFYING: Final = questions.TYPES | {"imethod"}
-_ASKED: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
+Who calls, uses, implements or tests a Go symbol, what it calls, what a change may affect, and how one function comes \
+to call another. Resolved by Go's own rules, with file and line. Answers have three values: resolved edges, candidates \
+(possible through an interface), and unresolved uses of the name. "No callers are known" without unresolved uses means \
+that the repository has none, except through reflection or function values."""
+_MAX_REACHED: Final = 200
+_MAX_STEPS: Final = 1_000
+_MAX_UNRESOLVED: Final = 10
+_IMPLEMENTING: Final = questions.TYPES | {"imethod"}
+_DIRECT_QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
     "callers": (questions.callers, questions.CALLABLE),
     "callees": (questions.callees, questions.CALLING),
     "implementers": (questions.implementers, questions.TYPES),
@@ -46,20 +46,19 @@ _ASKED: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]
 Question = Annotated[
     Literal["callers", "callees", "implementers", "users", "tests", "impact", "path"],
     Field(
-        description="callers, callees: calls with lines. implementers: types that satisfy an interface; of another "
-        "type, the interfaces it satisfies. users: calls, references and embeddings. tests: tests that exercise it. "
-        "impact: everything a change may reach, step by step. path: how `symbol` comes to call `to`."
+        description="callers, callees: calls with lines. implementers: types that implement an interface; for another "
+        "type, the interfaces it implements. users: calls, references and embeddings. tests: tests that reach it. "
+        "impact: everything a change may affect, step by step. path: how `symbol` comes to call `to`."
     ),
 ]
 Symbol = Annotated[
     str,
     Field(
-        description="As `go doc` prints it, or any end of that which is not ambiguous: Save, Store.Save, "
-        "store.Memory.Save, io.Reader."
+        description="As `go doc` prints it, or any unambiguous suffix: Save, Store.Save, store.Memory.Save, io.Reader."
     ),
 ]
-Target = Annotated[str, Field(description="For path only: the function that is called in the end.")]
-Depth = Annotated[int, Field(ge=1, le=10, description="For impact only: how many steps to follow.")]
+Target = Annotated[str, Field(description="For path only: the function at its end.")]
+Depth = Annotated[int, Field(ge=1, le=10, description="For impact only: number of steps to follow.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -86,36 +85,36 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
     if question in ("path", "impact"):
         steps = open_steps(opened.store)
-        reply = _far_reply(opened, steps, question, symbol, to, depth)
+        reply = _search_reply(opened, steps, question, symbol, to, depth)
         opened.adjacency_job.consider(opened.store.directory, steps)
         return reply
-    ask, kinds = _ASKED[question]
+    answer_to, kinds = _DIRECT_QUESTIONS[question]
     subject = only_meaning(opened.names, symbol, kinds)
-    if question == "implementers" and subject.first.kind not in _SATISFYING and not subject.first.external:
+    if question == "implementers" and subject.first.kind not in _IMPLEMENTING and not subject.first.external:
         raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
-    reply = answer_reply(ask(opened.store, subject), short_name)
-    return reply.with_tail(*_unsettled(opened.store, subject)) if question == "callees" else reply
+    reply = answer_reply(answer_to(opened.store, subject), short_name)
+    return reply.with_tail(*_unresolved_lines(opened.store, subject)) if question == "callees" else reply
 
 
-def _far_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
-    """What is found over several steps."""
+def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
+    """The reply to a question over several steps."""
     if question == "impact":
         return impact_reply(
-            impact.impact(opened.store, only_meaning(opened.names, symbol), depth, _MOST_REACHED, steps), short_name
+            impact.impact(opened.store, only_meaning(opened.names, symbol), depth, _MAX_REACHED, steps), short_name
         )
     if not to:
-        raise UsageError("A path has two ends. Give the function that is called in the end as `to`.")
+        raise UsageError("A path needs two functions. Give the one at its end as `to`.")
     source = only_meaning(opened.names, symbol, questions.CALLING)
     target = only_meaning(opened.names, to, questions.CALLABLE)
-    return route_reply(impact.path(opened.store, source, target, _MOST_STEPS, steps), short_name)
+    return route_reply(impact.path(opened.store, source, target, _MAX_STEPS, steps), short_name)
 
 
-def _unsettled(store: Store, subject: Meaning) -> list[str]:
-    """What is used in a declaration and could not be resolved."""
+def _unresolved_lines(store: Store, subject: Meaning) -> list[str]:
+    """The unresolved uses in a declaration, one line each."""
     statement = "MATCH (u:Unresolved) WHERE u.source IN $ids RETURN u.name, u.file, u.sites, u.reason ORDER BY u.id"
     rows = [
         f"  {file}:{','.join(sites.split())}  {name}  {reason}"
         for name, file, sites, reason in store.rows(statement, {"ids": list(subject.ids)})
     ]
-    more = [f"  … {len(rows) - _UNSETTLED:,} more"] if len(rows) > _UNSETTLED else []
-    return ["Unresolved in it:", *rows[:_UNSETTLED], *more] if rows else []
+    more = [f"  … {len(rows) - _MAX_UNRESOLVED:,} more"] if len(rows) > _MAX_UNRESOLVED else []
+    return ["Unresolved in it:", *rows[:_MAX_UNRESOLVED], *more] if rows else []

@@ -1,4 +1,4 @@
-"""`memory_learn`: bring a repository's graph up to date, in a process of its own, telling how far it is."""
+"""`memory_learn`: brings a repository's graph up to date in a separate process, and reports the progress."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Learn the repository, or bring its graph up to date after edits: seconds for what changed, about a minute for a \
-first learn of four million lines. The other tools go on answering meanwhile, from the graph before. Changes only \
-golore's own store, never the code."""
-_LEAST: Final = 0.01
+Learn the repository, or update its graph after edits. An update takes seconds, a first learn of four million lines \
+about a minute. Meanwhile the other tools answer from the previous graph. Never changes the code."""
+_MIN_STEP: Final = 0.01
 
-Full = Annotated[bool, Field(description="Make the graph anew, whatever is stored. Hardly ever needed.")]
+Full = Annotated[bool, Field(description="Build the whole graph again. Rarely needed.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -42,10 +41,10 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     async def memory_learn(context: Context, full: Full = False, repository: RepositoryName = "") -> str:
         with reporting_failures():
             learned = repositories.named(repository).learned
-        return await _learned(learned, full, context)
+        return await _run_learn(learned, full, context)
 
 
-async def _learned(learned: LearnedRepository, full: bool, context: Context) -> str:
+async def _run_learn(learned: LearnedRepository, full: bool, context: Context) -> str:
     options = ["--full"] if full else []
     command = [
         sys.executable,
@@ -57,26 +56,26 @@ async def _learned(learned: LearnedRepository, full: bool, context: Context) -> 
     ]
     process = await anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=None, start_new_session=True)
     try:
-        told = await _followed(process, context)
+        outcome = await _follow(process, context)
         await process.wait()
     finally:
-        # Also when the caller gives up: a learn that is ended leaves the store as it was.
+        # Also if the caller cancels: a learn that is killed leaves the store unchanged.
         with anyio.CancelScope(shield=True):
             if process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # its workers too
             await process.aclose()
-    if "error" in told:
-        raise ToolError(told["error"])
-    if "lines" not in told:
-        raise ToolError(f"The learn ended early (exit code {process.returncode}); the store is as it was. Try again.")
-    return "\n".join(told["lines"])
+    if "error" in outcome:
+        raise ToolError(outcome["error"])
+    if "lines" not in outcome:
+        raise ToolError(f"The learn ended early (exit code {process.returncode}). The store is unchanged. Try again.")
+    return "\n".join(outcome["lines"])
 
 
-async def _followed(process: Process, context: Context) -> dict[str, Any]:
-    """Pass progress on until the outcome comes."""
+async def _follow(process: Process, context: Context) -> dict[str, Any]:
+    """Pass progress on to the client, and return the outcome."""
     before = total = 0
-    told = -1.0
+    progress = -1.0
     stage = ""
     outcome: dict[str, Any] = {}
     async for report in _reports(process):
@@ -86,10 +85,10 @@ async def _followed(process: Process, context: Context) -> dict[str, Any]:
         if report["stage"] != stage:
             before, total = total, total + max(1, report["total"])
             stage = report["stage"]
-        shown = f"{stage} {report['done']:,} of {report['total']:,}" if report["total"] else stage
-        # Each report has to be more than the last, also where a step begins with nothing done.
-        told = max(before + report["done"], told + _LEAST)
-        await context.report_progress(told, max(total, told), shown)
+        message = f"{stage} {report['done']:,} of {report['total']:,}" if report["total"] else stage
+        # Progress must increase with each report, even if a stage begins with nothing done.
+        progress = max(before + report["done"], progress + _MIN_STEP)
+        await context.report_progress(progress, max(total, progress), message)
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""`memory_note`: pin to code what no parser finds, or say that a note still holds or a task is done."""
+"""`memory_note`: writes a note on code, confirms one, marks a task as done, or rates what was shown."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Keep what cannot be read from the code: why it is like this, what was tried and failed, what must never happen \
-again, what a user has corrected. It is pinned to a symbol, file, package or the repository (`.`), shown to whoever \
-opens that code, and marked when the code changes. Write one fact a note, in a sentence or two. With `confirm`, say \
-that a note marked as written before the last change still holds; with `done`, that a task is done; with `rate` and \
-a `target`, whether what you were told of it was useful, which moves it in searches."""
+Store what the code does not say: why it is like this, what was tried and failed, what must never happen again, what \
+the user corrected. The note is pinned to a symbol, file, package or the repository (`.`), shown to whoever opens that \
+code, and marked when the code changes. One fact per note, in a sentence or two. Instead of writing a note: `confirm` \
+one that was "written before the last change" but still holds, mark a task as `done`, or `rate` whether what you were \
+shown about a `target` was useful, which changes its rank in searches."""
 
 Target = Annotated[
     str, Field(description="What it is about: Memory.Save, store/store.go, store/ or example.com/shop/store, or `.`")
 ]
-Text = Annotated[str, Field(description="What should be known, in a sentence or two.")]
+Text = Annotated[str, Field(description="The fact, in a sentence or two.")]
 Kind = Annotated[
     str,
     Field(
-        description="decision, convention and invariant bind; correction is what a user has put right; incident is "
-        "what went wrong; a task is shown at the start of sessions until it is done; a plain note fades in 30 days.",
+        description="decision, convention, invariant: binding. correction: what the user corrected. incident: what "
+        "went wrong. task: shown at the start of sessions until it is done. note: not shown after 30 days.",
         json_schema_extra={"enum": list(KINDS)},
     ),
 ]
-Tags = Annotated[list[str], Field(description="Words to find it by.")]
-Author = Annotated[str, Field(description="Who says so: a user's name, or nothing for yourself.")]
-Model = Annotated[str, Field(description="Your own name, such as that of the model.")]
-Supersedes = Annotated[str, Field(description="Id of the note that this one takes the place of.")]
-Confirm = Annotated[str, Field(description="Id of a note that still holds for the code as it is. Alone.")]
-Done = Annotated[str, Field(description="Id of a task that is done. Alone.")]
+Tags = Annotated[list[str], Field(description="Words to find the note by.")]
+Author = Annotated[str, Field(description="Who says so: the user's name; empty if it is you.")]
+Model = Annotated[str, Field(description="Your name, such as that of the model.")]
+Supersedes = Annotated[str, Field(description="Id of the note that this one replaces.")]
+Confirm = Annotated[str, Field(description="Id of a note that still holds for the current code. Not with `text`.")]
+Done = Annotated[str, Field(description="Id of a task that is done. Not with `text`.")]
 Rate = Annotated[
     str,
     Field(
-        description="Whether what was told of the target was useful. With `target` alone; reset takes it back.",
+        description="Whether what you were shown about `target` was useful. reset withdraws ratings. Not with `text`.",
         json_schema_extra={"enum": ["", *WORDS]},
     ),
 ]
@@ -71,11 +71,13 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         repository: RepositoryName = "",
     ) -> str:
         if sum(map(bool, (text, confirm, done, rate))) != 1:
-            raise ToolError("Give one of `text` or `rate` with a `target`, `confirm` with an id, or `done` with an id.")
+            raise ToolError(
+                "Give one of: `text` with a `target`, `rate` with a `target`, `confirm` with an id, `done` with an id."
+            )
         request = NoteRequest(target, text, kind, tuple(tags), author, model or "agent", supersedes)
         with reporting_failures():
             if (text or rate) and not target:
-                raise ToolError("Say what the note is about as `target`: a symbol, file or package, or `.`.")
+                raise ToolError("Give a `target`: a symbol, file or package, or `.` for the repository.")
             named = repository or repositories.around(target)
             with repositories.opened(named) as opened:
                 learned = opened.repository
@@ -87,16 +89,18 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                     outcome = (
                         note_actions.confirm_note(opened, confirm) if confirm else note_actions.end_task(learned, done)
                     )
-            return _told(
+            return _outcome_text(
                 note_actions.publish_note(learned, outcome), "Confirmed" if confirm else "Done" if done else "Noted"
             )
 
 
-def _told(outcome: NoteOutcome, what: str) -> str:
+def _outcome_text(outcome: NoteOutcome, action: str) -> str:
     note = outcome.note
-    head = what if outcome.is_new or what != "Noted" else "Known"
+    head = action if outcome.is_new or action != "Noted" else "Known"
     lines = [f"{head}: {note.kind} {note.id} on {short_name(note.anchor.name)}."]
-    for one in outcome.alike:
-        lines.append(f"{one.id} says much the same: {quoted(one.text, 300)}")
-        lines.append(f"If the new one replaces it, send the same note with `supersedes` {one.id}; else keep both.")
+    for other in outcome.alike:
+        lines.append(f"{other.id} says much the same: {quoted(other.text, 300)}")
+        lines.append(
+            f"If the new note replaces it, send it again with `supersedes` {other.id}; otherwise both are kept."
+        )
     return "\n".join([*lines, *outcome.messages])

@@ -1,4 +1,4 @@
-"""`memory_query`: any question, in Cypher, with limits of time and rows; nothing but reading is possible."""
+"""`memory_query`: runs a read-only Cypher query, with limits on time and rows."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pydantic import Field
 
 _ROWS: Final = 100
 _SECONDS: Final = 2.0
-_MOST_SECONDS: Final = 4.0
-"""Less than a writer waits for readers."""
+_MAX_SECONDS: Final = 4.0
+"""Less than the time that a writer waits for readers."""
 
 Cypher = Annotated[
     str,
-    Field(description="One reading statement, such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10"),
+    Field(description="One read-only statement, such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10"),
 ]
-Rows = Annotated[int, Field(ge=1, le=1_000, description="At most so many rows.")]
-Seconds = Annotated[float, Field(gt=0, le=_MOST_SECONDS, description="Stop the query after so many seconds.")]
+Rows = Annotated[int, Field(ge=1, le=1_000, description="Maximum number of rows.")]
+Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, description="Stop the query after this many seconds.")]
 
 
 def _properties(label: str) -> str:
@@ -36,7 +36,7 @@ def _properties(label: str) -> str:
 
 
 def graph_schema() -> str:
-    """What there is to ask about, one line for each label."""
+    """The labels of nodes and edges with their properties, one line each."""
     nodes = [f"({label} {{{', '.join(column.name for column in columns)}}})" for label, columns in NODE_COLUMNS.items()]
     edges = [
         f"[{label}{_properties(label)}] "
@@ -47,10 +47,10 @@ def graph_schema() -> str:
 
 
 _DESCRIPTION: Final = f"""\
-Ask the code graph in Cypher (the dialect of Kuzu and Ladybug), for what the other tools do not answer. Reading \
-only: writing, files and settings are refused. `sites` are line numbers as text, in the source's file; kinds of \
-symbols: func, method, struct, interface, type, alias, const, var, field, imethod. Begin at an id or a label with a \
-condition.
+Query the code graph in Cypher (the dialect of Kuzu and Ladybug), for questions that the other tools do not answer. \
+Read-only: writing, files and settings are refused. `sites` are line numbers in the source's file, as text. Kinds of \
+symbols: func, method, struct, interface, type, alias, const, var, field, imethod. Begin at an id, or at a label with \
+a condition.
 {graph_schema()}"""
 
 
@@ -72,13 +72,13 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         with reporting_failures():
             with repositories.opened(repository) as opened:
                 learned, behind = opened.repository, staleness_lines(opened)
-            # Opened once more, so that a long query keeps nobody else waiting.
+            # Opened separately, so that a long query does not block other questions.
             with Store.open(learned.store, write=False) as store:
                 try:
                     rows = store.query(cypher, seconds=seconds, most=limit + 1)
                 except UsageError as failure:
-                    known = f"The graph has these labels and properties:\n{graph_schema()}"
-                    raise ToolError(f"{failure}\n{known}") from failure
+                    schema = f"The graph has these labels and properties:\n{graph_schema()}"
+                    raise ToolError(f"{failure}\n{schema}") from failure
         return agent_text(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
 
 
@@ -86,17 +86,17 @@ def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[s
     if not rows:
         return Reply(("No rows.",), (), behind)
     head = json.dumps(list(rows[0]), ensure_ascii=False)
-    values = ([_plain(value) for value in row.values()] for row in rows)
+    values = ([_without_ids(value) for value in row.values()] for row in rows)
     lines = tuple((json.dumps(row, ensure_ascii=False, default=str),) for row in values)
     more = (f"There are more than {counted(limit, 'row')}; raise `limit` or narrow the query.",) if is_cut else ()
     return Reply((), (Section(f"{counted(len(rows), 'row')} of {head}", lines),), (*more, *behind))
 
 
-def _plain(value: object) -> object:
-    """A value without the engine's own marks on nodes and edges."""
+def _without_ids(value: object) -> object:
+    """A value without the engine's internal ids of nodes and edges."""
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        return {key: _plain(item) for key, item in items if key not in ("_ID", "_SRC", "_DST")}
+        return {key: _without_ids(item) for key, item in items if key not in ("_ID", "_SRC", "_DST")}
     if isinstance(value, list):
-        return [_plain(item) for item in cast("list[object]", value)]
+        return [_without_ids(item) for item in cast("list[object]", value)]
     return value

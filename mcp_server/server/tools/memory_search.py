@@ -1,4 +1,4 @@
-"""`memory_search`: find files, declarations, packages, notes and documents by a name or by words."""
+"""`memory_search`: finds files, declarations, packages, notes and documents by name or by words."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 _DESCRIPTION: Final = """\
-Find where something is in this Go repository. A name (`Save`, `Memory.Save`, `store.Put`) gives what bears it, also \
-with a slip; words or a whole sentence give the files they are about, by their text, names, paths and the commits that \
-changed them, with the declarations that fit. Prefer this over grep to find where something is declared or done."""
+Find where something is in this Go repository. A name (`Save`, `Memory.Save`, `store.Put`) finds what has that name, \
+typos tolerated. Words or a sentence find files, by text, names, paths and commit messages, with the declarations that \
+match. Prefer this to grep to find where something is declared or done."""
 
 Query = Annotated[str, Field(min_length=1, description="A name, a part of one, words, or a sentence.")]
 Kind = Annotated[
     str,
     Field(
-        description=f"Only this kind: {', '.join(KINDS)}. With a kind of declaration, a file may have several places.",
+        description=f"Only this kind: {', '.join(KINDS)}. With a kind of declaration, a file may occur repeatedly.",
         json_schema_extra={"enum": ["", *KINDS]},
     ),
 ]
-Limit = Annotated[int, Field(ge=1, le=200, description="At most so many results.")]
-Path = Annotated[str, Field(description="Only below this directory or import path, or where this glob fits.")]
-Module = Annotated[str, Field(description="Only in the module of this path.")]
-Tests = Annotated[bool | None, Field(description="true: only test files; false: none of them.")]
-Generated = Annotated[bool, Field(description="Generated files as well.")]
-Explain = Annotated[bool, Field(description="Say what each score is made of.")]
+Limit = Annotated[int, Field(ge=1, le=200, description="Maximum number of results.")]
+Path = Annotated[str, Field(description="Only below this directory or import path, or matching this glob.")]
+Module = Annotated[str, Field(description="Only in the module with this path.")]
+Tests = Annotated[bool | None, Field(description="true: only test files; false: no test files.")]
+Generated = Annotated[bool, Field(description="Include generated files.")]
+Explain = Annotated[bool, Field(description="Show how each score is composed.")]
 
 
 class SearchPart(BaseModel):
@@ -58,7 +58,7 @@ class Result(BaseModel):
 
 
 class Results(BaseModel):
-    """Best first. `behind` are files that changed since they were learned; null where that cannot be told."""
+    """Best first. `behind`: files that changed since they were learned; null if unknown."""
 
     results: list[Result]
     left_out: int
@@ -89,7 +89,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             found = search(sources, request)
             behind = staleness_lines(opened)
             changed = None if opened.changes is None else list(opened.changes.paths)
-        hits = _within(found.hits, budget)
+        hits = _fitting_hits(found.hits, budget)
         document: dict[str, Any] = {
             "results": [result_of(hit) for hit in hits],
             "left_out": found.left_out + len(found.hits) - len(hits),
@@ -100,30 +100,30 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
-def _within(hits: tuple[Hit, ...], budget: int) -> tuple[Hit, ...]:
-    """Those that fit as objects, which take more room than the lines of the text."""
+def _fitting_hits(hits: tuple[Hit, ...], budget: int) -> tuple[Hit, ...]:
+    """The hits that fit the budget as objects, which are longer than lines of text."""
     room = budget * 3
-    for at, hit in enumerate(hits):
+    for index, hit in enumerate(hits):
         room -= len(str(result_of(hit)))
         if room < 0:
-            return hits[:at]
+            return hits[:index]
     return hits
 
 
 def _reply(query: str, found: Hits, behind: tuple[str, ...]) -> Reply:
     if not found.hits:
-        nothing = f"Nothing is named or described with {query!r}. Try a part of the name, or other words."
+        nothing = f"No results for {query!r}. Try a part of the name, or other words."
         return Reply((nothing,), (), behind)
     rows = tuple((_row(hit),) for hit in found.hits)
-    more = [f"Perhaps meant: {', '.join(found.suggestions)}."] if found.suggestions else []
+    more = [f"Did you mean: {', '.join(found.suggestions)}?"] if found.suggestions else []
     if found.left_out:
-        more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or name a `kind`.")
+        more.append(f"{counted(found.left_out, 'weaker result')} not listed; raise `limit` or give a `kind`.")
     return Reply((), (Section(f"{counted(len(found.hits), 'result')} for {query!r}", rows),), (*more, *behind))
 
 
 def _row(hit: Hit) -> str:
     name = "" if hit.name == hit.file else f" {hit.name}"
-    inside = [f"{one.name.rpartition('/')[2]}:{one.line}" for one in hit.symbols]
-    listed = f"  [{', '.join(inside)}]" if inside else ""
+    declarations = [f"{symbol.name.rpartition('/')[2]}:{symbol.line}" for symbol in hit.symbols]
+    listed = f"  [{', '.join(declarations)}]" if declarations else ""
     why = f"  ({explained(hit.signals)})" if hit.signals else ""
     return f"{hit.kind}{name}  {location_of(hit)}  {hit.snippet}{listed}{why}"

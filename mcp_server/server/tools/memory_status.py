@@ -1,4 +1,4 @@
-"""`memory_status`: which repositories there are, what is known of them, and how far that is behind the files."""
+"""`memory_status`: the repositories of the server, what was learned, and which files have changed since."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel
 
 _DESCRIPTION: Final = """\
-Which repositories are known here, how much of them, how many uses stayed unresolved, and which files have changed \
-since they were learned. Call it first when an answer seems old or a repository may not have been learned yet."""
-_LISTED: Final = 50
+The repositories of this server, the size of their graphs, the number of unresolved uses, and the files that changed \
+since they were learned. Call it first if an answer seems outdated or a repository may not have been learned yet."""
+_MAX_LISTED: Final = 50
 
 
 class RepositoryStatus(BaseModel):
-    """`behind` are files that changed since they were learned; null where that cannot be told."""
+    """`behind`: files that changed since they were learned; null if unknown."""
 
     name: str
     root: str
@@ -45,16 +45,14 @@ class Statuses(BaseModel):
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
-    @server.tool(
-        name="memory_status", title="What is known, and how fresh", description=_DESCRIPTION, annotations=READS
-    )
+    @server.tool(name="memory_status", title="State of the graph", description=_DESCRIPTION, annotations=READS)
     def memory_status(repository: RepositoryName = "") -> Annotated[CallToolResult, Statuses]:
         with reporting_failures():
-            opened = (repositories.named(repository),) if repository else repositories.all
+            wanted = (repositories.named(repository),) if repository else repositories.all
             titles = dict(zip(repositories.all, repositories.titles, strict=True))
-            told = [_status(one, titles[one]) for one in opened]
-        document: dict[str, Any] = {"repositories": [status.model_dump() for status, _ in told]}
-        text = "\n\n".join(text for _, text in told)
+            statuses = [_status(served, titles[served]) for served in wanted]
+        document: dict[str, Any] = {"repositories": [status.model_dump() for status, _ in statuses]}
+        text = "\n\n".join(text for _, text in statuses)
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
 
 
@@ -81,7 +79,7 @@ def _status(repository: ServedRepository, title: str) -> tuple[RepositoryStatus,
         edges=counts.edges,
         unresolved_uses=counts.unresolved_sites,
         files_with_problems=counts.files_with_problems,
-        behind=None if behind is None else behind[:_LISTED],
+        behind=None if behind is None else behind[:_MAX_LISTED],
         behind_count=len(behind or ()),
         message="\n".join(lines),
     )
@@ -92,12 +90,12 @@ def _lines(title: str, root: str, counts: StoreCounts) -> list[str]:
     return [
         f"{title} ({root})",
         f"{counted(counts.packages, 'package')}, {counted(counts.files, 'file')}, {counted(counts.lines, 'line')}",
-        f"{counted(sum(counts.symbols.values()), 'symbol')}: {_listed(counts.symbols)}",
-        f"{counted(sum(counts.edges.values()), 'edge')}: {_listed(counts.edges)}",
+        f"{counted(sum(counts.symbols.values()), 'symbol')}: {_counts_text(counts.symbols)}",
+        f"{counted(sum(counts.edges.values()), 'edge')}: {_counts_text(counts.edges)}",
         f"{counted(counts.unresolved_sites, 'use')} unresolved, "
         f"{counted(counts.files_with_problems, 'file')} with problems",
     ]
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _counts_text(counts: dict[str, int]) -> str:
     return ", ".join(f"{name.lower()} {count:,}" for name, count in counts.items() if count) or "none"

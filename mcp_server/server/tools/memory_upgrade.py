@@ -1,4 +1,4 @@
-"""`memory_upgrade`: a better summary in the place of a draft."""
+"""`memory_upgrade`: replaces a draft summary with a better one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pydantic import Field
 
 _DESCRIPTION: Final = """\
 Replace the summary of a file, symbol, package or the repository with a better one: two to four plain sentences on its \
-role, what it relies on and guarantees, and what must stay in step with it. Level, subject and digest come from \
-memory_drafts; a text is refused where the code has changed since, where it names something that does not exist, or \
-where it gives orders. The old text stays in the history."""
+role, what it relies on and guarantees, and what must stay in step with it. Take level, subject and digest from \
+memory_drafts. A text is refused if the code has changed since, if it names something that does not exist, or if it \
+gives instructions. The old text stays in the history."""
 
-Level = Annotated[str, Field(description="As memory_drafts says.", json_schema_extra={"enum": list(LEVELS)})]
-Subject = Annotated[str, Field(min_length=1, description="As memory_drafts says.")]
+Level = Annotated[str, Field(description="As in memory_drafts.", json_schema_extra={"enum": list(LEVELS)})]
+Subject = Annotated[str, Field(min_length=1, description="As in memory_drafts.")]
 Digest = Annotated[
-    str, Field(min_length=1, description="As memory_drafts says: names the code that the text is about.")
+    str, Field(min_length=1, description="As in memory_drafts: identifies the code that the text is about.")
 ]
 SummaryText = Annotated[str, Field(min_length=1, max_length=1200, description="Plain sentences about the code.")]
-Writer = Annotated[str, Field(max_length=100, description="The name of the model that writes.")]
+Writer = Annotated[str, Field(max_length=100, description="Name of the model that wrote the text.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -46,7 +46,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
             with repositories.opened(repository) as opened:
                 learned = opened.repository
                 written = accept(learned, opened.store, level, subject, text, digest, model=model)
-            # The store is no longer in use here: what follows may write to it.
+            # Only after the store is free: this writes to it.
             publish_summary(learned, written)
-        replaced = "The text before it is in the history." if written.supersedes else "There was none before."
-        return f"Kept as reviewed: {subject}. {replaced}"
+        replaced = "The previous text is in the history." if written.supersedes else "There was no text before."
+        return f"Stored as reviewed: {subject}. {replaced}"
