@@ -1,12 +1,12 @@
-"""Compiles the hot modules to C with mypyc, where a C compiler works; everything else is in pyproject.toml.
+"""Compiles the hot modules to C with mypyc, if a C compiler works; everything else is in pyproject.toml.
 
-A hot module is ordinary typed Python and runs as such when it is not compiled: with `GOLORE_PURE=1`, without a compiler
-or Python's headers, or when the compiler fails. The install succeeds all the same, and `golore doctor` tells. A type
-error in a hot module is our mistake and does stop the build.
+A hot module is ordinary typed Python and also runs uncompiled: with `GOLORE_PURE=1`, without a compiler or Python's
+headers, or if the compiler fails. The install then succeeds, and `golore doctor` reports it. A type error in a hot
+module is a bug in golore and stops the build.
 
-mypyc names a module after its path, and our folders are not named as they are imported: the sources are copied to a
-tree below build/hot/ and compiled there. They stay there, because an editable install is built again after every
-edit, and few edits concern a hot module: as long as no source of theirs changed they are copied, and otherwise only
+mypyc names a module after its path, but our folders differ from the import names, so the sources are copied to a tree
+below build/hot/ and compiled there. The results are kept, because an editable install is built again after every edit,
+and few edits concern a hot module: if no source of the hot modules changed, the libraries are copied; otherwise only
 those whose C code changed are compiled.
 """
 
@@ -67,10 +67,10 @@ COMPILED: tuple[str, ...] = (
     "golore.learner.resolution.use_recorder",
     "golore.learner.resolution.world",
 )
-"""The hot modules, by the names they are imported by. Each becomes a library of its own."""
+"""The hot modules, by import name. Each is compiled to a library of its own."""
 
 ROOT = Path(__file__).resolve().parent
-ROOMS = ("graph", "learner", "mcp_server", "summarizers")
+TOP_FOLDERS = ("graph", "learner", "mcp_server", "summarizers")
 EXT_SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 MYPY_OPTIONS = (
     "--config-file=",
@@ -97,16 +97,16 @@ def imports_of(source: Path) -> Iterator[str]:
 
 
 def hot_sources() -> list[Path]:
-    """The hot modules and what they import of ours: all that the generated code depends on."""
+    """The hot modules and the golore modules that they import: all sources that the generated code depends on."""
     found: set[Path] = set()
-    waiting = [source_of(module) for module in COMPILED]
-    if missing := [str(path) for path in waiting if not path.exists()]:
+    pending = [source_of(module) for module in COMPILED]
+    if missing := [str(path) for path in pending if not path.exists()]:
         sys.exit(f"setup.py lists hot modules that do not exist: {', '.join(missing)}")
-    while waiting:
-        path = waiting.pop()
+    while pending:
+        path = pending.pop()
         if path not in found:
             found.add(path)
-            waiting.extend(other for other in map(source_of, imports_of(path)) if other.exists())
+            pending.extend(other for other in map(source_of, imports_of(path)) if other.exists())
     return sorted(found)
 
 
@@ -114,8 +114,8 @@ def digest(*parts: bytes) -> str:
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
-def workshop() -> Path:
-    """Where libraries for this Python are made, with this compiler and these options."""
+def build_directory() -> Path:
+    """The directory for libraries made with this Python, this compiler and these options."""
     settings = (sys.version, sysconfig.get_platform(), version("mypy"), os.environ.get("CC"), os.environ.get("CFLAGS"))
     name = digest(repr(settings).encode(), (ROOT / "setup.py").read_bytes())
     return ROOT / "build" / "hot" / f"{sys.implementation.cache_tag}-{name}"
@@ -128,27 +128,27 @@ def sources_digest() -> str:
 
 
 def reason_to_stay_pure() -> str:
-    """Why nothing can be compiled here, found out by compiling a line of C; empty when it can."""
+    """Why nothing can be compiled; empty if it can. Tries to compile and link a line of C."""
     if os.environ.get("GOLORE_PURE", "0") not in ("", "0"):
         return "GOLORE_PURE is set"
     try:
         version("mypy")
     except PackageNotFoundError:
         return "mypy is not installed beside setuptools"
-    # Not at the top: setuptools has to be imported first, to put its own copy in the place of distutils.
-    # From Python 3.12 on, distutils exists only as that copy, which the type checker cannot find.
+    # Not at the top: setuptools must be imported first, because it replaces distutils by its own copy.
+    # From Python 3.12 on, only that copy exists, and the type checker cannot find it.
     from distutils.ccompiler import new_compiler  # pyright: ignore[reportMissingModuleSource]
     from distutils.sysconfig import customize_compiler, get_python_inc  # pyright: ignore[reportMissingModuleSource]
 
-    with tempfile.TemporaryDirectory() as folder:
-        probe = Path(folder, "probe.c")
+    with tempfile.TemporaryDirectory() as directory:
+        probe = Path(directory, "probe.c")
         probe.write_text("#include <Python.h>\nPyObject *probe(void) { return PyLong_FromLong(1); }\n")
         compiler = new_compiler()
         customize_compiler(compiler)
         try:
-            objects = compiler.compile([str(probe)], output_dir=folder, include_dirs=[get_python_inc()])
-            if os.name != "nt":  # where a linker wants a list of exports, and comes with the compiler
-                compiler.link_shared_object(objects, str(Path(folder, "probe.so")))
+            objects = compiler.compile([str(probe)], output_dir=directory, include_dirs=[get_python_inc()])
+            if os.name != "nt":  # on Windows, linking needs a list of exports, and the linker comes with the compiler
+                compiler.link_shared_object(objects, str(Path(directory, "probe.so")))
         except BUILD_FAULTS as fault:
             return f"no working C compiler: {fault}"
     return ""
@@ -157,31 +157,31 @@ def reason_to_stay_pure() -> str:
 def run_mypyc() -> list[Extension]:
     from mypyc.build import mypycify
 
-    tree = workshop() / "tree"
+    tree = build_directory() / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     for path in hot_sources():
         copy = tree / "golore" / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     paths = [f"{module.replace('.', '/')}.py" for module in COMPILED]
-    # From inside the tree, so that tracebacks name golore/learner/x.py and not a folder of this machine.
+    # Run inside the tree, so that tracebacks name golore/learner/x.py and not an absolute path of this machine.
     os.chdir(tree)
     try:
-        made = mypycify(
-            [*MYPY_OPTIONS, f"--cache-dir={workshop() / 'mypy'}", *paths],
+        compiled = mypycify(
+            [*MYPY_OPTIONS, f"--cache-dir={build_directory() / 'mypy'}", *paths],
             only_compile_paths=paths,
             opt_level="3",
             debug_level="0",
             separate=True,
-            target_dir=str(workshop() / "c"),
+            target_dir=str(build_directory() / "c"),
         )
-        return cast(Any, made)  # setuptools' class, but declared as such only for Python 3.12 and newer
+        return cast(Any, compiled)  # it is setuptools' class, but declared as such only for Python 3.12 and newer
     finally:
         os.chdir(ROOT)
 
 
 def extensions() -> list[Extension]:
-    """What to build. When nothing changed since the last time the names are enough, as nothing will be compiled."""
+    """The extensions to build. If no source changed since the last build, they have only names: nothing is compiled."""
     if not COMPILED or COMPILING_COMMANDS.isdisjoint(sys.argv):
         return []
     if reason := reason_to_stay_pure():
@@ -192,10 +192,10 @@ def extensions() -> list[Extension]:
 
 
 def finished() -> list[str]:
-    """The extensions that stand ready for the sources as they are now."""
+    """Names of the extensions that were compiled from the current sources; empty if there are none."""
     with suppress(FileNotFoundError):
-        made_of, *names = (workshop() / "finished").read_text().split()
-        if made_of == sources_digest():
+        compiled_digest, *names = (build_directory() / "finished").read_text().split()
+        if compiled_digest == sources_digest():
             return names
     return []
 
@@ -205,11 +205,11 @@ def path_of(extension: Extension) -> Path:
 
 
 class BuildHot(build_ext):
-    """Builds all hot modules or none: half of them would not import."""
+    """Builds all hot modules or none, because some of them alone would not import."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        self.inplace = False  # an editable install wants them in its link tree, not among our sources
+        self.inplace = False  # an editable install needs them in its tree of links, not beside our sources
         self.parallel = True
 
     def run(self) -> None:
@@ -227,26 +227,26 @@ class BuildHot(build_ext):
         for path in map(path_of, self.extensions):
             target = Path(self.build_lib, path)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(workshop() / "lib" / path, target)
+            shutil.copyfile(build_directory() / "lib" / path, target)
 
     def compile_what_changed(self) -> None:
-        mark = workshop() / "finished"
-        mark.unlink(missing_ok=True)
-        asked = self.build_lib, self.build_temp
+        marker = build_directory() / "finished"
+        marker.unlink(missing_ok=True)
+        original = self.build_lib, self.build_temp
         # setuptools skips a library that is newer than its C files, which mypyc writes only when they change.
-        self.build_lib, self.build_temp = str(workshop() / "lib"), str(workshop() / "temp")
+        self.build_lib, self.build_temp = str(build_directory() / "lib"), str(build_directory() / "temp")
         super().build_extensions()
-        self.build_lib, self.build_temp = asked
-        mark.write_text("\n".join((sources_digest(), *(extension.name for extension in self.extensions))))
+        self.build_lib, self.build_temp = original
+        marker.write_text("\n".join((sources_digest(), *(extension.name for extension in self.extensions))))
 
 
 def packages() -> dict[str, str]:
-    """Every package, by the name it is imported by, with its folder.
+    """Import name → folder of every package.
 
-    The folders stand at the top of the repository, but a tool that runs in other people's projects must not own a name
-    such as `graph`.
+    The folders are at the top of the repository, but are imported as parts of `golore`: a tool that runs in other
+    people's projects must not occupy a name such as `graph`.
     """
-    folders = sorted(path.parent.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("__init__.py"))
+    folders = sorted(path.parent.relative_to(ROOT) for top in TOP_FOLDERS for path in (ROOT / top).rglob("__init__.py"))
     return {f"golore.{'.'.join(folder.parts)}": folder.as_posix() for folder in folders}
 
 

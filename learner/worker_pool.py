@@ -1,8 +1,8 @@
-"""Worker processes that share out tasks, and survive the death of one of them.
+"""A pool of worker processes that tolerates the death of a worker.
 
-A crew of size 0 does the work in this process: starting Python twice costs more than a small repository. A task whose
-worker dies (a parser that crashes on some input) comes back as `None`, a new worker takes its place, and the rest goes
-on. What the tasks are is not known here.
+A pool of size 0 runs tasks in this process, because starting another Python costs more than learning a small
+repository. If a worker dies, such as when the parser crashes on some input, the result of its task is None, and a new
+worker is started for the remaining tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class WorkerPool:
-    """Use as a context manager; leaving it ends the workers."""
+    """Use it as a context manager; leaving it kills the workers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -36,7 +36,7 @@ class WorkerPool:
         self.close()
 
     def close(self) -> None:
-        """End the workers, whatever they are doing; new ones come when there is new work."""
+        """Kill the workers, even if they are busy. Later tasks start new ones."""
         for connection, process in self._workers.items():
             connection.close()
             process.kill()
@@ -45,17 +45,20 @@ class WorkerPool:
         self._workers.clear()
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | None]]:
-        """Each task with its result, as they are done; the result is None where the worker died over it."""
+        """Yield each task with its result, in the order of completion. The result is None if the worker died.
+
+        An exception that a task raises in a worker is raised here.
+        """
         if not self.size:
             for task in tasks:
                 yield task, work(task)
             return
-        waiting = iter(tasks)
+        remaining = iter(tasks)
         busy: dict[Connection, Task] = {}
         idle = list(self._workers)
         while True:
-            while (idle or len(self._workers) < self.size) and (task := next(waiting, None)) is not None:
-                connection = idle.pop() if idle else self._hire()
+            while (idle or len(self._workers) < self.size) and (task := next(remaining, None)) is not None:
+                connection = idle.pop() if idle else self._start_worker()
                 connection.send((work, task))
                 busy[connection] = task
             if not busy:
@@ -64,55 +67,55 @@ class WorkerPool:
                 assert isinstance(ready, Connection)
                 task = busy.pop(ready)
                 try:
-                    result = _received(ready)
+                    result = _receive(ready)
                 except EOFError:
-                    self._bury(ready)
+                    self._remove_dead_worker(ready)
                     yield task, None
                 else:
                     idle.append(ready)
                     yield task, result
 
     def everywhere(self, work: Callable[[Task], Result], task: Task) -> list[Result]:
-        """The result of the same work in every process that has tasks behind it."""
+        """Run the same task in every worker that was started, and return the results."""
         if not self.size:
             return [work(task)]
         for connection in self._workers:
             connection.send((work, task))
-        return [_received(connection) for connection in list(self._workers)]
+        return [_receive(connection) for connection in list(self._workers)]
 
-    def _hire(self) -> Connection:
+    def _start_worker(self) -> Connection:
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        connection, worker_end = context.Pipe()
+        process = context.Process(target=_serve, args=(worker_end,), daemon=True)
         process.start()
-        theirs.close()
-        self._workers[ours] = process
-        return ours
+        worker_end.close()
+        self._workers[connection] = process
+        return connection
 
-    def _bury(self, connection: Connection) -> None:
+    def _remove_dead_worker(self, connection: Connection) -> None:
         process = self._workers.pop(connection)
         connection.close()
         process.join()
 
 
-def _received(connection: Connection) -> Any:
-    answer, failure = connection.recv()
+def _receive(connection: Connection) -> Any:
+    result, failure = connection.recv()
     if failure is not None:
         raise failure
-    return answer
+    return result
 
 
 def _serve(connection: Connection) -> None:
-    """What a worker process does until the crew is dismissed."""
+    """Main loop of a worker process: runs tasks until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.disable()  # what the tasks make is trees without cycles, or lives as long as the worker
+    gc.disable()  # tasks make objects without cycles, or objects that live as long as the worker
     while True:
         try:
             work, task = connection.recv()
         except (EOFError, OSError):
             return
         try:
-            answer = (work(task), None)
-        except Exception as failure:  # noqa: BLE001  raised again where the crew was asked
-            answer = (None, failure)
-        connection.send(answer)
+            reply = (work(task), None)
+        except Exception as failure:  # noqa: BLE001  raised again in the process that owns the pool
+            reply = (None, failure)
+        connection.send(reply)

@@ -1,1 +1,1 @@
-"""Summaries of code, written by models from the graph's facts and checked against it; and vectors for search."""
+"""Summaries of code, written by models from facts of the graph and checked against it; and vectors for search."""

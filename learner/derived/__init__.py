@@ -1,5 +1,4 @@
-"""Everything that is made from the graph after it is written: notes that follow their code, cards, the search index,
-co-change.
+"""The steps after the graph is written: notes that follow their code, cards, the search index and co-change.
 
 May import `learner.documents` and below.
 """

@@ -1,7 +1,7 @@
-"""A learned repository → its cards: the last step of a learn, after the graph is written.
+"""Builds the cards of a repository after the graph is written.
 
-Reads the graph and git's history and writes only to `cache.db`, so that it may be left out or done later. What is on
-the cards is `golore.graph`'s affair.
+Reads the graph and git's history and writes only to `cache.db`, so this step can be left out or run later. What a card
+says is decided in `golore.graph.cards`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from golore.learner.pipeline.incremental import BodyEdit
 
 
 def refresh_card(store_directory: Path, edit: BodyEdit) -> None:
-    """Let the card of a file that was edited in bodies alone count for what it holds now, before the graph does."""
+    """Refresh the card of a file whose edit changed only function bodies, before the graph is updated."""
     unresolved = () if edit.path.endswith("_test.go") else edit.unresolved
-    doubtful = [UnresolvedName(row.name, row.reason, len(row.sites)) for row in unresolved]
+    names = [UnresolvedName(row.name, row.reason, len(row.sites)) for row in unresolved]
     with suppress(sqlite3.Error), closing(create_card_store(store_directory)) as card_store:
-        refresh_card_early(card_store, BodyEditCard(edit.path, edit.before, edit.digest, edit.exercised, doubtful))
+        refresh_card_early(card_store, BodyEditCard(edit.path, edit.before, edit.digest, edit.exercised, names))
 
 
 def update_cards(
@@ -39,7 +39,7 @@ def update_cards(
     whole: bool = False,
     progress: Progress | None = None,
 ) -> BuiltCards:
-    """Bring the cards up to date with the graph and with HEAD. `changed`: the files that have, where that is known."""
+    """Bring the cards up to date with the graph and with HEAD. `changed`: the changed files, if known."""
     root = root.resolve()
     head = head_commit(root)
 
@@ -48,8 +48,8 @@ def update_cards(
         if found is None:
             return None
         base = f"{root}/"
-        there = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
-        return found._replace(files=frozenset(there))
+        existing = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
+        return found._replace(files=frozenset(existing))
 
     try:
         opened = Store.open(store_directory, write=False) if store is None else nullcontext(store)
@@ -57,6 +57,6 @@ def update_cards(
             return build_cards(graph, card_store, history, head, changed=changed, whole=whole, progress=progress)
     except sqlite3.Error as failure:
         raise StoreError(
-            f"The cards could not be written to {store_directory}: {failure}. "
-            "The graph is up to date all the same; run `golore learn` again for the cards."
+            f"Cannot write the cards to {store_directory}: {failure}. "
+            "The graph is up to date; run `golore learn` again to build the cards."
         ) from failure

@@ -1,7 +1,7 @@
-"""git's history → the graph's `CHANGES_WITH` edges: a step after a learn (see `finishing`).
+"""Makes `CHANGES_WITH` edges from git's history: a step after the graph is written.
 
-A new HEAD counts the pairs anew and writes those that differ. Without one, only a file that has come back has something
-to get; where it is not known what has changed, the files of the graph are looked through.
+For a new HEAD, the pairs are counted again and the edges that differ are written. Otherwise only added files need
+edges; if the changed files are not known, all files of the graph are checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from golore.learner.checkout.git_log import head_commit, read_history
 
 
 def newly_there(store_directory: Path, changed: Collection[str]) -> set[str]:
-    """Those of the changed files that were not there when cards were last made; to be asked before they are again."""
+    """The changed files that did not exist when cards were last built. Call this before building cards again."""
     with closing(create_card_store(store_directory)) as card_store:
         return {path for path in changed if card_store.card(path, silent=True) is None}
 
@@ -26,7 +26,10 @@ def newly_there(store_directory: Path, changed: Collection[str]) -> set[str]:
 def update_co_change(
     root: Path, store_directory: Path, *, changed: Collection[str] | None = None, arrived: Collection[str] = ()
 ) -> int:
-    """Bring the edges up to date with HEAD; how many changed. `arrived`: those of `changed` that were not there."""
+    """Bring the edges up to date with HEAD. Returns the number of changed edges; 0 if another process is learning.
+
+    `arrived`: those of `changed` that are new (see `newly_there`).
+    """
     head = head_commit(root)
     try:
         with open_pairs(store_directory) as pairs:
@@ -36,9 +39,9 @@ def update_co_change(
                 return project_pairs(store_directory, pairs)
             return project_pairs_of(store_directory, pairs, arrived) if arrived else 0
     except StoreBusy:
-        return 0  # somebody learns, and does this afterwards
+        return 0  # another process is learning, and runs this step afterwards
     except sqlite3.Error as failure:
         raise StoreError(
-            f"What changes together could not be written to {store_directory}: {failure}. "
-            "The graph is up to date otherwise; run `golore learn` again."
+            f"Cannot write CHANGES_WITH edges to {store_directory}: {failure}. "
+            "The rest of the graph is up to date; run `golore learn` again."
         ) from failure

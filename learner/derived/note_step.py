@@ -1,9 +1,9 @@
-"""Notes follow their code: a step of every learn, before the cards are made.
+"""Moves notes along with their code: a step of every learn, before the cards are built.
 
-What is still there under its name is looked at where its file has changed. What is not is looked for: the same name in
-another file, or the same text under another name. Found once, the note goes there; where it could be several, or
-nothing is found, it stands at what is left around its code (the file, the package, the repository) and says so, and
-goes home when that comes back. Nothing is decided by likeness of names or texts.
+If the code of a note still has its name, it is checked only if its file changed. If not, the same name is searched in
+other files, and the same text under other names. A single match becomes the new home of the note. If there is no match
+or more than one, the note moves to what still exists around its code (the file, the package or the repository) and says
+why; it returns when its code comes back. Matches are exact: similar names or texts do not count.
 """
 
 from __future__ import annotations
@@ -37,50 +37,54 @@ from golore.graph.knowledge.notes import (
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.learner.derived.note_code_finder import CodeFinder, CodeSymbol
 
-_NAMED: Final = 3
+_MOST_NAMED: Final = 3
 _FADED: Final = "faded"
 LEFT: Final = "what is left"
+"""Evidence of an anchor whose code was not found."""
 
 
 class FoundAnchor(NamedTuple):
-    """An anchor as it is now, and the ids of other code that has the same text (None: as they were)."""
+    """An anchor as it is now, and the ids of other code with the same text (None: unchanged)."""
 
     anchor: Anchor
     lookalikes: tuple[str, ...] | None = None
 
 
 def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] | None = None) -> frozenset[str]:
-    """Bring the notes up to date with the graph. `changed`: the files that have changed, where that is known; then only
-    their notes are looked at. Returns the cards that are to be told again."""
+    """Bring the notes up to date with the graph. Returns the paths of the cards to rebuild.
+
+    `changed`: the changed files, if known. Then only notes in these files and their directories, and notes whose code
+    is missing, are checked.
+    """
     if not Knowledge.exists(store_directory):
         return frozenset()
     with Knowledge.open(store_directory) as knowledge:
         if not has_any(knowledge):
             return frozenset()
-        notes = all_notes(knowledge) if changed is None else notes_in(knowledge, _around(changed))
+        notes = all_notes(knowledge) if changed is None else notes_in(knowledge, _with_directories(changed))
         if not notes and changed is not None:
             return frozenset()
         with Store.open(store_directory, write=False) as store:
-            looks = _looks(knowledge, CodeFinder(root.resolve(), store), notes, changed)
-            told = _keep(knowledge, notes, looks, is_few=changed is not None)
-            still = [note for note in notes if note.id not in told]
-            lost = without_edge(store, still, few=changed is not None)
-            is_behind = bool(told or lost) or not are_projected(store, knowledge)
-        if lost:
-            touch(knowledge, sorted(lost))
+            found = _find_anchors(knowledge, CodeFinder(root.resolve(), store), notes, changed)
+            moved = _save_anchors(knowledge, notes, found, is_few=changed is not None)
+            unmoved = [note for note in notes if note.id not in moved]
+            edgeless = without_edge(store, unmoved, few=changed is not None)
+            is_behind = bool(moved or edgeless) or not are_projected(store, knowledge)
+        if edgeless:
+            touch(knowledge, sorted(edgeless))
         faded = _faded(store_directory, notes) if changed is None else set[str]()
     if is_behind:
-        with suppress(StoreBusy):  # then the next learn does it; what counts is in the knowledge
+        with suppress(StoreBusy):  # then the next learn does it; the notes themselves are in knowledge.db
             project_notes(store_directory)
-    retold = faded.union(*told.values())
-    if not retold:
+    card_paths = faded.union(*moved.values())
+    if not card_paths:
         return frozenset()
     with create_card_store(store_directory) as card_store:
-        return frozenset(with_package_files(card_store, retold))
+        return frozenset(with_package_files(card_store, card_paths))
 
 
 def anchor_at(finder: CodeFinder, level: str, id: str) -> FoundAnchor:
-    """The anchor of a note that is written about this node now."""
+    """The anchor of a new note about this node."""
     if level == "symbol":
         symbol = finder.symbols([id])[id]
         name, file = symbol.qualified_name, symbol.file
@@ -88,66 +92,68 @@ def anchor_at(finder: CodeFinder, level: str, id: str) -> FoundAnchor:
     if level == "file":
         return _at_file(finder, Anchor("file", id, id, id, "file", id, id, id), id, is_new=True)
     if level == "package":
-        place = f"{finder.packages([id])[id] or '.'}/"
-        return _at_package(finder, Anchor("package", id, id, place, "package", id, id, place), id, place)
+        card_path = f"{finder.packages([id])[id] or '.'}/"
+        return _at_package(finder, Anchor("package", id, id, card_path, "package", id, id, card_path), id, card_path)
     return FoundAnchor(Anchor("repository", REPOSITORY_ID, ".", "", "repository", REPOSITORY_ID, ".", ""))
 
 
 def current_anchor(finder: CodeFinder, anchor: Anchor) -> FoundAnchor:
-    """The anchor of a note that is confirmed: for the code as it is, where the note stands now."""
+    """The anchor of a note that is confirmed: the node that it describes now becomes its home."""
     return anchor_at(finder, anchor.level, anchor.target)
 
 
-def _around(changed: Collection[str]) -> set[str]:
-    """Changed files and their directories, as anchors name them."""
+def _with_directories(changed: Collection[str]) -> set[str]:
+    """The changed files and their directories (`dir/`), as in `Anchor.file`."""
     return {*changed, *(f"{path.rpartition('/')[0] or '.'}/" for path in changed)}
 
 
-def _looks(
+def _find_anchors(
     knowledge: Knowledge, finder: CodeFinder, notes: list[PinnedNote], changed: Collection[str] | None
 ) -> dict[str, FoundAnchor]:
-    """What has become of these notes' code, for those that something has become of or that were looked at."""
+    """Note id → its anchor now, for the notes whose code was checked or searched. May return unchanged anchors."""
     past = trails(knowledge)
     anchors = [note.anchor for note in notes]
     homes = {anchor.home for anchor in anchors} | {home for note in notes for home in past.get(note.id, ())}
     symbols = finder.symbols(homes)
     files = finder.files({*homes, *(anchor.file for anchor in anchors)})
     packages = finder.packages(homes)
-    fresh: list[CodeSymbol] | None = None
-    lost = (one for one in anchors if one.home_level == "symbol" and one.home not in symbols)
-    finder.bearing(*{_plain(anchor) for anchor in lost if changed is None or not anchor.fate})
+    changed_symbols: list[CodeSymbol] | None = None
+    lost = (anchor for anchor in anchors if anchor.home_level == "symbol" and anchor.home not in symbols)
+    # Fills the finder's cache with one scan.
+    finder.symbols_named(*{_short_name(anchor) for anchor in lost if changed is None or not anchor.fate})
     found: dict[str, FoundAnchor] = {}
     for note in notes:
         anchor = note.anchor
-        ways = [anchor.home, *past.get(note.id, ())]
+        known_homes = [anchor.home, *past.get(note.id, ())]
         if anchor.home_level == "symbol":
-            here = next((symbols[id] for id in ways if id in symbols), None)
-            if here is not None:
-                is_seen = here.id == anchor.home and not anchor.fate and anchor.written
-                if not is_seen or here.file != anchor.file or files[here.file].digest != anchor.seen:
-                    found[note.id] = _at_symbol(finder, anchor, here)
+            symbol = next((symbols[id] for id in known_homes if id in symbols), None)
+            if symbol is not None:
+                is_seen = symbol.id == anchor.home and not anchor.fate and anchor.written
+                if not is_seen or symbol.file != anchor.file or files[symbol.file].digest != anchor.seen:
+                    found[note.id] = _at_symbol(finder, anchor, symbol)
                 continue
             if anchor.fate and changed is not None:
-                # It was looked for everywhere before; it can only have come back with what has changed.
-                fresh = finder.declared_in(changed) if fresh is None else fresh
-                found[note.id] = _elsewhere(finder, anchor, fresh, lookalikes_of(knowledge, note.id))
+                # An earlier learn searched everywhere, so the code can only be in the changed files.
+                if changed_symbols is None:
+                    changed_symbols = finder.declared_in(changed)
+                found[note.id] = _match_among(finder, anchor, changed_symbols, lookalikes_of(knowledge, note.id))
             else:
                 found[note.id] = _lost_symbol(finder, anchor, lookalikes_of(knowledge, note.id))
         elif anchor.home_level == "file":
-            path = next((id for id in ways if id in files), "")
+            path = next((id for id in known_homes if id in files), "")
             if path == anchor.home and not anchor.fate and files[path].digest == anchor.seen:
                 continue
             others = lookalikes_of(knowledge, note.id) if not path else set[str]()
             found[note.id] = _at_file(finder, anchor, path) if path else _lost_file(finder, anchor, others)
         elif anchor.home_level == "package":
-            id = next((id for id in ways if id in packages), "")
-            place = f"{packages[id] or '.'}/" if id else ""
-            found[note.id] = _at_package(finder, anchor, id, place) if id else _lost_package(finder, anchor)
+            id = next((id for id in known_homes if id in packages), "")
+            card_path = f"{packages[id] or '.'}/" if id else ""
+            found[note.id] = _at_package(finder, anchor, id, card_path) if id else _lost_package(finder, anchor)
     return found
 
 
 def _faded(store_directory: Path, notes: Iterable[PinnedNote]) -> set[str]:
-    """The cards with notes that have faded since this was last asked."""
+    """Paths of the cards with notes that have faded since the last call."""
     now = datetime.now(UTC)
     with create_card_store(store_directory) as card_store:
         before = datetime.fromisoformat((card_store.meta(_FADED) or b"1970-01-01T00:00:00+00:00").decode())
@@ -155,42 +161,42 @@ def _faded(store_directory: Path, notes: Iterable[PinnedNote]) -> set[str]:
     return {note.anchor.card_path for note in notes if is_faded(note, now) and not is_faded(note, before)}
 
 
-def _keep(
-    knowledge: Knowledge, notes: Iterable[PinnedNote], looks: dict[str, FoundAnchor], *, is_few: bool
+def _save_anchors(
+    knowledge: Knowledge, notes: Iterable[PinnedNote], found: dict[str, FoundAnchor], *, is_few: bool
 ) -> dict[str, set[str]]:
-    """Write down what has changed; by note, the cards that tell of it."""
+    """Write the anchors that changed. Returns note id → paths of the cards to rebuild, for the notes that moved."""
     moved: dict[str, Anchor] = {}
     seen: dict[str, Anchor] = {}
-    told: dict[str, set[str]] = {}
+    card_paths: dict[str, set[str]] = {}
     for note in notes:
-        anchor = looks[note.id].anchor if note.id in looks else note.anchor
+        anchor = found[note.id].anchor if note.id in found else note.anchor
         if anchor == note.anchor:
             continue
-        if _told(anchor) == _told(note.anchor) and anchor.home == note.anchor.home:
+        if _visible(anchor) == _visible(note.anchor) and anchor.home == note.anchor.home:
             seen[note.id] = anchor
         else:
             moved[note.id] = anchor
-            told[note.id] = {note.anchor.card_path, anchor.card_path}
+            card_paths[note.id] = {note.anchor.card_path, anchor.card_path}
     if moved:
-        alike = {id: others for id in moved if (others := looks[id].lookalikes) is not None}
+        alike = {id: others for id in moved if (others := found[id].lookalikes) is not None}
         move_anchors(knowledge, moved, alike)
-    if seen and not is_few:  # not worth a write after each edit: it spares a look in the next learn
+    if seen and not is_few:  # it only saves the next learn a check, which is not worth a write after each edit
         see_anchors(knowledge, seen)
-    return told
+    return card_paths
 
 
-def _told(anchor: Anchor) -> tuple[str, ...]:
-    """What is told of an anchor, and what code is known again by."""
+def _visible(anchor: Anchor) -> tuple[str, ...]:
+    """What cards and the graph show of an anchor, and the digest by which its code is found again."""
     return (anchor.target, anchor.name, anchor.card_path, anchor.evidence, anchor.drifted, anchor.body)
 
 
-def _home(anchor: Anchor, id: str, name: str, file: str, place: str) -> Anchor:
-    """The anchor at home, be that where it was or elsewhere."""
+def _at_home(anchor: Anchor, id: str, name: str, file: str, card_path: str) -> Anchor:
+    """The anchor with this node as its home and as its target."""
     return anchor._replace(
         level=anchor.home_level,
         target=id,
         name=name,
-        card_path=place,
+        card_path=card_path,
         home=id,
         home_name=name,
         file=file,
@@ -200,9 +206,9 @@ def _home(anchor: Anchor, id: str, name: str, file: str, place: str) -> Anchor:
 
 
 def _at_symbol(finder: CodeFinder, anchor: Anchor, symbol: CodeSymbol, *, is_new: bool = False) -> FoundAnchor:
-    home = _home(anchor, symbol.id, symbol.qualified_name, symbol.file, symbol.file)
-    like = finder.likeness(symbol)
-    if like is None:  # the file has changed once more: the next learn looks at it
+    home = _at_home(anchor, symbol.id, symbol.qualified_name, symbol.file, symbol.file)
+    like = finder.fingerprint_of(symbol)
+    if like is None:  # the file changed again; the next learn checks it
         return FoundAnchor(home)
     written = anchor.written or like.digest
     now = home._replace(
@@ -210,59 +216,63 @@ def _at_symbol(finder: CodeFinder, anchor: Anchor, symbol: CodeSymbol, *, is_new
         now=like.digest,
         size=like.size,
         names=like.names,
-        seen=_seen(finder, symbol),
+        seen=_file_digest(finder, symbol),
         signature=like.signature,
     )
     if not is_new and like.digest == anchor.now:
         return FoundAnchor(now)
-    others = finder.alike(like)
+    others = finder.symbols_like(like)
     if others is None:
         return FoundAnchor(now._replace(body=""), ())
     return FoundAnchor(now._replace(body=like.digest), tuple(one.id for one in others if one.id != symbol.id))
 
 
-def _seen(finder: CodeFinder, symbol: CodeSymbol) -> str:
+def _file_digest(finder: CodeFinder, symbol: CodeSymbol) -> str:
     return finder.files([symbol.file])[symbol.file].digest
 
 
 def _lost_symbol(finder: CodeFinder, anchor: Anchor, lookalikes: set[str]) -> FoundAnchor:
-    """A declaration that is not there under its id: twins have other ids, renamed and moved code other names. Where it
-    kept its own name, what has the same text under other names was not it."""
-    bearing = finder.bearing(_plain(anchor))
-    named = [one for one in bearing if one.qualified_name == anchor.home_name]
+    """Find a declaration whose id no longer exists: it may have become a twin, which changes the id, or it was renamed
+    or moved. Declarations with the same unqualified name are preferred to other names."""
+    same_name = finder.symbols_named(_short_name(anchor))
+    named = [one for one in same_name if one.qualified_name == anchor.home_name]
     named = [one for one in named if one.file == anchor.file] or named
     if len(named) == 1:
         return _at_symbol(finder, anchor._replace(evidence="same name"), named[0])
     if named:
-        return _left(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
+        return _at_enclosing(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in named])
     if not anchor.body:
-        return _left(finder, anchor, [])
-    equal = [one for one in finder.equal(_likeness(anchor), bearing) if one.id not in lookalikes]
-    return _elsewhere(finder, anchor, equal or finder.alike(_likeness(anchor)) or [], lookalikes)
+        return _at_enclosing(finder, anchor, [])
+    like = _fingerprint(anchor)
+    equal = [one for one in finder.with_text_of(like, same_name) if one.id not in lookalikes]
+    return _match_among(finder, anchor, equal or finder.symbols_like(like) or [], lookalikes)
 
 
-def _elsewhere(finder: CodeFinder, anchor: Anchor, declared: Iterable[CodeSymbol], lookalikes: set[str]) -> FoundAnchor:
-    """The same text among these declarations, unless it was there all along."""
-    equal = finder.equal(_likeness(anchor), declared) if anchor.body else []
+def _match_among(
+    finder: CodeFinder, anchor: Anchor, declared: Iterable[CodeSymbol], lookalikes: set[str]
+) -> FoundAnchor:
+    """Move the anchor to the one declaration with the same text. Code that had this text before (`lookalikes`) does not
+    count."""
+    equal = finder.with_text_of(_fingerprint(anchor), declared) if anchor.body else []
     new = [one for one in equal if one.id not in lookalikes]
     if len(new) == 1:
         return _at_symbol(finder, anchor._replace(evidence="same body"), new[0])
     if not new and anchor.fate:
-        return _left(finder, anchor, [], anchor.fate)
-    return _left(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
+        return _at_enclosing(finder, anchor, [], anchor.fate)
+    return _at_enclosing(finder, anchor, [f"{one.qualified_name} ({one.file})" for one in new])
 
 
-def _plain(anchor: Anchor) -> str:
+def _short_name(anchor: Anchor) -> str:
     return anchor.home_name.rpartition(".")[2]
 
 
-def _likeness(anchor: Anchor) -> Fingerprint:
+def _fingerprint(anchor: Anchor) -> Fingerprint:
     return Fingerprint(anchor.body, anchor.size, anchor.names, anchor.signature)
 
 
 def _at_file(finder: CodeFinder, anchor: Anchor, path: str, *, is_new: bool = False) -> FoundAnchor:
     file = finder.files([path])[path]
-    home = _home(anchor, path, path, path, path)._replace(
+    home = _at_home(anchor, path, path, path, path)._replace(
         written=anchor.written or file.digest, now=file.digest, body=file.shape, seen=file.digest
     )
     if not is_new and file.digest == anchor.now:
@@ -274,38 +284,39 @@ def _lost_file(finder: CodeFinder, anchor: Anchor, lookalikes: set[str]) -> Foun
     equal = [one for one in finder.files_like(anchor.now, anchor.body) if one not in lookalikes]
     if len(equal) == 1:
         return _at_file(finder, anchor._replace(evidence="same body"), equal[0])
-    return _left(finder, anchor, equal)
+    return _at_enclosing(finder, anchor, equal)
 
 
-def _at_package(finder: CodeFinder, anchor: Anchor, id: str, place: str) -> FoundAnchor:
+def _at_package(finder: CodeFinder, anchor: Anchor, id: str, card_path: str) -> FoundAnchor:
     shape = finder.package_shape(id)
-    home = _home(anchor, id, id, place, place)
+    home = _at_home(anchor, id, id, card_path, card_path)
     return FoundAnchor(home._replace(written=anchor.written or shape, now=shape, body=shape, seen=shape))
 
 
 def _lost_package(finder: CodeFinder, anchor: Anchor) -> FoundAnchor:
     equal = finder.packages_like(anchor.body)
     if len(equal) == 1:
-        place = f"{finder.packages(equal)[equal[0]] or '.'}/"
-        return _at_package(finder, anchor._replace(evidence="same body"), equal[0], place)
-    return _left(finder, anchor, equal)
+        card_path = f"{finder.packages(equal)[equal[0]] or '.'}/"
+        return _at_package(finder, anchor._replace(evidence="same body"), equal[0], card_path)
+    return _at_enclosing(finder, anchor, equal)
 
 
-def _left(finder: CodeFinder, anchor: Anchor, several: list[str], fate: str = "") -> FoundAnchor:
-    """The anchor at what is left around its code, with a word on why."""
+def _at_enclosing(finder: CodeFinder, anchor: Anchor, several: list[str], fate: str = "") -> FoundAnchor:
+    """The anchor at what still exists around its code; `fate` says why. `several`: the code that it may have become."""
     if not fate:
         what = anchor.home_name
         fate = f"was about {what}, which is gone"
         if several:
-            more = f" and {len(several) - _NAMED:,} more" if len(several) > _NAMED else ""
-            fate = f"was about {what}, whose code may now be {' or '.join(several[:_NAMED])}{more}"
-    level, target, name, place = _around_home(finder, anchor)
-    left = anchor._replace(level=level, target=target, name=name, card_path=place, fate=fate, evidence=LEFT)
-    return FoundAnchor(left)
+            more = f" and {len(several) - _MOST_NAMED:,} more" if len(several) > _MOST_NAMED else ""
+            fate = f"was about {what}, whose code may now be {' or '.join(several[:_MOST_NAMED])}{more}"
+    level, target, name, card_path = _enclosing(finder, anchor)
+    return FoundAnchor(
+        anchor._replace(level=level, target=target, name=name, card_path=card_path, fate=fate, evidence=LEFT)
+    )
 
 
-def _around_home(finder: CodeFinder, anchor: Anchor) -> tuple[str, str, str, str]:
-    """Level, id, name and card of what is left."""
+def _enclosing(finder: CodeFinder, anchor: Anchor) -> tuple[str, str, str, str]:
+    """Level, id, name and card path of the smallest unit around the anchor's code that still exists."""
     if anchor.home_level == "symbol" and finder.files([anchor.file]):
         return ("file", anchor.file, anchor.file, anchor.file)
     directory = "" if anchor.home_level == "package" else anchor.file.rpartition("/")[0]

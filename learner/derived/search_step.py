@@ -1,9 +1,8 @@
-"""Brings the search index up to date with the graph: declarations from the graph, words from the files, subjects from
-git.
+"""Updates the search index: declarations from the graph, words from the files, commit subjects from git.
 
-Where it is known which files have changed, only those are read; otherwise all digests are compared. The index notes
-which graph it was made from, and a search that finds another one calls this first (see `is_current`). Words are those
-of the very bytes that were learned: of a file that has changed since, the old ones stay until it is learned again.
+If the changed files are known, only those are read; otherwise all digests are compared. The index records which graph
+it was made from, and a search that finds another graph updates the index first (see `is_current`). If a file changed
+after it was learned, its words are those on disk, and its entry is made again by a later update.
 """
 
 from __future__ import annotations
@@ -38,29 +37,30 @@ from golore.learner.checkout.git_log import head_commit, read_history
 from golore.learner.worker_pool import WorkerPool
 
 _MOST_SINGLE: Final = 100
-"""Files from which making the whole index anew is quicker than changing it."""
+"""If more files changed, rebuilding the whole index is faster than updating it."""
 _BATCH: Final = 64
 _MANY: Final = 1_000
-"""Files from which other processes help."""
+"""From this many files on, worker processes are used."""
 _TEXTS: Final = "texts"
 _HEAD: Final = "head"
 _UNFINISHED: Final = "unfinished"
-"""Set while the index is changed: one that was not changed to the end is compared with all files the next time."""
+"""Set while the index is being written. If it is still set at the next update, the whole index is rebuilt."""
 
 
 class IndexUpdate(NamedTuple):
-    """How many files were put into the index, and whether all were."""
+    """Number of files that were updated, and whether the whole index was rebuilt."""
 
     files: int
     whole: bool
 
 
 def is_current(index: SearchIndex, store: Store) -> bool:
+    """Whether the index was made from this state of the graph."""
     return index.meta(GRAPH).decode() == store.generation
 
 
 def state_of(index: SearchIndex) -> bytes:
-    """Another one where the files or the history are others."""
+    """A value that changes whenever the indexed graph or HEAD changes."""
     return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
 
@@ -73,7 +73,7 @@ def update_search_index(
     whole: bool = False,
     progress: Progress | None = None,
 ) -> IndexUpdate:
-    """`changed`: the Go files that have, where that is known. `whole`: make everything anew."""
+    """Update the index of a store. `changed`: the changed Go files, if known. `whole`: rebuild everything."""
     root = root.resolve()
     with Store.open(store_directory, write=False) if store is None else nullcontext(store) as graph:
         index = open_index(store_directory, write=True)
@@ -91,21 +91,21 @@ def bring_up_to_date(
     whole: bool = False,
     progress: Progress | None = None,
 ) -> IndexUpdate:
-    """The same, for who has both open."""
-    noted = index.meta(GRAPH) if not index.meta(_UNFINISHED) else b""
-    is_known = changed is not None and bool(noted) and len(changed) <= _MOST_SINGLE
+    """Like `update_search_index`, for an index and a store that are already open."""
+    indexed_graph = index.meta(GRAPH) if not index.meta(_UNFINISHED) else b""
+    is_known = changed is not None and bool(indexed_graph) and len(changed) <= _MOST_SINGLE
     now = file_rows(store, changed if is_known else None)
     paths = set(changed or ()) if is_known else _differing(index.digests(), now)
-    whole = whole or not noted or (not is_known and len(paths) > _MOST_SINGLE)
+    whole = whole or not indexed_graph or (not is_known and len(paths) > _MOST_SINGLE)
     index.set_meta(_UNFINISHED, b"1")
     with no_collection(), index.writing():
         if whole:
             index.replace_all(_all_texts(store, root, now, progress))
         else:
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
-        _follow_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
-        _follow_history(index, root)
-        _follow_ratings(index, store.directory)
+        _update_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
+        _update_history(index, root)
+        _update_ratings(index, store.directory)
         index.set_meta(GRAPH, store.generation.encode())
         index.set_meta(_UNFINISHED, b"")
     return IndexUpdate(len(now) if whole else len(paths), whole)
@@ -120,7 +120,7 @@ def _some_texts(store: Store, root: Path, paths: Iterable[str], now: Mapping[str
     for path in sorted(paths):
         if path in now:
             about = now[path]
-            yield _file_text(path, about, declared_in(store, path, about.package), *_counted(f"{root}/{path}"))
+            yield _file_text(path, about, declared_in(store, path, about.package), *_count_terms(f"{root}/{path}"))
 
 
 def _all_texts(store: Store, root: Path, now: dict[str, FileAbout], progress: Progress | None) -> Iterator[FileText]:
@@ -128,29 +128,30 @@ def _all_texts(store: Store, root: Path, now: dict[str, FileAbout], progress: Pr
         progress.stage("Words", len(now))
     symbols = all_declared(store, now)
     paths = sorted(now)
-    batches = [tuple(f"{root}/{path}" for path in paths[at : at + _BATCH]) for at in range(0, len(paths), _BATCH)]
+    starts = range(0, len(paths), _BATCH)
+    batches = [tuple(f"{root}/{path}" for path in paths[start : start + _BATCH]) for start in starts]
     with WorkerPool(0 if len(paths) < _MANY else os.cpu_count() or 1) as pool:
         read: dict[tuple[str, ...], list[tuple[str, dict[str, int]]]] = {}
-        working = pool.run(_count_all, batches)
+        results = pool.run(_count_all, batches)
         for number, batch in enumerate(batches):
             while batch not in read:
-                done, counted = next(working)
-                read[done] = counted if counted is not None else [_counted(path) for path in done]
-            for at, (found, counts) in enumerate(read.pop(batch)):
-                path = paths[number * _BATCH + at]
-                yield _file_text(path, now[path], symbols.get(path, ()), found, counts)
+                done, counted = next(results)
+                read[done] = counted if counted is not None else [_count_terms(path) for path in done]
+            for offset, (found_digest, counts) in enumerate(read.pop(batch)):
+                path = paths[number * _BATCH + offset]
+                yield _file_text(path, now[path], symbols.get(path, ()), found_digest, counts)
             if progress is not None:
                 progress.tick(len(batch))
 
 
 def _count_all(paths: tuple[str, ...]) -> list[tuple[str, dict[str, int]]]:
-    return [_counted(path) for path in paths]
+    return [_count_terms(path) for path in paths]
 
 
-def _counted(path: str) -> tuple[str, dict[str, int]]:
-    """The digest of a file, and how often each term occurs in it; nothing where it cannot be read."""
+def _count_terms(path: str) -> tuple[str, dict[str, int]]:
+    """The digest of a file and its term counts; both empty if it cannot be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  thousands: a Path costs as much
+        with open(path, "rb") as file:  # noqa: PTH123  thousands of files: a Path costs as much
             data = file.read()
     except OSError:
         return "", {}
@@ -158,34 +159,34 @@ def _counted(path: str) -> tuple[str, dict[str, int]]:
 
 
 def _file_text(
-    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found: str, counts: Mapping[str, int]
+    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found_digest: str, counts: Mapping[str, int]
 ) -> FileText:
-    # One that has changed since it was learned is looked at again the next time.
-    shown = about.digest if found == about.digest else f"{about.digest} {found}"
-    return FileText(path, shown, about.package, about.module, about.test, about.generated, symbols, counts)
+    # A file that changed since it was learned gets a digest that the graph cannot have, so that it is read again.
+    marked = about.digest if found_digest == about.digest else f"{about.digest} {found_digest}"
+    return FileText(path, marked, about.package, about.module, about.test, about.generated, symbols, counts)
 
 
 def _packages(index: SearchIndex, paths: Iterable[str], now: Mapping[str, FileAbout]) -> set[str]:
-    """Those that changed files are in, or were the last ones of."""
-    places = {directory_of(path) for path in paths}
-    return index.packages_in(places) | {about.package_id for about in now.values()}
+    """Ids of the packages of changed files, also of packages that have no files any more."""
+    directories = {directory_of(path) for path in paths}
+    return index.packages_in(directories) | {about.package_id for about in now.values()}
 
 
-def _follow_texts(index: SearchIndex, store: Store, packages: Collection[str] | None) -> None:
+def _update_texts(index: SearchIndex, store: Store, packages: Collection[str] | None) -> None:
     index.sync_texts(("package",), package_texts(store, packages), packages)
-    mark = texts_mark(store).encode()
-    if index.meta(_TEXTS) != mark or not index.meta(GRAPH):
+    state = texts_mark(store).encode()
+    if index.meta(_TEXTS) != state or not index.meta(GRAPH):
         index.sync_texts(KNOWLEDGE, knowledge_texts(store))
-        index.set_meta(_TEXTS, mark)
+        index.set_meta(_TEXTS, state)
 
 
-def _follow_ratings(index: SearchIndex, store_directory: Path) -> None:
+def _update_ratings(index: SearchIndex, store_directory: Path) -> None:
     if Knowledge.exists(store_directory):
         with Knowledge.open(store_directory) as knowledge:
             index.set_ratings(favours(knowledge))
 
 
-def _follow_history(index: SearchIndex, root: Path) -> None:
+def _update_history(index: SearchIndex, root: Path) -> None:
     head = head_commit(root)
     if index.meta(_HEAD) == head.encode() and index.meta(HISTORY):
         return

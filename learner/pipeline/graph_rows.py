@@ -1,8 +1,8 @@
-"""Resolved packages and files → the rows of the graph: their nodes and the edges that begin in them.
+"""Turns resolved packages and files into rows of the graph: their nodes, and the edges that start at them.
 
-Everything about one package follows from its facts and its resolved uses alone; edges that need all packages at once
-(`IMPLEMENTS`) are made elsewhere. When a file changed and its shape did not, `file_rows` are all that may have changed
-but for two things: the package's documentation, and which declarations the tests exercise (see `Testing`).
+The rows of a package depend only on its facts and its resolved uses. `IMPLEMENTS` edges need all packages at once and
+are made in `implements_edges`. If a file changed but its shape did not, only its `file_rows` can have changed, apart
+from the package's documentation and the `TESTS` edges (see `Testing`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ CALLS, REFERENCES, EMBEDS = (
     (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
     for label in ("CALLS", "REFERENCES", "EMBEDS")
 )
-"""Each to a symbol of the repository, and to one outside."""
+"""For each label, the kind of edge to a symbol of the repository and the kind of edge to an external symbol."""
 
 
 class ImportTarget(NamedTuple):
-    """What an import leads to: a package of the repository by its id, or one outside by its path and source."""
+    """The target of an import: the id of a package of the repository, or the path and source of an external package."""
 
     id: str
     external: bool
@@ -52,11 +52,12 @@ class ResolvedFile(NamedTuple):
 
 
 class Testing(NamedTuple):
-    """What TESTS edges of one package follow from: its tests by id with their names, what its test files declare
-    (`own`), that and what those of the package under test declare (`helpers`), what is tested.
+    """What the `TESTS` edges of one package are made from.
 
-    `calls` are those of its test files, or of some of them; `beyond` are the calls among those that do not go to a
-    declaration of the repository.
+    `tests`: id → name of its test functions. `own`: declarations in its test files. `helpers`: `own`, and the
+    declarations in the test files of the package under test. `subjects`: declarations of the package under test outside
+    test files. `calls`: the calls in its test files, or in those of them that were resolved. `beyond`: those of `calls`
+    whose target is external or an interface method.
     """
 
     tests: dict[str, str]
@@ -68,15 +69,15 @@ class Testing(NamedTuple):
 
 
 ImportOf = Callable[[str], ImportTarget | None]
-"""Tells where an import leads."""
+"""Import path → target; None if there is none."""
 SourceOf = Callable[[str], str]
-"""Tells where an outside package is from."""
+"""Path of an external package → its source (see `ResolutionWorker.source_of`)."""
 
 
 def package_rows(
     entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
 ) -> Subgraph:
-    """All rows of one package."""
+    """All rows of one package, except `IMPLEMENTS` edges."""
     rows = Subgraph()
     doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
     rows.nodes["Package"].append(package_node(entry, doc))
@@ -101,8 +102,10 @@ def package_rows(
 def file_rows(
     entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
 ) -> Subgraph:
-    """The rows that follow from the text of these files alone: no package, no TESTS, not who contains the file or a
-    declaration of it."""
+    """The rows that depend only on the text of these files.
+
+    Leaves out the package node, `TESTS` edges, and the `CONTAINS` edges to files and to the members of types.
+    """
     rows = Subgraph()
     externals: dict[str, External] = {}
     for file in files:
@@ -117,7 +120,7 @@ def package_node(entry: CatalogPackage, doc: str) -> PackageNode:
 
 
 def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
-    """What the tests of a package are and what these files of it say of them."""
+    """The tests of a package, with the calls in those of `files` that are test files. Empty if those use nothing."""
     calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
     if not calls:
         return Testing({}, frozenset(), frozenset(), frozenset(), {}, frozenset())
@@ -155,7 +158,7 @@ def _add_file(
 
 def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None:
     outline = file.outline
-    problems = [f"line {complaint.line}: {complaint.message}" for complaint in outline.problems]
+    problems = [f"line {problem.line}: {problem.message}" for problem in outline.problems]
     path = file.entry.path
     rows.nodes["File"].append(
         File(
@@ -175,8 +178,9 @@ def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None
     )
 
 
-def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol, Declaration]]:
-    """Each symbol with its id, its owner's name and the declaration it is, or is a member of."""
+def _symbols_with_ids(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol, Declaration]]:
+    """Yields each symbol with its id, the name of its owner, and its declaration, or for a field or interface method
+    the declaration of the type."""
     decls = iter(file.scope.decls)
     decl: Declaration | None = None
     seen: dict[str, int] = {}
@@ -186,7 +190,7 @@ def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol
                 continue
             id = member_id(decl, symbol.name)
             if id not in seen and symbol.name in decl.file.package.methods.get(decl.name, {}):
-                seen[id] = 1  # broken code: a method has the field's name, and its id
+                seen[id] = 1  # invalid code: a method has the same name, hence the same id, as the field
             seen[id] = seen.get(id, 0) + 1
             yield id if seen[id] == 1 else f"{id}#{seen[id]}", decl.name, symbol, decl
         else:
@@ -197,29 +201,29 @@ def _identified(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol
 def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, file: ResolvedFile) -> None:
     symbols: list[Node] = rows.nodes["Symbol"]
     in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
-    for id, owner, shown, decl in _identified(file):
-        is_member = shown.kind in ("field", "imethod")
+    for id, owner, symbol, decl in _symbols_with_ids(file):
+        is_member = symbol.kind in ("field", "imethod")
         owner_id = decl.id if is_member else _owner_id(package, decl)
-        qualified = f"{entry.path}.{owner}.{shown.name}" if owner else f"{entry.path}.{shown.name}"
+        qualified = f"{entry.path}.{owner}.{symbol.name}" if owner else f"{entry.path}.{symbol.name}"
         symbols.append(
             Symbol(
                 id,
-                shown.kind,
-                shown.name,
+                symbol.kind,
+                symbol.name,
                 qualified,
                 entry.id,
                 file.entry.path,
-                shown.line,
-                shown.end_line,
-                shown.start,
-                shown.end,
+                symbol.line,
+                symbol.end_line,
+                symbol.start,
+                symbol.end,
                 owner_id,
-                shown.signature,
-                shown.doc,
-                shown.tag,
-                is_exported(shown.name),
-                shown.deprecated,
-                shown.embedded,
+                symbol.signature,
+                symbol.doc,
+                symbol.tag,
+                is_exported(symbol.name),
+                symbol.deprecated,
+                symbol.embedded,
             )
         )
         if not is_member:
@@ -229,7 +233,7 @@ def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, f
 
 
 def _owner_id(package: PackageScope, method: Declaration) -> str:
-    """The type a method belongs to: its own file's or build's, if there are twins."""
+    """The id of a method's type. If the type has twins, the one in the same file or in a compatible build."""
     if not method.owner:
         return ""
     owners = package.members.get(method.owner)

@@ -1,7 +1,8 @@
-"""`learn_graph`: from the files of a repository to its graph in the store, and the order of the steps between.
+"""`learn_graph`: builds or updates the graph of a repository from its files. The order of the steps is here.
 
-A first learn, or one after which most packages would change, loads the whole graph anew; any other compares those
-packages whose keys changed with what the store has, and writes the difference in one transaction.
+The first learn, and any learn that would change a large part of the packages, loads the whole graph again. Any other
+learn compares the packages whose keys changed with their rows in the store and writes the difference in one
+transaction.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from golore.learner.project.stdlib_index import index, paths
 from golore.learner.worker_pool import WorkerPool
 
 SMALL_BYTES = 3 << 20
-"""Up to this much source, starting worker processes costs more than it saves."""
+"""Below this many bytes of source, starting worker processes costs more than it saves."""
 
 
 class Report(NamedTuple):
-    """What a learn did: the first counters count work, the others what the repository holds."""
+    """The result of a learn. Counters up to `rows_written` count work; `packages` and `files` are totals."""
 
     files_read: int
     files_parsed: int
@@ -59,7 +60,7 @@ class Report(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """All that is known of a repository when its graph is made, except what is in the cache."""
+    """What is known about a repository when its graph is made, except the facts, which are in the cache."""
 
     discovery: Discovery
     project: Project
@@ -69,7 +70,7 @@ class Survey(NamedTuple):
     stored_keys: StoredKeys
     problems: tuple[Problem, ...]
     graph: str
-    """The graph that was left, as `freshness` tells graphs apart."""
+    """Identity of the graph that was written (see `graph_identity`)."""
 
 
 def learn_graph(
@@ -81,7 +82,7 @@ def learn_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Bring the store of a repository up to date with its files. Without `edges`, only with what contains what."""
+    """Bring the graph of a repository up to date with its files. Without `edges`, uses are not resolved."""
     return learn_graph_and_survey(
         root, store_directory=store_directory, full=full, edges=edges, workers=workers, progress=progress
     )[0]
@@ -96,7 +97,7 @@ def learn_graph_and_survey(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Report, Survey]:
-    """The same, for who goes on from there (see `warm`)."""
+    """Like `learn_graph`, but also returns the `Survey` that incremental updates start from."""
     started, since_ns = time.monotonic(), time.time_ns()
     progress = progress or NoProgress()
     discovery = discover(root)
@@ -106,73 +107,75 @@ def learn_graph_and_survey(
         no_collection(),
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
-        WorkerPool(_crew_size(discovery, workers)) as pool,
+        WorkerPool(_worker_count(discovery, workers)) as pool,
     ):
-        known = cache.files()
-        kept = read_saved_survey(directory)
-        reading = _read(discovery, cache, pool, known, progress, edges)
-        while more := _imported_aside(project, reading).difference(discovery.also):
+        known_files = cache.files()
+        saved = read_saved_survey(directory)
+        reading = _read(discovery, cache, pool, known_files, progress, edges)
+        while more := _imported_left_out(project, reading).difference(discovery.also):
             discovery = discover(root, also=more.union(discovery.also))
             project = build_project(discovery, project.environment)
             again = _read(discovery, cache, pool, reading.files, NoProgress(), edges)
             reading = again._replace(read=reading.read + again.read, parsed=reading.parsed + again.parsed)
         catalog = repository_catalog(project, reading.heads)
         outside = find_external_packages(
-            project, catalog if edges else {}, cache, pool, known, None if kept is None else kept.outside
+            project, catalog if edges else {}, cache, pool, known_files, None if saved is None else saved.outside
         )
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
         before = read_stored_keys(store.meta())
-        renewal = replacement_message(store, before.texts, full=full)
-        marks = make_stored_keys(state_key(keys, repr(repository)), keys)
+        replaced = replacement_message(store, before.texts, full=full)
+        stored_keys = make_stored_keys(state_key(keys, repr(repository)), keys)
         written = Written()
-        if full or marks.state != before.state:
+        if full or stored_keys.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
-            if full or renewal or store.is_empty or is_mostly_new(before.keys, keys):
-                change = GraphChange(plan, repository, keys, before.keys, marks.texts)
+            if full or replaced or store.is_empty or is_mostly_new(before.keys, keys):
+                change = GraphChange(plan, repository, keys, before.keys, stored_keys.texts)
                 written = load_graph(store, cache, pool, change, progress)
             else:
-                change = GraphChange(plan, repository, keys, before.keys, changed_texts(before, marks))
+                change = GraphChange(plan, repository, keys, before.keys, changed_texts(before, stored_keys))
                 written = update_graph(store, cache, pool, change, progress)
             cache.prune(keys_in_use(reading.files, outside))
-        record_seen_files(directory, discovery, reading.files, since_ns, _changeable(project, outside))
+        record_seen_files(directory, discovery, reading.files, since_ns, _editable_files(project, outside))
         graph = graph_identity(directory)
     problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
-    survey = Survey(discovery, project, reading.files, catalog, outside, marks, problems, graph)
+    survey = Survey(discovery, project, reading.files, catalog, outside, stored_keys, problems, graph)
     if edges and not reading.problems:
         save_survey(directory, survey)
-    messages = tuple(message for message in (store.message, cache.message, renewal) if message)
+    messages = tuple(message for message in (store.message, cache.message, replaced) if message)
     work = (reading.read, reading.parsed, outside.parsed)
     return report_of(survey, work, written, time.monotonic() - started, messages), survey
 
 
 def save_survey(directory: Path, survey: Survey) -> None:
-    """For a learn that goes on from there, perhaps in another process."""
-    told = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.stored_keys, survey.problems)
-    save(directory, SavedSurvey(learner_version(), survey.graph, layout_key(survey.discovery, survey.project), *told))
+    """Save a survey beside the graph, so that the next learn, perhaps in another process, can start from it."""
+    fields = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.stored_keys, survey.problems)
+    save(directory, SavedSurvey(learner_version(), survey.graph, layout_key(survey.discovery, survey.project), *fields))
 
 
 def resumed_survey(root: Path, directory: Path) -> Survey | None:
-    """The survey of the last learn, where it still holds but for the contents of files; None where it does not."""
-    kept = read_saved_survey(directory)
-    if kept is None or not kept.graph or kept.graph != graph_identity(directory):
+    """The survey of the last learn, or None if anything other than the contents of known files has changed since."""
+    saved = read_saved_survey(directory)
+    if saved is None or not saved.graph or saved.graph != graph_identity(directory):
         return None
-    discovery = discover(root, also=kept.also)
-    if [file.path for file in discovery.files] != sorted(kept.files):
+    discovery = discover(root, also=saved.also)
+    if [file.path for file in discovery.files] != sorted(saved.files):
         return None
     project = build_project(discovery, read_environment(std=paths()))
-    if layout_key(discovery, project) != kept.ground:
+    if layout_key(discovery, project) != saved.layout:
         return None
     with open_cache(directory, discovery.root) as cache:
-        if not is_as_it_was(project, kept.outside, cache):
+        if not is_as_it_was(project, saved.outside, cache):
             return None
-    return Survey(discovery, project, kept.files, kept.catalog, kept.outside, kept.marks, kept.problems, kept.graph)
+    return Survey(
+        discovery, project, saved.files, saved.catalog, saved.outside, saved.stored_keys, saved.problems, saved.graph
+    )
 
 
 def report_of(
     survey: Survey, work: tuple[int, int, int], written: Written, seconds: float, messages: tuple[str, ...]
 ) -> Report:
-    """`work`: how many files were read, how many parsed, and how many outside."""
+    """`work`: the number of files read, of files parsed, and of external files parsed."""
     return Report(
         *work,
         written.packages,
@@ -189,8 +192,8 @@ def report_of(
 
 
 def open_cache(directory: Path, root: Path) -> Cache:
-    """The cache of a store, which may borrow from those of the repository's other worktrees."""
-    return Cache.open(directory / CACHE_NAME, neighbours=_neighbours(root))
+    """Open the cache of a store. It can copy facts from the caches of the repository's other worktrees."""
+    return Cache.open(directory / CACHE_NAME, neighbours=_other_caches(root))
 
 
 def keys_of(project: Project, catalog: Catalog, outside: ExternalPackages, *, edges: bool) -> Keys:
@@ -198,13 +201,13 @@ def keys_of(project: Project, catalog: Catalog, outside: ExternalPackages, *, ed
     return make_keys(catalog, outside.packages.values(), targets, RESOLVER if edges else "none")
 
 
-def _neighbours(root: Path) -> tuple[Path, ...]:
-    """The caches of the other worktrees of the same repository."""
+def _other_caches(root: Path) -> tuple[Path, ...]:
+    """The cache files of the repository's other worktrees."""
     return tuple(store_of(other) / CACHE_NAME for other in other_checkouts(root))
 
 
 class _Targets:
-    """Where imports lead, for the keys: to a package whose shape counts, or to something that stays as it is."""
+    """Finds import targets for the keys: a package, whose shape is part of the key, or a text if it does not change."""
 
     def __init__(self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage]) -> None:
         self._project = project
@@ -212,16 +215,16 @@ class _Targets:
         self._outside = outside
         self._standard = f"std {index().version}"
         self._by_path: dict[str, list[CatalogPackage]] = {}
-        self._rooms: dict[str, dict[str, Target]] = {}
-        self._shared: dict[str, dict[str, Target]] = {}
+        self._by_context: dict[str, dict[str, Target]] = {}
+        self._by_module: dict[str, dict[str, Target]] = {}
 
     def __call__(self, importer: CatalogPackage, path: str) -> Target:
-        # In one module a path means the same for every directory; a hundred thousand imports are asked for.
-        known = self._rooms.get(importer.context)
+        # Within one module, a path has the same target for every directory. There may be 100,000 imports.
+        known = self._by_context.get(importer.context)
         if known is None:
             module = self._project.module_of(importer.context)
-            known = {} if module is None else self._shared.setdefault(module.dir, {})
-            self._rooms[importer.context] = known
+            known = {} if module is None else self._by_module.setdefault(module.dir, {})
+            self._by_context[importer.context] = known
         if path[:1] == ".":
             return self._find(importer, path)
         if path not in known:
@@ -231,44 +234,44 @@ class _Targets:
     def _find(self, importer: CatalogPackage, path: str) -> Target:
         location = self._project.find(importer.context, path)
         if location is None:
-            return self._elsewhere(path)
+            return self._in_other_module(path)
         if location.kind == "repo":
             packages = self._catalog.get(location.dir, ())
             return packages[0] if packages else None
         if location.kind == "std":
             return self._standard
-        return self._outside.get(location.dir) or self._elsewhere(plain_path(location.import_path))
+        return self._outside.get(location.dir) or self._in_other_module(plain_path(location.import_path))
 
-    def _elsewhere(self, path: str) -> str | None:
-        """What stands for a package that the importer's module cannot see and another one can: the node it gets is of
-        that one, although nothing can be resolved through it."""
+    def _in_other_module(self, path: str) -> str | None:
+        """A text for a package that the importer's module does not see but another module does: the node of the import
+        describes that package, although nothing is resolved through it. None if no module sees it."""
         if not self._by_path:
             for package in self._outside.values():
                 self._by_path.setdefault(package.path, []).append(package)
         found = self._by_path.get(path, ())
-        seen = [key for package in found for key in (package.module, *(file.key for file in package.files))]
-        return f"elsewhere {' '.join(seen)}" if seen else None
+        parts = [part for package in found for part in (package.module, *(file.key for file in package.files))]
+        return f"elsewhere {' '.join(parts)}" if parts else None
 
 
-def _crew_size(discovery: Discovery, workers: int | None) -> int:
+def _worker_count(discovery: Discovery, workers: int | None) -> int:
     if workers is not None:
         return workers
     return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
 
 
-def _changeable(project: Project, outside: ExternalPackages) -> list[CachedFile]:
-    """The files outside that somebody may edit: not those of the module cache and of Go itself."""
-    fixed = [f"{place}/" for place in (project.environment.gomodcache, project.environment.goroot) if place is not None]
+def _editable_files(project: Project, outside: ExternalPackages) -> list[CachedFile]:
+    """The external files that a user may edit: all but those in the module cache and in GOROOT."""
+    fixed = [f"{path}/" for path in (project.environment.gomodcache, project.environment.goroot) if path is not None]
     return [file for file in outside.files.values() if not file.path.startswith(tuple(fixed))]
 
 
-def _imported_aside(project: Project, reading: ReadResult) -> set[str]:
-    """The directories of the repository that are imported although Go leaves them out when it lists packages."""
-    base, is_any = f"{project.root}/", project.ignores
+def _imported_left_out(project: Project, reading: ReadResult) -> set[str]:
+    """Directories of the repository that are imported, although Go leaves them out when it lists packages."""
+    base, check_all = f"{project.root}/", project.ignores
     found: set[str] = set()
     for path, head in reading.heads.items():
         for imported in head.imports:
-            if is_any or is_left_out(imported.path):
+            if check_all or is_left_out(imported.path):
                 location = project.find(path.rpartition("/")[0], imported.path)
                 if location is not None and location.kind == "local" and location.dir.startswith(base):
                     found.add(location.dir.removeprefix(base))
@@ -295,13 +298,13 @@ def repository_of(project: Project) -> Repository:
 
 
 def is_mostly_new(before: Keys, keys: Keys) -> bool:
-    """Whether loading everything anew is less work than looking for the differences."""
+    """Whether loading the whole graph is less work than finding the differences."""
     last = before.packages
     changed = sum(1 for id, key in keys.packages.items() if id not in last or last[id].shape != key.shape)
     return changed > 20 and changed > len(keys.packages) // 3
 
 
 def keys_in_use(files: Mapping[str, CachedFile], outside: ExternalPackages) -> set[str]:
-    """The facts in the cache that a graph of these files is made from."""
-    beyond = (file.key for package in outside.packages.values() for file in package.files)
-    return {file.key for file in files.values()}.union(beyond)
+    """Cache keys of the facts that a graph of these files is made from."""
+    external = (file.key for package in outside.packages.values() for file in package.files)
+    return {file.key for file in files.values()}.union(external)

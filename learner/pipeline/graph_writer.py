@@ -1,6 +1,6 @@
-"""Resolved packages → the store: the whole graph at once, or the difference for the packages and files that changed.
+"""Writes resolved packages to the store: the whole graph, or the difference for the packages and files that changed.
 
-Where a package's shape is as it was, only its edited files are resolved, read from the store and compared.
+If the shape of a package did not change, only its edited files are resolved and compared with their rows in the store.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repositor
 from golore.graph.progress import NoProgress, Progress
 from golore.learner.pipeline.implements_edges import (
     IMPLEMENTS,
+    ChangedTables,
     Edges,
     OutsideTables,
     Tables,
-    Turned,
     all_tables,
+    cache_tables,
+    cached_tables,
+    changed_tables,
     implements_edges,
-    keep_tables,
-    kept_tables,
     outside_tables,
-    turned,
 )
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
@@ -63,15 +63,15 @@ from golore.learner.project.catalog import CatalogPackage
 from golore.learner.worker_pool import WorkerPool
 
 SMALL_FILES = 2 * BATCH_FILES
-"""Up to so many files are resolved by this process: another one would first have to be started and told everything."""
-RIPPLING_ROWS = 20_000
-"""Past so many changed rows, most cards are made anew anyway."""
+"""Up to this many files are resolved in this process, because a new one would have to start and load the plan first."""
+MOST_EFFECT_ROWS = 20_000
+"""If more rows change, effects on cards are not computed, because most cards are rebuilt anyway."""
 FEW_TABLES = 2_000
-"""Up to so many types and interfaces, their edges are looked up one by one instead of reading all there are."""
+"""Up to this many changed types and interfaces, their edges are read one by one; above it, all edges are read."""
 
 
 class GraphChange(NamedTuple):
-    """What the graph is to become: the keys now and as the store has them, and the notes to keep with it."""
+    """The graph to write. `keys` are the new keys, `before` those in the store, `meta` the meta rows to write."""
 
     plan: Plan
     repository: Repository
@@ -81,13 +81,13 @@ class GraphChange(NamedTuple):
 
 
 Early = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
-"""Told, before anything is written, of a file edited in bodies alone, of what could not be resolved in it, and of what
-its tests exercise elsewhere: file and name, once for each test."""
+"""Called before anything is written, for each file in which only bodies were edited, with its path, its unresolved
+uses, and what its tests exercise in other files, as pairs of file and name, one pair for each test."""
 
 
 class Ready(NamedTuple):
-    """What a learner that stays has at hand: a workshop for the plan, the edited files, and what the store must say of
-    itself if all that is still to hold."""
+    """What an incremental learner prepares: a worker for the plan, the edited files, and the state that the store must
+    have. If it has another state, the other fields are out of date."""
 
     worker: ResolutionWorker
     edited: frozenset[str]
@@ -96,18 +96,18 @@ class Ready(NamedTuple):
 
 
 class Written(NamedTuple):
-    """How much was resolved, and how many rows of the graph were written for it."""
+    """Number of packages and files resolved, and of rows and edges written."""
 
     packages: int = 0
     files: int = 0
     rows: int = 0
     edges: int = 0
-    ripple: EditEffects | None = None
-    """What it means for the cards of other files; None where all may say something else."""
+    effects: EditEffects | None = None
+    """Effects on the cards of other files; None if any card may have changed."""
 
 
 class _Work(NamedTuple):
-    """What to resolve: packages as a whole, and files of others. `gone` are packages that are no more."""
+    """What to resolve: whole packages by id, and single files of others. `gone`: packages that no longer exist."""
 
     whole: frozenset[str]
     files: frozenset[str]
@@ -115,7 +115,8 @@ class _Work(NamedTuple):
 
 
 class _Resolved(NamedTuple):
-    """What the store has and what it is to have, without nodes outside and IMPLEMENTS; `tables` of whole packages."""
+    """Stored rows (`old`) and rows to store (`new`), both without `IMPLEMENTS` edges, and `old` without external nodes.
+    `tables`: method tables of the packages that were resolved as a whole."""
 
     old: Subgraph
     new: Subgraph
@@ -125,22 +126,22 @@ class _Resolved(NamedTuple):
 
 
 def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
-    """Resolve everything and put it in the place of what was there."""
+    """Resolve all packages and replace the whole graph."""
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
     with store.bulk_load(change.meta) as bulk:
-        with _handed_out(plan, store.directory) as handed:
-            everything = assignments(handed, plan.catalog, frozenset(keys.packages), spool=bulk.directory)
+        with _shared_plan(plan, store.directory) as plan_path:
+            everything = assignments(plan_path, plan.catalog, frozenset(keys.packages), spool=bulk.directory)
             for result in _results(pool, everything, progress):
                 tables[result.id] = Tables(result.types, result.interfaces)
                 _merge(externals, result.rows.nodes["External"])
                 rows += result.written
                 edges += result.edges
                 files += result.files
-            implements = implements_edges(tables, outside_tables(cache, pool, handed, keys.outside))
+            implements = implements_edges(tables, outside_tables(cache, pool, plan_path, keys.outside))
             _merge(externals, implements.externals)
             for kind, found in implements.edges.items():
                 bulk.edges(kind, found)
@@ -148,16 +149,16 @@ def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange
                 edges += len(found)
         for written in pool.everywhere(close_spools, bulk.directory):
             bulk.count(written)
-        pool.close()  # the memory they hold is better spent on the load
+        pool.close()  # frees the workers' memory for the load
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
-        keep_tables(cache, keys.packages, tables)
+        cache_tables(cache, keys.packages, tables)
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 
 def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
-    """Resolve the packages and files that changed and write what differs."""
+    """Resolve the packages and files that changed, and write the difference to the store."""
     work = _work(change, lambda id, paths: _edited_files(store, change.plan, id, paths))
     written = _update(store, cache, pool, change, work, progress, None)
     assert written is not None
@@ -167,7 +168,10 @@ def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChan
 def update_graph_from(
     store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, ready: Ready, progress: Progress
 ) -> Written | None:
-    """The same with what is ready, and the store is opened only when all is resolved; None if it is not as told."""
+    """Like `update_graph`, but uses a prepared worker and opens the store for writing only after resolving.
+
+    Returns None if the state of the store is not `ready.state`.
+    """
     work = _work(change, lambda _, paths: ready.edited.intersection(paths))
     return _update(store, cache, pool, change, work, progress, ready)
 
@@ -183,43 +187,44 @@ def _update(
 ) -> Written | None:
     plan, keys = change.plan, change.keys
     is_small = len(work.files) + _file_count(plan, work.whole) <= SMALL_FILES
-    here, worker = pool, None
+    active_pool, worker = pool, None
     if is_small:
-        here, worker = WorkerPool(0), ready.worker if ready is not None else ResolutionWorker(plan, cache)
+        active_pool, worker = WorkerPool(0), ready.worker if ready is not None else ResolutionWorker(plan, cache)
     progress.stage("Resolving", len(work.whole) + len(work.files))
-    with _handed_out(plan, store.directory, worker) as handed:
-        results = list(_results(here, assignments(handed, plan.catalog, work.whole, work.files), progress))
+    with _shared_plan(plan, store.directory, worker) as plan_path:
+        results = list(_results(active_pool, assignments(plan_path, plan.catalog, work.whole, work.files), progress))
         if ready is not None:
             if ready.early is not None:
-                _tell_early(ready.early, [result for result in results if result.testing is None])
+                _call_early(ready.early, [result for result in results if result.testing is None])
             store.open_for_change()
             if read_meta(store, STATE) != ready.state:
                 return None
             if ready.early is not None:
-                _tell_early(ready.early, [result for result in results if result.testing is not None], store)
-        found = _compared(store, here, handed, plan, work, results)
+                _call_early(ready.early, [result for result in results if result.testing is not None], store)
+        found = _old_and_new(store, active_pool, plan_path, plan, work, results)
         progress.stage("Storing", 0)
         old, new = found.old, found.new
         externals: dict[str, External] = {}
         _merge(externals, new.nodes.pop("External", []))
         if work.whole or work.gone or found.tables:
-            implements = _implements(store, cache, here, handed, change, found.tables, old)
+            implements = _implements(store, cache, active_pool, plan_path, change, found.tables, old)
             _merge(externals, implements.externals)
             for kind, edges in implements.edges.items():
                 new.edges[kind] += edges
     old.nodes["Repository"] = read_nodes(store, "Repository", [REPOSITORY_ID])
     new.nodes["Repository"] = [change.repository]
-    _settle_externals(store, old, new, externals)
+    _add_externals(store, old, new, externals)
     delta = difference(old, new, change.meta)
-    ripple = effects_of(store, old, new, delta) if len(delta) <= RIPPLING_ROWS else None
+    effects = effects_of(store, old, new, delta) if len(delta) <= MOST_EFFECT_ROWS else None
     store.apply(delta)
     if found.tables or work.gone:
-        keep_tables(cache, keys.packages, found.tables)
-    return Written(found.packages, found.files, len(delta) - len(delta.meta), _edge_count(delta), ripple)
+        cache_tables(cache, keys.packages, found.tables)
+    return Written(found.packages, found.files, len(delta) - len(delta.meta), _edge_count(delta), effects)
 
 
-def _tell_early(early: Early, results: Iterable[PackageResult], store: Store | None = None) -> None:
-    """Of tests with the store, which has what lies between them and what they exercise."""
+def _call_early(early: Early, results: Iterable[PackageResult], store: Store | None = None) -> None:
+    """Call `early` for the files of these results. Results with tests need the store, which has the calls of helpers in
+    other files."""
     for result in results:
         if not result.is_whole:
             exercised: Mapping[str, Sequence[tuple[str, str]]] = {}
@@ -231,7 +236,7 @@ def _tell_early(early: Early, results: Iterable[PackageResult], store: Store | N
 
 
 def _work(change: GraphChange, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:
-    """What the keys say is to be done. Of a package whose shape stayed, the files that are not as they were stored."""
+    """What to resolve, by the keys: packages whose shape changed as a whole, and edited files of other packages."""
     before = change.before.packages
     whole: set[str] = set()
     partly: set[str] = set()
@@ -246,12 +251,12 @@ def _work(change: GraphChange, edited_of: Callable[[str, list[str]], Collection[
         found = edited_of(package.id, [file.path for file in package.files])
         edited.update(found)
         if not found:
-            whole.add(package.id)  # something else than the text of a file has changed
+            whole.add(package.id)  # something other than the text of a file changed
     return _Work(frozenset(whole), frozenset(edited), frozenset(before.keys() - change.keys.packages.keys()))
 
 
 def _edited_files(store: Store, plan: Plan, package: str, paths: list[str]) -> Collection[str]:
-    """The files that the store has with other contents; none if it has other files."""
+    """The files whose digest differs from the stored one; empty if the store has other files for this package."""
     stored = dict(read_digests(store, package))
     if sorted(stored) != sorted(paths):
         return ()
@@ -268,32 +273,32 @@ def _file_count(plan: Plan, ids: Collection[str]) -> int:
     return sum(len(package.files) for package in _packages(plan, ids))
 
 
-def _compared(
-    store: Store, pool: WorkerPool, handed: Path, plan: Plan, work: _Work, results: Iterable[PackageResult]
+def _old_and_new(
+    store: Store, pool: WorkerPool, plan_path: Path, plan: Plan, work: _Work, results: Iterable[PackageResult]
 ) -> _Resolved:
-    """What was resolved, beside what the store has in its place."""
+    """The resolved rows, and the rows of the store that they replace."""
     old = read_packages(store, work.whole | work.gone) if work.whole or work.gone else Subgraph()
     new = Subgraph()
     tables: dict[str, Tables] = {}
     packages = files = 0
-    surprising: set[str] = set()
+    mismatched: set[str] = set()
     for result in results:
         packages += 1
         files += result.files
         if result.is_whole:
             tables[result.id] = Tables(result.types, result.interfaces)
         elif not _add_files(store, old, result):
-            surprising.add(result.id)
+            mismatched.add(result.id)
             continue
         elif result.testing is not None:
             before, after = update_test_edges(store, result.testing)
             old.add(before)
             new.add(after)
         new.add(result.rows)
-    if surprising:
-        again = _Work(frozenset(surprising), frozenset(), frozenset())
-        more = _results(pool, assignments(handed, plan.catalog, again.whole), NoProgress())
-        rest = _compared(store, pool, handed, plan, again, more)
+    if mismatched:
+        again = _Work(frozenset(mismatched), frozenset(), frozenset())
+        more = _results(pool, assignments(plan_path, plan.catalog, again.whole), NoProgress())
+        rest = _old_and_new(store, pool, plan_path, plan, again, more)
         old.add(rest.old)
         new.add(rest.new)
         return _Resolved(old, new, tables | rest.tables, packages, files + rest.files)
@@ -301,8 +306,8 @@ def _compared(
 
 
 def _add_files(store: Store, old: Subgraph, result: PackageResult) -> bool:
-    """Add what the store has of the files just resolved. False if they declare other things than they did, which the
-    same shape should not allow: then the whole package is to be looked at."""
+    """Add the stored rows of the files just resolved to `old`. Returns False if the store has other symbols for them,
+    which an unchanged shape should rule out; the caller then resolves the whole package."""
     stored = read_files(store, (node[0] for node in result.rows.nodes["File"]))
     if {node[0] for node in stored.nodes["Symbol"]} != {node[0] for node in result.rows.nodes["Symbol"]}:
         return False
@@ -312,8 +317,8 @@ def _add_files(store: Store, old: Subgraph, result: PackageResult) -> bool:
 
 
 @contextmanager
-def _handed_out(plan: Plan, directory: Path, worker: ResolutionWorker | None = None) -> Generator[Path]:
-    """The plan in a file that every worker can read, or by that name for this process alone."""
+def _shared_plan(plan: Plan, directory: Path, worker: ResolutionWorker | None = None) -> Generator[Path]:
+    """Write the plan to a file for the worker processes, or register `worker` in this process under that path."""
     path = directory / "plan.tmp"
     if worker is not None:
         start_worker(path, worker)
@@ -329,13 +334,13 @@ def _handed_out(plan: Plan, directory: Path, worker: ResolutionWorker | None = N
 def _results(pool: WorkerPool, tasks: Iterable[Assignment], progress: Progress) -> Iterator[PackageResult]:
     for assignment, results in pool.run(resolve_packages, tasks):
         if results is None:
-            raise RuntimeError(f"a worker died while it resolved {', '.join(assignment.directories)}")
+            raise RuntimeError(f"a worker process died while resolving {', '.join(assignment.directories)}")
         yield from results
         progress.tick(sum(1 if result.is_whole else result.files for result in results))
 
 
 def _merge(externals: dict[str, External], rows: Iterable[Node]) -> None:
-    """Several packages may name the same thing outside; one that knows what it is wins over one that does not."""
+    """Add external nodes. If several packages have the same node, one of known kind takes precedence."""
     for row in rows:
         assert isinstance(row, External)
         known = externals.get(row.id)
@@ -347,25 +352,28 @@ def _implements(
     store: Store,
     cache: Cache,
     pool: WorkerPool,
-    handed: Path,
+    plan_path: Path,
     change: GraphChange,
     fresh: Mapping[str, Tables],
     old: Subgraph,
 ) -> Edges:
-    """The IMPLEMENTS edges that take the place of those it adds to `old`: only at what changed, if that can be told."""
+    """The new `IMPLEMENTS` edges; adds the edges that they replace to `old`.
+
+    Only edges at changed tables are made, if the previous tables are known and few changed; otherwise all edges.
+    """
     keys, before = change.keys, change.before
     last = {id: key for id, key in before.packages.items() if id in fresh or id not in keys.packages}
-    kept = kept_tables(cache, last)
-    differing: Turned | None = None
-    if kept.keys() == last.keys() and keys.outside == before.outside:
-        differing = turned(kept, fresh)
+    previous = cached_tables(cache, last)
+    differing: ChangedTables | None = None
+    if previous.keys() == last.keys() and keys.outside == before.outside:
+        differing = changed_tables(previous, fresh)
         if not differing.types and not differing.interfaces:
             return Edges({}, [])
         if len(differing.types) + len(differing.interfaces) > FEW_TABLES:
             differing = None
     outside = OutsideTables([])
     if differing is None or differing.types:
-        outside = outside_tables(cache, pool, handed, keys.outside)
+        outside = outside_tables(cache, pool, plan_path, keys.outside)
     if differing is None:
         for kind in IMPLEMENTS.values():
             old.edges[kind] += read_edges(store, kind)
@@ -375,21 +383,22 @@ def _implements(
         for kind, edge in read_edges_at(store, "IMPLEMENTS", "target", sorted(differing.interfaces)):
             if edge.source not in differing.types:
                 old.edges[kind].append(edge)
-    tables = all_tables(cache, pool, handed, change.plan.catalog, keys.packages, fresh)
+    tables = all_tables(cache, pool, plan_path, change.plan.catalog, keys.packages, fresh)
     return implements_edges(tables, outside, differing)
 
 
-def _settle_externals(store: Store, old: Subgraph, new: Subgraph, externals: dict[str, External]) -> None:
-    """Put the nodes outside into both slices: those that come, those that change, those that nothing uses any more."""
-    used_before = Counter(_targets_outside(old))
-    used_now = set(_targets_outside(new))
+def _add_externals(store: Store, old: Subgraph, new: Subgraph, externals: dict[str, External]) -> None:
+    """Set the external nodes of both subgraphs. A node that only `old` uses is left out of both if edges of other
+    packages still use it; otherwise the difference deletes it."""
+    used_before = Counter(_external_targets(old))
+    used_now = set(_external_targets(new))
     known = read_externals(store, used_before.keys() | used_now)
-    kept_elsewhere = still_used(store, {id: used_before[id] for id in used_before.keys() - used_now})
-    old.nodes["External"] = [known[id] for id in sorted(known) if id not in kept_elsewhere]
+    used_elsewhere = still_used(store, {id: used_before[id] for id in used_before.keys() - used_now})
+    old.nodes["External"] = [known[id] for id in sorted(known) if id not in used_elsewhere]
     new.nodes["External"] = [externals.get(id) or known[id] for id in sorted(used_now)]
 
 
-def _targets_outside(part: Subgraph) -> Iterator[str]:
+def _external_targets(part: Subgraph) -> Iterator[str]:
     return (edge.target for kind, edges in part.edges.items() if kind.target == "External" for edge in edges)
 
 

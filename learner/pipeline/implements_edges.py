@@ -1,7 +1,7 @@
-"""The method tables of all packages, kept in the cache, and the `IMPLEMENTS` edges that follow from them.
+"""The method tables of all packages, stored in the cache, and the `IMPLEMENTS` edges made from them.
 
-A package's tables follow from its shape, and so does every edge between two of them: where few tables changed, only the
-edges at these are made again. How the tables are made is `methodsets`' affair, how they are joined is `implements`'.
+The tables of a package depend only on its shape, and an edge only on the two tables that it joins. If few tables
+changed, only the edges at those are made again. `method_sets` builds the tables and `implements` joins them.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from golore.learner.worker_pool import WorkerPool
 
 IMPLEMENTS: Final = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
 _OUTSIDE: Final = "\0outside"
-"""The name under which the tables of interfaces outside are kept; no package is called that."""
+"""Cache name of the tables of external interfaces; no package has this name."""
 
 
 class Tables(msgspec.Struct, frozen=True, array_like=True):
-    """The method tables of one package, as the cache keeps them."""
+    """The method tables of one package, as stored in the cache."""
 
     types: list[MethodTable]
     interfaces: list[MethodTable]
 
 
 class OutsideTables(msgspec.Struct, frozen=True, array_like=True):
-    """The interfaces outside that types of the repository may implement."""
+    """The external interfaces that types of the repository may implement, with their nodes."""
 
     interfaces: list[tuple[MethodTable, External]]
 
 
-class Turned(NamedTuple):
-    """Types and interfaces, by id, whose tables are no longer what they were."""
+class ChangedTables(NamedTuple):
+    """Ids of the types and interfaces whose tables were added, removed or changed."""
 
     types: frozenset[str]
     interfaces: frozenset[str]
 
 
 class Edges(NamedTuple):
-    """IMPLEMENTS edges by kind, and the nodes outside at their ends."""
+    """`IMPLEMENTS` edges by kind, and the external nodes that they point to."""
 
     edges: dict[EdgeKind, list[Edge]]
     externals: list[External]
 
 
-def kept_tables(cache: Cache, keys: Mapping[str, PackageKeys]) -> dict[str, Tables]:
-    """What the cache has of these packages that is still right by these keys."""
+def cached_tables(cache: Cache, keys: Mapping[str, PackageKeys]) -> dict[str, Tables]:
+    """The cached tables of these packages, for those that were cached with the same shape key."""
     decoder = msgspec.msgpack.Decoder(Tables)
-    kept = cache.get_resolutions(list(keys))
-    return {found.path: decoder.decode(found.rows) for found in kept if found.key == keys[found.path].shape}
+    rows = cache.get_resolutions(list(keys))
+    return {row.path: decoder.decode(row.rows) for row in rows if row.key == keys[row.path].shape}
 
 
 def all_tables(
@@ -68,20 +68,20 @@ def all_tables(
     keys: Mapping[str, PackageKeys],
     fresh: Mapping[str, Tables],
 ) -> dict[str, Tables]:
-    """The tables of every package: those just made, those the cache has, and the rest made now."""
-    tables = {**fresh, **kept_tables(cache, {id: key for id, key in keys.items() if id not in fresh})}
-    lost = frozenset(keys.keys() - tables.keys())
-    for _, found in pool.run(tables_of, assignments(plan, catalog, lost)):
+    """The tables of every package: `fresh`, those in the cache, and the rest, which are made here."""
+    tables = {**fresh, **cached_tables(cache, {id: key for id, key in keys.items() if id not in fresh})}
+    missing = frozenset(keys.keys() - tables.keys())
+    for _, found in pool.run(tables_of, assignments(plan, catalog, missing)):
         for id, types, interfaces in found or ():
             tables[id] = Tables(types, interfaces)
     return tables
 
 
 def outside_tables(cache: Cache, pool: WorkerPool, plan: Path, key: str) -> OutsideTables:
-    """From the cache if nothing outside has changed since; otherwise all of it has to be looked through."""
-    for kept in cache.get_resolutions([_OUTSIDE]):
-        if kept.key == key:
-            return msgspec.msgpack.decode(kept.rows, type=OutsideTables)
+    """The tables of external interfaces. If the cache does not have them with this key, they are made again."""
+    for row in cache.get_resolutions([_OUTSIDE]):
+        if row.key == key:
+            return msgspec.msgpack.decode(row.rows, type=OutsideTables)
     tables = OutsideTables([])
     for _, found in pool.run(outside_interfaces, [plan]):
         tables = OutsideTables(found or [])
@@ -89,8 +89,8 @@ def outside_tables(cache: Cache, pool: WorkerPool, plan: Path, key: str) -> Outs
     return tables
 
 
-def keep_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:
-    """Put these into the cache, and forget packages that are no more."""
+def cache_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:
+    """Write these tables to the cache, and remove those of packages that no longer exist."""
     encode = msgspec.msgpack.Encoder().encode
     gone = cache.resolution_keys().keys() - keys.keys() - {_OUTSIDE}
     if tables or gone:
@@ -98,43 +98,46 @@ def keep_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[s
         cache.set_resolutions(rows, gone)
 
 
-def turned(before: Mapping[str, Tables], after: Mapping[str, Tables]) -> Turned:
-    """The tables that come, go or differ between two states of the same packages."""
-    return Turned(
+def changed_tables(before: Mapping[str, Tables], after: Mapping[str, Tables]) -> ChangedTables:
+    """The tables that differ between two states of the same packages."""
+    return ChangedTables(
         _differing((t.types for t in before.values()), (t.types for t in after.values())),
         _differing((t.interfaces for t in before.values()), (t.interfaces for t in after.values())),
     )
 
 
 def _differing(before: Iterable[list[MethodTable]], after: Iterable[list[MethodTable]]) -> frozenset[str]:
-    first = {table.id: table for tables in before for table in tables}
-    last = {table.id: table for tables in after for table in tables}
-    return frozenset(id for id in first.keys() | last.keys() if first.get(id) != last.get(id))
+    old = {table.id: table for tables in before for table in tables}
+    new = {table.id: table for tables in after for table in tables}
+    return frozenset(id for id in old.keys() | new.keys() if old.get(id) != new.get(id))
 
 
-def implements_edges(tables: Mapping[str, Tables], outside: OutsideTables, only: Turned | None = None) -> Edges:
-    """All IMPLEMENTS edges, or those at certain types and interfaces."""
+def implements_edges(tables: Mapping[str, Tables], outside: OutsideTables, only: ChangedTables | None = None) -> Edges:
+    """All `IMPLEMENTS` edges, or with `only`, those whose type or interface is in it."""
     types = [table for id in sorted(tables) for table in tables[id].types]
     interfaces = [table for id in sorted(tables) for table in tables[id].interfaces]
-    everywhere = [*interfaces, *(table for table, _ in outside.interfaces)]
+    all_interfaces = [*interfaces, *(table for table, _ in outside.interfaces)]
     by_id = {table.id: external for table, external in outside.interfaces}
     edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in IMPLEMENTS.values()}
-    met: dict[str, External] = {}
-    for found in _joined(types, interfaces, everywhere, only):
+    externals: dict[str, External] = {}
+    for found in _implementations(types, interfaces, all_interfaces, only):
         external = by_id.get(found.interface)
         edge = Edge(found.type, found.interface, (), "signature", found.pointer)
         edges[IMPLEMENTS["Symbol" if external is None else "External"]].append(edge)
         if external is not None:
-            met[external.id] = external
-    return Edges(edges, list(met.values()))
+            externals[external.id] = external
+    return Edges(edges, list(externals.values()))
 
 
-def _joined(
-    types: list[MethodTable], interfaces: list[MethodTable], everywhere: list[MethodTable], only: Turned | None
+def _implementations(
+    types: list[MethodTable],
+    interfaces: list[MethodTable],
+    all_interfaces: list[MethodTable],
+    only: ChangedTables | None,
 ) -> Iterator[Implements]:
     if only is None:
-        yield from implementations(types, everywhere)
+        yield from implementations(types, all_interfaces)
         return
-    yield from implementations((table for table in types if table.id in only.types), everywhere)
+    yield from implementations((table for table in types if table.id in only.types), all_interfaces)
     others = (table for table in types if table.id not in only.types)
     yield from implementations(others, [table for table in interfaces if table.id in only.interfaces])

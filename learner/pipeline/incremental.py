@@ -1,10 +1,10 @@
-"""A learner that stays: told which files were edited, it does work that follows the edit and not the repository.
+"""Incremental learner for long-running processes: the cost of an update depends on the edit, not on the repository.
 
-It keeps what the last learn found out (which packages there are, where imports lead, the world of types) and trusts
-whoever tells it of the edits. Anything but an edit of known files that leaves the packages and the code outside as they
-were is left to an ordinary learn: new and deleted files, go.mod, ignore rules, changed build constraints, imports of
-code outside, a store that somebody else has written to. Not noticed without such a learn: files that nobody told of,
-and changes to code outside the repository.
+The learner keeps the survey of the last learn (packages, import targets, loaded types) and trusts the list of edited
+files that it is given. It handles edits of known files that change neither the packages nor the external packages in
+use. It falls back to an ordinary learn for new and deleted files, go.mod, ignore rules, changed build constraints,
+changed imports of external code, and a store that another process has written to. An update does not notice edited
+files that are not in the list, and changes to external code.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from golore.learner.project.read_facts import FileToRead, ReadResult, read_files
 from golore.learner.worker_pool import WorkerPool
 
 MOST_EDITED = 200
-"""Of more files at once an ordinary learn has them read by several processes."""
+"""If more files are edited at once, an ordinary learn is run, which reads them in several processes."""
 MOST_LOADED = 2_500
-"""Packages in the world of types after which it is begun anew, lest it come to hold the whole repository."""
+"""If the worker has loaded more packages, it is replaced, so that it does not grow to hold the whole repository."""
 PRUNE_EVERY = 50
-"""Updates after which the facts of files as they once were are forgotten."""
+"""Number of updates after which facts of earlier file contents are removed from the cache."""
 
 
 class Update(NamedTuple):
-    """What was done. `changed` tells what it means for what is made from the graph; None where all may have changed.
-    `is_warm` tells whether it took no ordinary learn."""
+    """The result of a learn or an update. `changed`: the changed files, None if any file may have changed. `is_warm`:
+    whether the update was incremental."""
 
     report: Report
     changed: ChangedFiles | None
@@ -68,12 +68,13 @@ class Update(NamedTuple):
 
     @property
     def paths(self) -> tuple[str, ...] | None:
-        """The files that are not as they were before; None where all may have changed."""
+        """The files that changed; None if any file may have changed."""
         return None if self.changed is None else tuple(self.changed.paths)
 
 
 class BodyEdit(NamedTuple):
-    """A file that was edited in bodies alone, known before the graph is: its digests, and what was found in it."""
+    """An edit inside function bodies, reported before the graph is written. `before` and `digest` are the digests of
+    the old and the new contents; `unresolved` and `exercised` are as in `Early`."""
 
     path: str
     before: str
@@ -83,7 +84,7 @@ class BodyEdit(NamedTuple):
 
 
 class IncrementalLearner:
-    """Learns one repository again and again. Not for use by several threads at once."""
+    """Learns one repository repeatedly. Not thread-safe."""
 
     def __init__(self, root: Path, store_directory: Path | None = None, workers: int | None = None) -> None:
         self._root = root
@@ -93,21 +94,21 @@ class IncrementalLearner:
         self._worker: ResolutionWorker | None = None
         self._linked: frozenset[str] = frozenset()
         self._updates = 0
-        self._is_kept = True
+        self._is_saved = True
 
     @property
     def updates(self) -> int:
-        """How many updates were made since the last ordinary learn."""
+        """Number of updates since the last ordinary learn."""
         return self._updates
 
     def learn(self, progress: Progress | None = None) -> Update:
-        """An ordinary learn, after which updates can be quick."""
+        """Run an ordinary learn, which later updates start from."""
         before = self._survey
         self._forget()
         report, survey = learn_graph_and_survey(
             self._root, store_directory=self._directory, workers=self._workers, progress=progress
         )
-        self._survey, self._linked, self._is_kept = survey, _linked_files(survey), True
+        self._survey, self._linked, self._is_saved = survey, _linked_files(survey), True
         if before is None:
             return Update(report, None, False)
         return Update(
@@ -117,25 +118,25 @@ class IncrementalLearner:
         )
 
     def resume(self, progress: Progress | None = None) -> Update:
-        """Go on from where the last learn left off, by whatever process: looks at all files, and does no more than what
-        has changed since demands."""
+        """Continue from the last learn, also one of another process: compares size and time of all files, then updates
+        only what changed."""
         directory = self._directory or self._root / STORE_NAME
         with no_collection():
             survey = resumed_survey(self._root, directory)
             if survey is None:
                 return self.learn(progress)
             self._survey, self._linked = survey, _linked_files(survey)
-            there = survey.discovery.files
-            edited = [file.path for file in there if _looks_edited(survey.files[file.path], file)]
+            files = survey.discovery.files
+            edited = [file.path for file in files if _looks_edited(survey.files[file.path], file)]
             update = self.update(edited, progress)
             self.save()
         return update
 
     def save(self) -> None:
-        """Keep what is known beside the graph, if updates have changed it, so that the next learner can resume."""
-        if self._survey is not None and not self._is_kept:
+        """Save the survey beside the graph, if updates have changed it, so that the next learner can resume."""
+        if self._survey is not None and not self._is_saved:
             save_survey(self._directory or self._root / STORE_NAME, self._survey)
-            self._is_kept = True
+            self._is_saved = True
 
     def update(
         self,
@@ -143,21 +144,21 @@ class IncrementalLearner:
         progress: Progress | None = None,
         early: Callable[[BodyEdit], None] | None = None,
     ) -> Update:
-        """Learn again after these files, by their paths below the root, were edited; whether they were is looked at.
+        """Learn again after these files were edited. `paths` are relative to the root; unchanged files are ignored.
 
-        `early` is told of edits that stay inside of bodies, as soon as they are understood.
+        `early` is called for each edit that stays inside bodies, as soon as the file is resolved.
         """
-        survey, self._survey = self._survey, None  # should this fail halfway, nothing of it is to be believed
+        survey, self._survey = self._survey, None  # if this fails halfway, the survey must not be used again
         if survey is not None:
-            wanted = self._wanted(survey, paths)
+            wanted = self._files_to_read(survey, paths)
             try:
-                made = None if wanted is None else self._updated(survey, wanted, early)
+                result = None if wanted is None else self._try_update(survey, wanted, early)
             except LookupError:
-                made = None  # the cache was lost meanwhile
-            if made is not None:
-                update, self._survey = made
+                result = None  # facts were removed from the cache in the meantime
+            if result is not None:
+                update, self._survey = result
                 self._updates += 1
-                self._is_kept = self._is_kept and not update.paths
+                self._is_saved = self._is_saved and not update.paths
                 return update
             self._survey = survey
         return self.learn(progress)
@@ -166,49 +167,49 @@ class IncrementalLearner:
         self._survey = self._worker = None
         self._updates = 0
 
-    def _wanted(self, survey: Survey, paths: Collection[str]) -> list[FileToRead] | None:
-        """The edited files as they are on disk; None if these are not all plain files that are known."""
+    def _files_to_read(self, survey: Survey, paths: Collection[str]) -> list[FileToRead] | None:
+        """The edited files with their size and time on disk; None if an ordinary learn is required."""
         if len(paths) > MOST_EDITED:
             return None
         wanted: list[FileToRead] = []
         for path in sorted(set(paths)):
-            place = f"{survey.discovery.root}/{path}"
+            absolute = f"{survey.discovery.root}/{path}"
             if path not in survey.files:
-                # Vendored code matters also when it is deleted.
-                is_outside = place.rpartition("/")[0] in survey.outside.packages
-                if is_outside or (_could_be_learned(path) and os.path.lexists(place)):
+                # A deleted file of vendored code matters too.
+                is_outside = absolute.rpartition("/")[0] in survey.outside.packages
+                if is_outside or (_could_be_learned(path) and os.path.lexists(absolute)):
                     return None
-                continue  # such as what an editor writes before it renames it
+                continue  # such as the temporary file that an editor renames
             try:
-                status = os.lstat(place)
+                status = os.lstat(absolute)
             except OSError:
                 return None
             is_plain = stat.S_ISREG(status.st_mode) and status.st_mode & 0o444 == 0o444
             if path in self._linked or not is_plain or status.st_size > DEFAULT_LIMITS.max_file_bytes:
                 return None
-            wanted.append(FileToRead(path, place, status.st_size, status.st_mtime_ns))
+            wanted.append(FileToRead(path, absolute, status.st_size, status.st_mtime_ns))
         return wanted
 
-    def _updated(
+    def _try_update(
         self, survey: Survey, wanted: list[FileToRead], early: Callable[[BodyEdit], None] | None
     ) -> tuple[Update, Survey] | None:
-        """Read the files and write what differs; None if that takes an ordinary learn."""
+        """Read the files and write the difference; None if an ordinary learn is required."""
         started = time.monotonic()
         root = survey.discovery.root
         directory = self._directory or root / STORE_NAME
         with Store.open(directory, write=True) as store, open_cache(directory, root) as cache, WorkerPool(0) as pool:
             if store.is_empty or graph_identity(directory) != survey.graph:
-                return None  # somebody else has written, and may have forgotten facts that are needed here
+                return None  # another process has written, and may have removed facts that are needed here
             before = {file.name: survey.files[file.name] for file in wanted}
             reading = read_files(cache, pool, wanted, before, lambda _: None)
-            after = None if reading.problems else _resurveyed(survey, cache, reading)
+            after = None if reading.problems else _updated_survey(survey, cache, reading)
             if after is None:
                 return None
             edited = _differing(before, reading.files)
             written: Written | None = Written()
             if edited:
-                told = None if early is None else _Early(early, before, reading.files)
-                written = self._write(store, cache, survey.stored_keys, after, edited, told)
+                callback = None if early is None else _WithDigests(early, before, reading.files)
+                written = self._write(store, cache, survey.stored_keys, after, edited, callback)
                 if written is None:
                     return None
                 record_edits(directory, survey.graph, reading.files.values())
@@ -219,7 +220,7 @@ class IncrementalLearner:
         work = (reading.read, reading.parsed, 0)
         report = report_of(after, work, written, time.monotonic() - started, messages)
         return Update(
-            report, ChangedFiles(edited, survey.stored_keys.state, after.stored_keys.state, written.ripple), True
+            report, ChangedFiles(edited, survey.stored_keys.state, after.stored_keys.state, written.effects), True
         ), after
 
     def _write(
@@ -237,7 +238,7 @@ class IncrementalLearner:
         )
         worker = self._worker
         if worker is None or worker.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
-            worker = ResolutionWorker(plan, cache)  # what was worked out from another shape is no longer true
+            worker = ResolutionWorker(plan, cache)  # types loaded from other shapes are out of date
         worker.take(plan, cache)
         self._worker = worker
         change = GraphChange(
@@ -248,19 +249,19 @@ class IncrementalLearner:
             return update_graph_from(store, cache, pool, change, ready, NoProgress())
 
 
-class _Early:
-    """Adds the digests to what is told of a file."""
+class _WithDigests:
+    """An `Early` that adds the digests of the file and passes a `BodyEdit` on."""
 
     def __init__(
-        self, tell: Callable[[BodyEdit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
+        self, report: Callable[[BodyEdit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
     ) -> None:
-        self._tell = tell
+        self._report = report
         self._before = before
         self._after = after
 
     def __call__(self, path: str, unresolved: Sequence[Unresolved], exercised: Sequence[tuple[str, str]]) -> None:
         if path in self._before and path in self._after:
-            self._tell(BodyEdit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
+            self._report(BodyEdit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:
@@ -271,10 +272,10 @@ def _could_be_learned(path: str) -> bool:
     return path.endswith(".go") and not any(part[:1] in "._" for part in path.split("/"))
 
 
-def _resurveyed(survey: Survey, cache: Cache, reading: ReadResult) -> Survey | None:
-    """What is known after these files were edited; None if more has changed than what is in them."""
+def _updated_survey(survey: Survey, cache: Cache, reading: ReadResult) -> Survey | None:
+    """The survey after these files were edited; None if an ordinary learn is required."""
     files = survey.files | reading.files
-    groups = _regrouped(survey, cache, files, reading.heads)
+    groups = _regrouped_packages(survey, cache, files, reading.heads)
     if groups is None:
         return None
     catalog = survey.catalog | groups
@@ -296,10 +297,11 @@ def _resurveyed(survey: Survey, cache: Cache, reading: ReadResult) -> Survey | N
     )
 
 
-def _regrouped(
+def _regrouped_packages(
     survey: Survey, cache: Cache, files: Mapping[str, CachedFile], heads: Mapping[str, FileHead]
 ) -> dict[str, tuple[CatalogPackage, ...]] | None:
-    """The packages of the directories that were edited in; None if there are others now, or they need other code."""
+    """The packages of the directories with edited files; None if their files are grouped or constrained differently, if
+    they need other external code, or if the cache lacks facts."""
     touched = {path.rpartition("/")[0] for path in heads}
     paths = [file.path for name in touched for package in survey.catalog[name] for file in package.files]
     keys = {path: files[path].key for path in paths if path not in heads}
@@ -330,7 +332,7 @@ def _shapes(packages: Iterable[CatalogPackage]) -> list[str]:
 
 
 def _leads_inside(project: Project, directory: str, path: str) -> bool:
-    """Whether an import leads to the repository or the standard library, so that no other code is needed for it."""
+    """Whether an import leads to the repository or to the standard library, so that it needs no other external code."""
     location = project.find(directory, path)
     return path != "C" and location is not None and location.kind in ("repo", "std")
 
@@ -349,6 +351,6 @@ def _digest(file: CachedFile | None) -> str:
 
 
 def _linked_files(survey: Survey) -> frozenset[str]:
-    """The files that are symbolic links, and those they lead to: an edit of one is an edit of several."""
+    """Symbolic links and their targets: an edit of one changes several files."""
     base, links = f"{survey.discovery.root}/", survey.discovery.links
     return frozenset(links).union(os.path.realpath(base + path).removeprefix(base) for path in links)

@@ -1,8 +1,8 @@
-"""What each package's resolution depends on, as one key per package: equal keys, equal edges.
+"""One key per package for everything that its resolution depends on: equal keys mean equal edges.
 
-A package's edges follow from its own files and from the shapes of everything it imports, directly or not. Bodies of
-other packages never count: an edited body changes one key, a changed shape the keys of those that can see it. Nor does
-it count where on this machine the code outside lies, so that the keys of another one's graph hold here, too.
+The edges of a package depend on its own files and on the shapes of all packages that it imports, directly or not. They
+do not depend on bodies in other packages: an edited body changes one key, a changed shape the keys of the packages that
+can see it. Keys do not contain the directories of external code, so a graph from another machine has the same keys.
 """
 
 from __future__ import annotations
@@ -14,30 +14,31 @@ from typing import NamedTuple
 from golore.learner.project.catalog import Catalog, CatalogFile, CatalogPackage
 
 RESOLVER = "5"
-"""Raised whenever the same facts would give other edges."""
+"""Version of the resolver. Increase it whenever the same facts would give other edges."""
 
 
 class PackageKeys(NamedTuple):
-    """`edges` changes with anything that could change the package's rows, `shape` with its method tables."""
+    """`edges` changes with anything that could change the package's rows, `shape` with anything that could change its
+    method tables."""
 
     edges: str
     shape: str
 
 
 class Keys(NamedTuple):
-    """The keys of the repository's packages by id, and one for all that lies outside."""
+    """The keys of the repository's packages by id, and one key for all external code."""
 
     packages: dict[str, PackageKeys]
     outside: str
 
 
 Target = CatalogPackage | str | None
-"""What an import leads to: a package, a text that stands for one that never changes, or nothing."""
+"""What an import leads to: a package, a text for a package that does not change, or None."""
 TargetOf = Callable[[CatalogPackage, str], Target]
 
 
 def make_keys(catalog: Catalog, outside: Iterable[CatalogPackage], target_of: TargetOf, version: str) -> Keys:
-    """All keys. `version` is that of what makes rows from facts."""
+    """The keys of all packages. `version`: of the code that makes rows from facts."""
     deep = _DeepKeys(target_of)
     keys: dict[str, PackageKeys] = {}
     for packages in catalog.values():
@@ -50,29 +51,29 @@ def make_keys(catalog: Catalog, outside: Iterable[CatalogPackage], target_of: Ta
                 *(_shape_line(file) for other in packages if package.test and not other.test for file in other.files),
             )
             keys[package.id] = PackageKeys(edges_key(shape, package), shape)
-    beyond = sorted(f"{package.id}\t{_dir(package)}\t{deep.of(package)}" for package in outside)
-    return Keys(keys, _digest(version, *sorted(deep.unchanging), *beyond))
+    external = sorted(f"{package.id}\t{_dir(package)}\t{deep.of(package)}" for package in outside)
+    return Keys(keys, _digest(version, *sorted(deep.unchanging), *external))
 
 
 def edges_key(shape: str, package: CatalogPackage) -> str:
-    """What a package's rows follow from: its shape, and the content of its files."""
+    """The key of a package's rows, from its shape key and the contents of its files."""
     return _digest(shape, *(file.key for file in package.files))
 
 
 class _DeepKeys:
-    """Keys of packages as their importers see them: shapes without tests, all the way down.
+    """Keys of packages as importers see them: shapes without test files, including all packages that they import.
 
-    Broken code may import in circles: the packages of a circle are then told by all of them together. They are found
-    as Tarjan does, in one walk.
+    Invalid code may have import cycles. The key of a package in a cycle covers all packages of the cycle, which are
+    found with Tarjan's algorithm.
     """
 
     def __init__(self, target_of: TargetOf) -> None:
         self._target_of = target_of
         self._known: dict[tuple[str, str], str] = {}
-        self._place: dict[tuple[str, str], int] = {}
-        self._path: list[tuple[CatalogPackage, list[tuple[str, Target]]]] = []
+        self._index: dict[tuple[str, str], int] = {}
+        self._stack: list[tuple[CatalogPackage, list[tuple[str, Target]]]] = []
         self.unchanging: set[str] = set()
-        """The imports met that lead to something that never changes."""
+        """Import paths seen so far whose target does not change."""
 
     def of_imports(self, package: CatalogPackage, files: Iterable[CatalogFile]) -> list[str]:
         return [f"{path}={self.of(target)}" for path, target in self._imports(package, files)]
@@ -91,33 +92,34 @@ class _DeepKeys:
         return found
 
     def _visit(self, package: CatalogPackage) -> int:
-        """Walk on from a package; returns how far back on the path something below it leads."""
+        """Visit a package and its imports. Returns the lowest index that is reachable from it (Tarjan's low-link)."""
         name = (package.id, package.dir)
-        lowest = place = self._place[name] = len(self._place)
-        start = len(self._path)
+        lowest = index = self._index[name] = len(self._index)
+        start = len(self._stack)
         imports = self._imports(package, [file for file in package.files if not file.test])
-        self._path.append((package, imports))
+        self._stack.append((package, imports))
         for _, target in imports:
             if isinstance(target, CatalogPackage):
                 other = (target.id, target.dir)
                 if other not in self._known:
-                    lowest = min(lowest, self._place[other] if other in self._place else self._visit(target))
-        if lowest == place:
-            self._close(self._path[start:])
-            del self._path[start:]
+                    lowest = min(lowest, self._index[other] if other in self._index else self._visit(target))
+        if lowest == index:
+            self._set_keys(self._stack[start:])
+            del self._stack[start:]
         return lowest
 
-    def _close(self, circle: list[tuple[CatalogPackage, list[tuple[str, Target]]]]) -> None:
-        """Give keys to the packages of a circle; most consist of one."""
+    def _set_keys(self, cycle: list[tuple[CatalogPackage, list[tuple[str, Target]]]]) -> None:
+        """Set the keys of the packages of a cycle. Most cycles consist of one package."""
         parts: list[str] = []
-        for package, imports in circle:
-            seen = [_shape_line(file) for file in package.files if not file.test]
-            parts.append(_digest(*_identity(package), *seen, *(f"{path}={self._met(to)}" for path, to in imports)))
-        for (package, _), part in zip(circle, parts, strict=True):
-            key = part if len(circle) == 1 else _digest(part, *sorted(parts))
+        for package, imports in cycle:
+            shapes = [_shape_line(file) for file in package.files if not file.test]
+            lines = [f"{path}={self._known_key(target)}" for path, target in imports]
+            parts.append(_digest(*_identity(package), *shapes, *lines))
+        for (package, _), part in zip(cycle, parts, strict=True):
+            key = part if len(cycle) == 1 else _digest(part, *sorted(parts))
             self._known[package.id, package.dir] = key
 
-    def _met(self, target: Target) -> str:
+    def _known_key(self, target: Target) -> str:
         if isinstance(target, CatalogPackage):
             return self._known.get((target.id, target.dir), f"circle {target.id} {_dir(target)}")
         return target or "missing"

@@ -1,7 +1,7 @@
-"""Packages → rows, in the crew's processes.
+"""Resolves packages into rows, in worker processes.
 
-A worker keeps one world for all its tasks, so that a package many import is built once. What a task needs to know
-beyond its packages lies in a `Plan`, pickled once beside the store.
+A worker keeps one `World` for all its tasks, so that a package that many packages import is loaded once. What all tasks
+share is in a `Plan`, which is pickled once to a file in the store.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NO_USES = FileUses([], {}, set(), [])
 
 
 class Plan(NamedTuple):
-    """All that is the same for every task."""
+    """What all tasks share."""
 
     project: Project
     catalog: Catalog
@@ -54,13 +54,13 @@ class Plan(NamedTuple):
     files: dict[str, CachedFile]
     cache: Path
     edges: bool
-    """Whether to resolve; without it only what contains what is told."""
+    """Whether to resolve uses. If not, rows have only `CONTAINS` and `IMPORTS` edges."""
 
 
 class Assignment(NamedTuple):
-    """Work in some directories: the packages with these ids as a whole, and of others these files alone.
+    """Work in some directories: whole packages by id, and single files of other packages.
 
-    With a `spool` directory their rows are written there instead of handed back.
+    With a `spool` directory, the rows of whole packages are written there instead of being returned.
     """
 
     plan: Path
@@ -71,10 +71,11 @@ class Assignment(NamedTuple):
 
 
 class PackageResult(NamedTuple):
-    """`rows` are those that are not spooled: nodes outside may come from several packages, so they never are.
+    """The result for one package. `rows` are the rows that were not spooled. External nodes never are, because several
+    packages may have the same one. `written` and `edges` count the rows and edges of a whole package.
 
-    A package of which only some files were resolved has no method tables here; `testing` is what is new about its
-    tests, if those files have any.
+    If only some files of the package were resolved, the method tables are empty, and `testing` has the calls of those
+    of its test files that were resolved, if there are any.
     """
 
     id: str
@@ -95,7 +96,7 @@ def assignments(
     files: frozenset[str] = frozenset(),
     spool: Path | None = None,
 ) -> Iterator[Assignment]:
-    """Neighbouring packages together: they import the same things."""
+    """Split the work into batches of packages in neighbouring directories, because these import the same packages."""
     directories: list[str] = []
     size = 0
     touched = Counter(path.rpartition("/")[0] for path in files)
@@ -113,7 +114,7 @@ def assignments(
 
 
 class ResolutionWorker:
-    """A world over one plan. It may outlive the cache that it was made with: then it is given another."""
+    """Resolves packages of one plan. It can be kept longer than the cache that it was created with (see `take`)."""
 
     def __init__(self, plan: Plan, cache: Cache) -> None:
         self.plan = plan
@@ -128,39 +129,39 @@ class ResolutionWorker:
             self._directories_of.setdefault(plan.outside[directory].path, []).append(directory)
 
     def take(self, plan: Plan, cache: Cache) -> None:
-        """Go on with another plan, in which files have other bodies and the same shapes."""
+        """Continue with another cache, and with a plan in which bodies may differ but no shape does."""
         self.plan = plan
         self.cache = cache
         self.sources.take(plan.catalog)
 
     @property
     def loaded(self) -> int:
-        """How many packages it holds."""
+        """Number of packages loaded."""
         return self.sources.loaded
 
     def _shape(self, key: str) -> f.Shape:
         data = self.cache.get_shape(key)
         if data is None:
-            raise LookupError(f"the cache lost the facts {key}")
+            raise LookupError(f"the cache has no facts for {key}")
         return f.decode_shape(data)
 
     def source_of(self, path: str) -> str:
-        """Where an outside package is from: `std`, its module, `builtin`, or `missing`."""
+        """Where an external package comes from: `std`, its module, `outside` (no module), `builtin` or `missing`."""
         if not path:
             return "builtin"
         if path in self._sources_of:
             return self._sources_of[path]
         return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
 
-    def _settle_unknown(self, rows: Subgraph) -> None:
-        """Say what things are of which this package's module sees no source, if another module does: a node must not
-        depend on which of its users was resolved last."""
+    def _set_unknown_kinds(self, rows: Subgraph) -> None:
+        """Set the kind of external nodes whose source this package's module does not see, if another module sees it: a
+        node must not depend on which of its users was resolved last."""
         nodes = rows.nodes["External"]
-        for at, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             if isinstance(node, External) and node.kind == "unknown":
-                nodes[at] = node._replace(kind=self._kind_elsewhere(node))
+                nodes[index] = node._replace(kind=self._kind_in_other_module(node))
 
-    def _kind_elsewhere(self, node: External) -> str:
+    def _kind_in_other_module(self, node: External) -> str:
         for directory in self._directories_of.get(node.package, ()):
             package = self.sources.outside(directory)
             declared = package.members.get(node.name) if package is not None else None
@@ -179,27 +180,27 @@ class ResolutionWorker:
         return ImportTarget(plain, True, self.source_of(plain))
 
     def resolve(self, entry: CatalogPackage, package: PackageScope) -> PackageResult:
-        """A whole package."""
-        files = self._resolved(entry, package, None)
+        """Resolve a whole package."""
+        files = self._resolved_files(entry, package, None)
         rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        self._settle_unknown(rows)
+        self._set_unknown_kinds(rows)
         types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
         edges = sum(map(len, rows.edges.values()))
         written = sum(map(len, rows.nodes.values())) + edges
         return PackageResult(entry.id, rows, written, edges, len(files), types, interfaces)
 
     def resolve_files(self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str]) -> PackageResult:
-        """Some files of a package whose shape is as it was."""
-        files = self._resolved(entry, package, paths)
+        """Resolve some files of a package whose shape did not change."""
+        files = self._resolved_files(entry, package, paths)
         rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        self._settle_unknown(rows)
+        self._set_unknown_kinds(rows)
         if not all(file.entry.test for file in files):
             rows.nodes["Package"].append(package_node(entry, self._documentation(entry)))
         testing = testing_of(package, files)
-        kept = testing if testing.calls else None
-        return PackageResult(entry.id, rows, 0, 0, len(files), [], [], kept, False)
+        new_testing = testing if testing.calls else None
+        return PackageResult(entry.id, rows, 0, 0, len(files), [], [], new_testing, False)
 
-    def _resolved(
+    def _resolved_files(
         self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str] | None
     ) -> list[ResolvedFile]:
         entries = {file.path: file for file in entry.files if paths is None or file.path in paths}
@@ -218,50 +219,51 @@ class ResolutionWorker:
         return files
 
     def _documentation(self, entry: CatalogPackage) -> str:
-        """What the package says of itself: the first file that says anything, without its tests."""
+        """The package comment: that of the first file, by path, that has one. Test files are not read."""
         keys = [file.key for file in sorted(entry.files) if not file.test]
         outlines = dict(self.cache.get_outlines(keys))
-        return next((doc for key in keys if (doc := _heads_of_outlines.decode(outlines[key]).doc)), "")
+        return next((doc for key in keys if (doc := _outline_head_decoder.decode(outlines[key]).doc)), "")
 
 
 class _OutlineHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """How an `Outline` begins: the rest is passed over, which is much quicker than reading it."""
+    """The first fields of an `Outline`. Skipping the rest is much faster than decoding it."""
 
     package: str
     doc: str
 
 
-_heads_of_outlines = msgspec.msgpack.Decoder(_OutlineHead)
+_outline_head_decoder = msgspec.msgpack.Decoder(_OutlineHead)
 
-_workshops: dict[Path, ResolutionWorker] = {}
-_opened: dict[Path, Cache] = {}
+_workers: dict[Path, ResolutionWorker] = {}
+_caches: dict[Path, Cache] = {}
 
 
-def _workshop(plan: Path) -> ResolutionWorker:
-    found = _workshops.get(plan)
-    if found is None:
-        known: Plan = pickle.loads(plan.read_bytes())
-        _opened[plan] = Cache.open(known.cache)
-        found = _workshops[plan] = ResolutionWorker(known, _opened[plan])
-    return found
+def _worker_for(plan: Path) -> ResolutionWorker:
+    """The worker of this process for the plan in a file; reads the plan at the first call."""
+    worker = _workers.get(plan)
+    if worker is None:
+        loaded: Plan = pickle.loads(plan.read_bytes())
+        _caches[plan] = Cache.open(loaded.cache)
+        worker = _workers[plan] = ResolutionWorker(loaded, _caches[plan])
+    return worker
 
 
 def start_worker(plan: Path, worker: ResolutionWorker) -> None:
-    """Let this process work on a plan that it has at hand, without reading it from its place."""
-    _workshops[plan] = worker
+    """Use this worker for the plan, instead of reading the plan from its file. For this process only."""
+    _workers[plan] = worker
 
 
 def stop_worker(plan: Path) -> None:
-    """Close what this process opened for a plan: the next plan may lie in the same place."""
-    _workshops.pop(plan, None)
-    cache = _opened.pop(plan, None)
+    """Discard the worker for a plan and close the cache opened for it. The next plan may have the same path."""
+    _workers.pop(plan, None)
+    cache = _caches.pop(plan, None)
     if cache is not None:
         cache.close()
 
 
 def resolve_packages(assignment: Assignment) -> list[PackageResult]:
-    """What a worker does with an assignment."""
-    worker = _workshop(assignment.plan)
+    """Resolve the packages and files of an assignment. Runs in a worker process."""
+    worker = _worker_for(assignment.plan)
     results: list[PackageResult] = []
     for directory in assignment.directories:
         entries = worker.plan.catalog[directory]
@@ -269,7 +271,7 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
             if entry.id in assignment.ids:
                 result = worker.resolve(entry, package)
                 if assignment.spool is not None:
-                    result = _spooled(result, assignment.spool)
+                    result = _write_to_spools(result, assignment.spool)
                 results.append(result)
             elif paths := assignment.files.intersection(file.path for file in entry.files):
                 results.append(worker.resolve_files(entry, package, paths))
@@ -279,29 +281,29 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
 _spools: dict[Path, Spools] = {}
 
 
-def _spooled(result: PackageResult, directory: Path) -> PackageResult:
-    """Write the rows of one package to this process's spools; what is left is what others may have too."""
+def _write_to_spools(result: PackageResult, directory: Path) -> PackageResult:
+    """Write the rows of one package to the spools of this process, except external nodes, which stay in the result."""
     spools = _spools.get(directory)
     if spools is None:
         spools = _spools[directory] = Spools(directory, str(os.getpid()))
-    kept = Subgraph()
-    kept.nodes["External"] = result.rows.nodes.pop("External", [])
+    rest = Subgraph()
+    rest.nodes["External"] = result.rows.nodes.pop("External", [])
     for label, nodes in result.rows.nodes.items():
         spools.nodes(label, nodes)
     for kind, edges in result.rows.edges.items():
         spools.edges(kind, edges)
-    return result._replace(rows=kept)
+    return result._replace(rows=rest)
 
 
 def close_spools(directory: Path) -> dict[Table, int]:
-    """Finish what this process has spooled; tells how many rows that was."""
+    """Close the spools of this process. Returns the number of rows written, by table."""
     spools = _spools.pop(directory, None)
     return {} if spools is None else spools.close()
 
 
 def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
-    """Only the method tables of packages, for those whose rows are still right."""
-    worker = _workshop(assignment.plan)
+    """Make only the method tables of the packages of an assignment. Runs in a worker process."""
+    worker = _worker_for(assignment.plan)
     found: list[tuple[str, list[MethodTable], list[MethodTable]]] = []
     for directory in assignment.directories:
         entries = worker.plan.catalog[directory]
@@ -312,9 +314,9 @@ def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list
 
 
 def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
-    """The interfaces that types of the repository may implement without saying so: `error`, and the exported ones of
-    every outside package that the repository's code can see and could import."""
-    worker = _workshop(plan)
+    """The external interfaces that types of the repository may implement: `error`, and the exported interfaces of every
+    external package that the repository imports, directly or not, except internal packages."""
+    worker = _worker_for(plan)
     found: list[tuple[MethodTable, External]] = []
     if isinstance(ERROR.under, Interface):
         table = interface_table(worker.world, ERROR.decl, ERROR.under)
@@ -341,7 +343,7 @@ def _outside_packages(worker: ResolutionWorker) -> Iterator[PackageScope]:
     pending = sorted(
         {
             location.import_path
-            for entry in _everything(plan)
+            for entry in _all_packages(plan)
             for file in entry.files
             for path in file.imports
             if (location := plan.project.find(entry.context, path)) is not None and location.kind == "std"
@@ -357,7 +359,7 @@ def _outside_packages(worker: ResolutionWorker) -> Iterator[PackageScope]:
             pending += sorted({imported.path for file in package_files(path) or () for imported in file.shape.imports})
 
 
-def _everything(plan: Plan) -> Iterable[CatalogPackage]:
+def _all_packages(plan: Plan) -> Iterable[CatalogPackage]:
     for group in plan.catalog.values():
         yield from group
     yield from plan.outside.values()

@@ -1,7 +1,7 @@
-"""What a learn found out about a repository, kept beside the graph for the next one, so that it need not begin anew.
+"""The survey of the last learn, saved beside the graph so that the next learn can start from it.
 
-It counts only beside the very graph that was made from it. Files and directories are looked at all the same; what is
-spared is working out again what follows from them.
+It is valid only for the graph that was made from it. The next learn still checks files and directories; it does not
+compute again what follows from them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from golore.learner.project.catalog import CatalogPackage
 from golore.learner.project.external_packages import ExternalPackages
 from golore.learner.project.project import Project
 
-KEPT_NAME: Final = "survey.msgpack"
+SURVEY_NAME: Final = "survey.msgpack"
 
 
 class SavedSurvey(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    edition: str
+    version: str
     graph: str
-    ground: str
-    """What decides where imports lead, apart from what is in directories outside (`layout_key`)."""
+    layout: str
+    """What decides where imports lead, apart from the contents of external directories (see `layout_key`)."""
     also: tuple[str, ...]
     files: dict[str, CachedFile]
     catalog: dict[str, tuple[CatalogPackage, ...]]
     outside: ExternalPackages
-    marks: StoredKeys
+    stored_keys: StoredKeys
     problems: tuple[Problem, ...]
 
 
 def layout_key(discovery: Discovery, project: Project) -> str:
-    told = (
+    """Digest of modules, workspaces, vendoring, the Go environment, and the problems and links that discovery found."""
+    inputs = (
         project.modules,
         project.workspaces,
         sorted(project.vendors.items()),
@@ -54,18 +55,19 @@ def layout_key(discovery: Discovery, project: Project) -> str:
         discovery.problems,
         discovery.links,
     )
-    return blake2b(repr(told).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return blake2b(repr(inputs).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def save(directory: Path, kept: SavedSurvey) -> None:
-    """A store that cannot be written to goes without."""
+def save(directory: Path, survey: SavedSurvey) -> None:
+    """Write the survey. If the store is not writable, nothing is saved."""
     with suppress(OSError):
-        replace_file(directory / KEPT_NAME, msgspec.msgpack.encode(kept))
+        replace_file(directory / SURVEY_NAME, msgspec.msgpack.encode(survey))
 
 
 def read_saved_survey(directory: Path) -> SavedSurvey | None:
+    """None if there is none, or if another version of the learner saved it."""
     try:
-        kept = msgspec.msgpack.decode((directory / KEPT_NAME).read_bytes(), type=SavedSurvey)
+        saved = msgspec.msgpack.decode((directory / SURVEY_NAME).read_bytes(), type=SavedSurvey)
     except (OSError, msgspec.MsgspecError):
         return None
-    return kept if kept.edition == learner_version() else None
+    return saved if saved.version == learner_version() else None

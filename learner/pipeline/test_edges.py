@@ -1,7 +1,7 @@
-"""Which declarations a test exercises: what it calls in the package under test, itself or through helpers of the tests.
+"""`TESTS` edges: from a test to the declarations of the package under test that it calls, directly or through helpers.
 
-Resolved calls decide. A test that calls nothing of the package under test exercises what else it calls in the
-repository; the name of a test only marks which of its targets it is named after.
+Only resolved calls count. If a test calls nothing in the package under test, the edges go to whatever else it calls in
+the repository. The name of a test only adds evidence to the target that it is named after.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from golore.graph.model.entities import Edge
 
 _TEST_NAME: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
 MOST_HELPERS: Final = 200
+"""Limit of declarations that are followed from one test."""
 
 
 def is_test_name(name: str) -> bool:
@@ -21,7 +22,7 @@ def is_test_name(name: str) -> bool:
 
 
 Calls = Mapping[str, Mapping[str, list[int]]]
-"""What declarations of test files call: callee → lines, by caller."""
+"""The calls in test files: caller → callee → lines."""
 
 
 def exercised(
@@ -31,11 +32,11 @@ def exercised(
     subjects: Set[str],
     is_inside: Callable[[str, str], bool],
 ) -> list[Edge]:
-    """Edges from each test (id → name) to what it exercises.
+    """The `TESTS` edges of these tests (id → name).
 
-    `calls` are those of the declarations in test files, as far as these tests reach; `helpers` are the ids of all of
-    them, `subjects` the declarations of the package under test. `is_inside` tells of a call, by its two ends, whether
-    it goes to a declaration of the repository.
+    `calls`: the calls of all declarations in test files that these tests reach. `helpers`: ids of all declarations in
+    test files. `subjects`: ids of the declarations of the package under test. `is_inside(caller, target)`: whether a
+    call goes to a declaration of the repository, not through an interface.
     """
     edges: list[Edge] = []
     for test, name in sorted(tests.items()):
@@ -52,7 +53,7 @@ def exercised(
 
 
 def _reach(test: str, calls: Calls, helpers: Set[str]) -> dict[str, list[str]]:
-    """What a test calls that is no helper, and who of those that it runs through calls it."""
+    """Targets that a test reaches and that are not helpers, each with the callers through which it is reached."""
     reached: dict[str, list[str]] = {}
     pending = [test]
     seen = {test}
@@ -65,7 +66,7 @@ def _reach(test: str, calls: Calls, helpers: Set[str]) -> dict[str, list[str]]:
             elif target not in seen:
                 further.append(target)
         seen.update(further)
-        pending += sorted(further)  # where there are too many to follow, it must not matter how they were found
+        pending += sorted(further)  # so that the result is the same in any order, also when the limit is reached
     return reached
 
 

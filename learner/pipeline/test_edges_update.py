@@ -1,7 +1,7 @@
-"""TESTS edges after an edit of some test files, made from those files and from what the store has of the others.
+"""`TESTS` edges after an edit of some test files, made from those files and from the stored calls of the others.
 
-A test may run through helpers in other files, so an edited file can change what tests elsewhere in its package
-exercise: those that come to it by calls. All calls of unedited files are in the store.
+A test may call helpers in other files, so an edited file can also change the edges of tests in other files of its
+package, if these reach its declarations. All calls of unedited files are in the store.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from golore.learner.pipeline.test_edges import exercised
 
 
 def update_test_edges(store: Store, testing: Testing) -> tuple[Subgraph, Subgraph]:
-    """The TESTS edges as they are stored and as they are to be, of every test that the edited files can matter to."""
-    affected = _coming_to(store, testing)
+    """The stored and the new `TESTS` edges of every test that the edited files can affect."""
+    affected = _callers_of_edited(store, testing)
     tests = {id: name for id, name in testing.tests.items() if id in affected}
     old, new = Subgraph(), Subgraph()
     for kind, edge in read_edges_at(store, "TESTS", "source", sorted(tests)):
@@ -33,13 +33,15 @@ def _exercised(store: Store, testing: Testing, tests: Mapping[str, str]) -> list
     )
 
 
-def _coming_to(store: Store, testing: Testing) -> set[str]:
-    """The edited files' declarations, and those of the package's other test files that call them, however far away."""
+def _callers_of_edited(store: Store, testing: Testing) -> set[str]:
+    """Ids of the declarations in edited test files, and of those in other test files of the package that call them,
+    directly or not."""
     found = set(testing.calls)
     pending = sorted(found)
     while pending:
         edges = read_edges_at(store, "CALLS", "target", pending)
-        # An external test's calls of the package's helpers are not followed: what those do counts where they are.
+        # Calls from an external test package are not followed: what helpers of this package call counts only for the
+        # tests of this package.
         callers = {edge.source for _, edge in edges if edge.source in testing.own}
         pending = sorted(callers - found)
         found |= callers
@@ -49,7 +51,7 @@ def _coming_to(store: Store, testing: Testing) -> set[str]:
 def _calls_from(
     store: Store, testing: Testing, tests: Iterable[str]
 ) -> tuple[dict[str, dict[str, list[int]]], set[tuple[str, str]]]:
-    """All calls that these tests run through, and those of them that leave the repository's declarations."""
+    """All calls that these tests reach, and those of them whose target is external or an interface method."""
     calls = dict(testing.calls)
     beyond = set(testing.beyond)
     pending = sorted(tests)
@@ -67,7 +69,7 @@ def _calls_from(
 
 
 def exercised_elsewhere(store: Store, rows: Subgraph, testing: Testing) -> dict[str, list[tuple[str, str]]]:
-    """By edited file, what the tests in it exercise in others: file and name, once for each test."""
+    """Edited file → what its tests exercise in other files, as pairs of file and name, one pair for each test."""
     files = {row.id: row.file for row in rows.nodes["Symbol"] if isinstance(row, Symbol)}
     edges = _exercised(store, testing, {id: name for id, name in testing.tests.items() if id in files})
     symbols = read_nodes(store, "Symbol", (edge.target for edge in edges))

@@ -1,7 +1,7 @@
-"""The edition of the learner that made a graph: the numbers of its extractor and of its resolver.
+"""The version of the learner that made a graph: the versions of its extractor and of its resolver.
 
-Rows of an older edition are made again by whoever comes first. Rows of a newer one are left alone, or two golores of
-different age, an upgraded command and a watch from before, would undo each other's work for ever.
+Rows of an older version are made again by the next learn. Rows of a newer version are left alone; otherwise two golores
+of different age, such as an upgraded command and a watch started before, would keep replacing each other's work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from golore.learner.extraction import facts as f
 from golore.learner.pipeline.package_keys import RESOLVER
 
 VERSION_META: Final = "extractor"
-"""The learner's note in the store that holds it."""
+"""Name of the meta row with the version."""
 
 
 def learner_version() -> str:
@@ -24,27 +24,27 @@ def learner_version() -> str:
 
 
 def is_outdated(store: Store) -> bool:
-    """Whether an older edition than this one made the graph."""
-    told = [
+    """Whether an older version than this one made the graph."""
+    stored = [
         value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": VERSION_META})
     ]
-    return _numbers(told[0] if told else "") < _numbers(learner_version())
+    return _numbers(stored[0] if stored else "") < _numbers(learner_version())
 
 
-def replacement_message(store: Store, notes: Mapping[str, str], *, full: bool) -> str:
-    """A sentence for the user where this edition replaces the rows of an older one.
+def replacement_message(store: Store, meta: Mapping[str, str], *, full: bool) -> str:
+    """A sentence for the user if this version replaces the rows of another one; else empty. `meta`: the meta rows.
 
-    A newer one's are replaced only by a full learn, which the user must have asked for.
+    Raises `StoreMismatch` if a newer version made the graph, unless `full`, which the user asked for.
     """
-    made_by = _numbers(notes.get(VERSION_META, ""))
+    made_by = _numbers(meta.get(VERSION_META, ""))
     if store.is_empty or made_by == _numbers(learner_version()):
         return ""
     if made_by > _numbers(learner_version()) and not full:
         raise StoreMismatch(
-            f"The graph in {store.directory} was made by a newer golore. Upgrade this one and start again what still "
-            "runs it, or make the graph anew with `golore learn --full`."
+            f"The graph in {store.directory} was made by a newer golore. Upgrade this one and restart the processes "
+            "that still run it, or rebuild the graph with `golore learn --full`."
         )
-    return "The graph was made by another version of golore and has been made anew."
+    return "The graph was made by another version of golore and has been rebuilt."
 
 
 def _numbers(text: str) -> tuple[int, ...]:

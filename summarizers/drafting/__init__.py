@@ -1,4 +1,4 @@
-"""What to draft, with which prompt, and the run itself.
+"""The queue of drafts, the prompts, and the run that writes drafts.
 
 May import `summarizers.models`, `summarizers.grounding` and `graph`.
 """

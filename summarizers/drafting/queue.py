@@ -1,8 +1,8 @@
-"""What there is to draft, in which order: from the bottom up, most depended-upon first.
+"""The drafts to write, in order: bottom-up, the most used code first.
 
-A file comes after those of its symbols that matter, a package after its files, the repository last; among files those
-go first on which most depends. So a run that ends early has written what is worth most. What is up to date, or was
-written by a better source, is left alone.
+A file comes after its most used symbols, a package after its files, the repository last. Files are ordered by rank, so
+that a run that ends early has written the most useful summaries. Summaries that are up to date, and those that were not
+written by a local model, are left alone.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from golore.graph.knowledge.summary_inputs import SUMMED_UP
 from golore.graph.model.edge_kinds import USES
 from golore.graph.model.entities import REPOSITORY_ID
 
-_SYMBOLS: Final = 4
-"""Of a file that have summaries of their own, at most."""
-_USERS: Final = 2
-"""Other files that must use a symbol for it to matter."""
-_LINES: Final = 3
-"""A shorter declaration says what it is by itself."""
+_MOST_SYMBOLS: Final = 4
+"""Limit of symbols per file that get summaries of their own."""
+_FEWEST_USERS: Final = 2
+"""A symbol gets a summary only if at least this many other files use it."""
+_FEWEST_LINES: Final = 3
+"""Shorter declarations get no summary, because they explain themselves."""
 
 
 class Task(NamedTuple):
-    """Something to summarize, after the tasks (by number) that it needs."""
+    """Something to summarize. `needs`: indexes of the tasks that come first."""
 
     level: str
     subject: str
@@ -42,15 +42,15 @@ class _QueueSymbol(NamedTuple):
 
 
 def tasks(store: Store, knowledge: Knowledge) -> list[Task]:
-    """All that has no summary that is up to date."""
+    """The tasks, in the order in which they are best done. A task comes after those that it needs."""
     rows = store.columns("MATCH (f:File) WHERE NOT f.test AND NOT f.generated RETURN f.id, f.package")
     package_of: dict[str, str] = dict(zip(*rows, strict=True)) if rows and rows[0] else {}
-    symbols, users, ranks = _depended_upon(store, package_of)
+    symbols, users, ranks = _symbol_users(store, package_of)
     done = {(one.level, one.subject) for one in all_current(knowledge) if one.source != "model" or not one.doubt}
     found: list[Task] = []
 
     def add(level: str, subject: str, needs: list[int]) -> list[int]:
-        """The number of the new task, or what it would have needed."""
+        """Add a task unless it is done. Returns what its dependents need: its index, or `needs` if it is done."""
         if (level, subject) in done:
             return needs
         found.append(Task(level, subject, tuple(needs)))
@@ -64,7 +64,7 @@ def tasks(store: Store, knowledge: Knowledge) -> list[Task]:
     packages: list[int] = []
     for path in sorted(package_of, key=lambda one: (-ranks.get(one, 0.0), one)):
         best = sorted(by_file[path], key=lambda at: (-users[at], symbols[at].id))
-        chosen = [at for at in best if _matters(symbols[at], users[at])][:_SYMBOLS]
+        chosen = [at for at in best if _deserves_summary(symbols[at], users[at])][:_MOST_SYMBOLS]
         needs = [number for at in chosen for number in add("symbol", symbols[at].id, [])]
         package = package_of[path]
         parts[package] += add("file", path, needs)
@@ -76,14 +76,14 @@ def tasks(store: Store, knowledge: Knowledge) -> list[Task]:
     return found
 
 
-def _matters(symbol: _QueueSymbol, users: int) -> bool:
-    return users >= _USERS and symbol.lines >= _LINES and symbol.kind in SUMMED_UP
+def _deserves_summary(symbol: _QueueSymbol, users: int) -> bool:
+    return users >= _FEWEST_USERS and symbol.lines >= _FEWEST_LINES and symbol.kind in SUMMED_UP
 
 
-def _depended_upon(
+def _symbol_users(
     store: Store, package_of: dict[str, str]
 ) -> tuple[dict[int, _QueueSymbol], Counter[int], dict[str, float]]:
-    """Symbols by their place in the table, how many other files use each, and how important files are."""
+    """Symbols by offset in the node table, the number of other files that use each, and the rank of each file."""
     columns = store.columns("MATCH (s:Symbol) RETURN offset(id(s)), s.id, s.file, s.kind, s.end_line - s.line + 1")
     everything = {at: _QueueSymbol(*row) for at, *row in zip(*columns, strict=True)} if columns and columns[0] else {}
     pairs: set[tuple[int, str]] = set()

@@ -1,9 +1,9 @@
-"""Drafts by a model: task by task from the queue, several at a time, each checked, kept at once, or refused.
+"""Runs the queue: asks a model for drafts, several at a time, checks each answer, and stores or refuses it.
 
-One thread reads the store, checks and writes; the others only wait for the server. The store is open for moments, so
-that no learn has to wait for a model. Each text is written down when it has come: ended at any moment, the work goes on
-from there the next time, and nothing is written twice. A text that fails the check is asked for once more with the
-complaint, and then left: what the graph tells by itself stays.
+One thread reads the store, checks and writes; the other threads only wait for the server. The store is open only for
+moments, so that a learn never waits for a model. Each draft is stored as soon as it arrives, so a run that is killed
+continues there the next time, and nothing is written twice. If an answer fails the check, the model is asked once more
+with the problems; if that answer fails too, it is refused and the structural summary stays.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from golore.summarizers.grounding.text_form import tidied
 from golore.summarizers.models.model import Completion, Model, Prompt, ask
 
 _FAILED_IN_A_ROW: Final = 8
-"""Answers that cannot be used, one after the other, after which something is wrong with the server."""
+"""After this many failed answers in a row the run ends, because something is wrong with the server."""
 
 
 class Bounds(NamedTuple):
-    """At most so many texts are asked for, and none after so many minutes."""
+    """Limits of a run: the number of summaries to ask for, and the minutes after which none is started."""
 
     limit: int | None = None
     minutes: float | None = None
@@ -55,7 +55,7 @@ class Bounds(NamedTuple):
 
 @dataclass(slots=True)
 class DraftRun:
-    """What came of a run. `stopped` is the reason why it ended early, if it did."""
+    """The outcome of a run. `stopped`: the reason why it ended early, if it did."""
 
     asked: int = 0
     kept: int = 0
@@ -91,18 +91,18 @@ def draft(
     progress: Progress | None = None,
     kept: Callable[[SummaryRecord], None] | None = None,
 ) -> DraftRun:
-    """Write what is missing or stale. `kept` is told of every text that was taken."""
-    began = time.monotonic()
+    """Write drafts that are missing or stale. `kept` is called for every draft that is stored."""
+    started = time.monotonic()
     with Knowledge.open(store_directory) as knowledge:
         run = _Run(root, store_directory, knowledge, model, bounds or Bounds(), kept)
         with Store.open(store_directory, write=False) as store:
             run.plan(tasks(store, knowledge), progress)
-        with _crew(model, parallel) as pool:
+        with _model_threads(model, parallel) as pool:
             try:
                 run.work(pool, parallel)
             except ModelUnavailable as failure:
                 run.outcome.stopped = str(failure)
-        run.outcome.seconds = time.monotonic() - began
+        run.outcome.seconds = time.monotonic() - started
         return run.outcome
 
 
@@ -112,8 +112,8 @@ class _ModelWorkers(NamedTuple):
 
 
 @contextmanager
-def _crew(model: Model, number: int) -> Generator[_ModelWorkers]:
-    """Threads that ask the model. They are not waited for: who ends the command does not wait for a model."""
+def _model_threads(model: Model, number: int) -> Generator[_ModelWorkers]:
+    """Threads that ask the model. They are not joined, so that the command ends without waiting for a model."""
     pool = _ModelWorkers(queue.SimpleQueue(), queue.SimpleQueue())
     stop = threading.Event()
 
@@ -123,7 +123,7 @@ def _crew(model: Model, number: int) -> Generator[_ModelWorkers]:
                 answer: _Answer = ask(model, job.prompt, stop)
             except ModelError as failure:
                 answer = failure
-            except Exception as failure:  # noqa: BLE001  a thread that ends in silence would be waited for
+            except Exception as failure:  # noqa: BLE001  without an answer, the run would wait forever
                 answer = AnswerBroken(f"{type(failure).__name__}: {failure}")
             pool.answers.put((job, answer))
 
@@ -152,7 +152,7 @@ class _Run:
         self._directory = store_directory
         self._knowledge = knowledge
         self._model = model
-        self._kept = kept
+        self._on_kept = kept
         self._limit = bounds.limit
         self._deadline = time.monotonic() + bounds.minutes * 60 if bounds.minutes is not None else float("inf")
         self._tasks: Sequence[Task] = ()
@@ -172,8 +172,8 @@ class _Run:
             if not needs:
                 heapq.heappush(self._ready, number)
         if progress is not None:
-            most = len(planned) if self._limit is None else min(self._limit, len(planned))
-            progress.stage("Drafting", most)
+            total = len(planned) if self._limit is None else min(self._limit, len(planned))
+            progress.stage("Drafting", total)
 
     def work(self, pool: _ModelWorkers, parallel: int) -> None:
         running = 0
@@ -188,7 +188,7 @@ class _Run:
             while not pool.answers.empty():
                 answered.append(pool.answers.get())
             running -= len(answered)
-            for job in self._settled(answered):
+            for job in self._handle_answers(answered):
                 running += 1
                 pool.jobs.put(job)
         self.outcome.left = len(self._ready) + sum(1 for needs in self._needs.values() if needs > 0)
@@ -198,27 +198,27 @@ class _Run:
         return (self._limit is not None and self.outcome.asked >= self._limit) or time.monotonic() >= self._deadline
 
     def _next(self, free: int) -> list[_Job]:
-        """The next jobs for so many threads."""
+        """The next jobs for `free` threads. Opens the store once for all of them."""
         if not free or not self._ready or self._is_over:
             return []
         found: list[_Job] = []
         with self._opened() as (store, card_store):
-            matter = InputReader(store, self._root, self._knowledge)
+            reader = InputReader(store, self._root, self._knowledge)
             while len(found) < free and self._ready and not self._is_over:
                 number = heapq.heappop(self._ready)
-                job = self._job(number, store, card_store, matter)
+                job = self._job(number, store, card_store, reader)
                 if job is None:
                     self.outcome.skipped += 1
-                    self._done(number)
+                    self._finish_task(number)
                 else:
                     self.outcome.asked += 1
                     found.append(job)
         return found
 
-    def _job(self, number: int, store: Store, card_store: CardStore | None, matter: InputReader) -> _Job | None:
-        """None where a file has changed since it was learned, or this text was refused before."""
+    def _job(self, number: int, store: Store, card_store: CardStore | None, reader: InputReader) -> _Job | None:
+        """The job for a task; None if a file changed since it was learned, or if this draft was refused before."""
         task = self._tasks[number]
-        inputs = inputs_from(matter, task.level, task.subject)
+        inputs = inputs_from(reader, task.level, task.subject)
         if inputs is None:
             return None
         prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), self._model.context)
@@ -226,48 +226,52 @@ class _Run:
             return None
         return _Job(number, inputs, prompt)
 
-    def _settled(self, answered: Sequence[tuple[_Job, _Answer]]) -> list[_Job]:
-        """Keep what is good; returns what is to be asked for once more."""
-        again_jobs: list[_Job] = []
+    def _handle_answers(self, answered: Sequence[tuple[_Job, _Answer]]) -> list[_Job]:
+        """Store or refuse the answers. Returns the jobs to ask once more. Raises `ModelUnavailable`."""
+        repeated: list[_Job] = []
         broken: ModelUnavailable | None = None
         with self._opened() as (store, _):
             for job, answer in answered:
                 if isinstance(answer, ModelUnavailable):
                     broken = answer
                 elif isinstance(answer, ModelError):
-                    self._fail(job, answer)
+                    self._count_failure(job, answer)
                 elif (second := self._judge(job, answer, store)) is not None:
-                    again_jobs.append(second)
+                    repeated.append(second)
         if broken is not None:
             raise broken
-        return again_jobs
+        return repeated
 
     def _judge(self, job: _Job, answer: Completion, store: Store) -> _Job | None:
+        """Check an answer, and store or refuse it. Returns the job to ask once more, if it was the first answer."""
         outcome = self.outcome
         outcome.prompt_tokens += answer.prompt_tokens
         outcome.answer_tokens += answer.answer_tokens
         self._failed_in_a_row = 0
         text = tidied(answer.text)
-        wrong = grounding_problems(store, self._root, text, job.prompt.context)
-        self._count(wrong)
-        if not wrong:
+        problems = grounding_problems(store, self._root, text, job.prompt.context)
+        self._count(problems)
+        if not problems:
             new = Text(text, DRAFT, "model", self._model.name, job.prompt.version)
             record = store_summary(self._knowledge, job.inputs, new)
             outcome.kept += 1
             outcome.repaired += job.is_second
-            self._done(job.number)
-            if record is not None and self._kept is not None:
-                self._kept(record)
+            self._finish_task(job.number)
+            if record is not None and self._on_kept is not None:
+                self._on_kept(record)
             return None
         if not job.is_second:
-            return job._replace(prompt=again(job.prompt, text, (one.sentence for one in wrong)), is_second=True)
-        self._refuse(job, wrong[0].sentence)
+            return job._replace(
+                prompt=again(job.prompt, text, (problem.sentence for problem in problems)), is_second=True
+            )
+        self._refuse(job, problems[0].sentence)
         return None
 
-    def _count(self, wrong: Sequence[GroundingProblem]) -> None:
+    def _count(self, problems: Sequence[GroundingProblem]) -> None:
+        """Count the answer and the sorts of its problems, in the knowledge and in the outcome."""
         with self._knowledge.transaction() as run:
             count(run, "answers")
-            for sort in sorted({one.sort for one in wrong}):
+            for sort in sorted({problem.sort for problem in problems}):
                 count(run, f"complaints {sort}")
                 self.outcome.reasons[sort] = self.outcome.reasons.get(sort, 0) + 1
 
@@ -276,18 +280,21 @@ class _Run:
         version = job.prompt.version
         refuse(self._knowledge, Refusal(inputs.level, inputs.subject, inputs.digest, self._model.name, version, reason))
         self.outcome.refused += 1
-        self._done(job.number)
+        self._finish_task(job.number)
 
-    def _fail(self, job: _Job, failure: GoloreError) -> None:
-        """An answer that could not be used. It is tried again in the next run, if there are not many in a row."""
+    def _count_failure(self, job: _Job, failure: GoloreError) -> None:
+        """Count a failed answer; the next run tries it again. Raises `ModelUnavailable` after too many in a row."""
         self.outcome.failed += 1
         self._failed_in_a_row += 1
-        self._done(job.number)
+        self._finish_task(job.number)
         if self._failed_in_a_row >= _FAILED_IN_A_ROW:
-            raise ModelUnavailable(f"{failure} That was {self._failed_in_a_row} times in a row.")
+            raise ModelUnavailable(
+                f"{failure} This happened {self._failed_in_a_row} times in a row. "
+                "Check the server and run the command again."
+            )
 
-    def _done(self, number: int) -> None:
-        """Written or given up: what waits for it can be written from what there is."""
+    def _finish_task(self, number: int) -> None:
+        """Mark a task as written or given up. Tasks that need only finished tasks become ready."""
         self._needs[number] = -1
         for parent in self._parents[number]:
             self._needs[parent] -= 1

@@ -1,4 +1,4 @@
-"""Checks a text that a model wrote: is it a summary, and does everything it names exist?
+"""Checks whether a text that a model wrote is a summary, and whether everything that it names exists.
 
 May import `graph`.
 """

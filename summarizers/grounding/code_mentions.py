@@ -1,9 +1,9 @@
-"""Which code a text speaks of: the words in it that must be identifiers, paths or packages, told from English by form.
+"""Finds the words of a text that must be identifiers, paths or packages, by the way they are written.
 
-What stands in backticks is code. Outside of them a word is taken for code by how it is written: capitals inside, a dot
-or an underscore inside, parentheses behind, a capital where English has none, a slash, the word `package` beside it. A
-small word such as `save` without any of these cannot be told from English and is not taken for code. Whether a mention
-exists is `grounding`'s affair.
+Text in backticks is code. Outside backticks a word counts as code if it has a capital, a dot or an underscore inside,
+is followed by parentheses, has a capital where English has none, contains a slash, or stands next to the word
+`package`. A lower-case word such as `save` without any of these cannot be distinguished from English and does not count
+as code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OPENERS: Final = frozenset(
     Such Ten Text That The Their There These This Those Three Time Traffic Two Usage Use What Which Who Whoever
     Work""".split()
 )
-"""Words that begin sentences and are followed by a verb like a name would be."""
+"""English words that often start a sentence and are followed by a verb, as a name would be."""
 _BESIDE_PACKAGE: Final = frozenset(
     """a about above after all also an and another any anything are as at base because before below between both
     boundary but by can comment comments contains core declares defines depends doc docs documentation does each
@@ -78,13 +78,12 @@ _SAID_OF_NAMES: Final = frozenset(
     tracks transforms translates traverses tries triggers turns unlocks unmarshals unwraps updates uploads uses
     validates verifies visits waits wakes walks warns watches wraps writes yields""".split()
 )
-"""Verbs that follow a function or type at the beginning of a sentence."""
+"""Verbs that follow the name of a function or type at the start of a sentence."""
 
 
 class CodeMention(NamedTuple):
-    """`kind` is `name` (an identifier, perhaps with dots), `opener` (the same, capital only as a sentence's first
-    word),
-    `path` (a file, directory or import path) or `package`."""
+    """`kind` is `name` (an identifier, possibly dotted), `opener` (an identifier that may be capitalised only because
+    it starts a sentence), `path` (a file, directory or import path) or `package`."""
 
     kind: str
     text: str
@@ -94,16 +93,16 @@ class _Word(NamedTuple):
     text: str
     is_code: bool
     is_first: bool
-    """of its sentence"""
+    """Whether it starts a sentence."""
     is_call: bool
 
 
 def mentions(text: str) -> list[CodeMention]:
-    """In order, each once."""
+    """The mentions of code in a text, in order and without duplicates."""
     words = list(_words(text))
     found: dict[CodeMention, None] = {}
     for at, word in enumerate(words):
-        for mention in _of_code(word.text) if word.is_code else _of_prose(words, at):
+        for mention in _in_code(word.text) if word.is_code else _in_prose(words, at):
             found.setdefault(mention)
     return list(found)
 
@@ -128,15 +127,15 @@ def _words(text: str) -> Iterator[_Word]:
 
 
 def _split(plain: str) -> Iterator[tuple[str, bool]]:
-    """A word between spaces in its parts, each with whether a sentence ends after it."""
+    """Split a word at dashes and arrows. Yields each part with whether a sentence ends after it."""
     parts = [part for part in re.split(r"—|–|(?<=\w)->(?=\w)", plain) if part]
-    for at, part in enumerate(parts):
+    for index, part in enumerate(parts):
         tail = part.rstrip("\"'”’)]")
-        yield part, at == len(parts) - 1 and tail.endswith((".", "!", "?", ":"))
+        yield part, index == len(parts) - 1 and tail.endswith((".", "!", "?", ":"))
 
 
-def _of_code(text: str) -> Iterator[CodeMention]:
-    """What stands in backticks: a path, or the names in a piece of code."""
+def _in_code(text: str) -> Iterator[CodeMention]:
+    """Mentions in the text of a pair of backticks: a path, or the names in a piece of code."""
     if _LITERAL.match(text):
         return
     plain = text.removeprefix("./")
@@ -149,7 +148,7 @@ def _of_code(text: str) -> Iterator[CodeMention]:
             yield CodeMention("name", name)
 
 
-def _of_prose(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
+def _in_prose(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
     word = words[at]
     text = word.text
     if "://" in text or text in PROSE_PAIRS or text.lower() in _ABBREVIATIONS:
@@ -158,37 +157,39 @@ def _of_prose(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
         return
     if "/" in text:
         before = words[at - 1].text.lower() if at and not word.is_first else ""
-        yield from _of_slash(text, is_place=before in _BEFORE_PATHS)
+        yield from _in_slashed(text, follows_path_word=before in _BEFORE_PATHS)
     elif _FILE.match(text):
         yield CodeMention("path", text)
     elif "-" in text:
         for part in text.split("-"):
-            yield from _of_word(part, is_first=word.is_first, is_call=False)
+            yield from _in_word(part, is_first=word.is_first, is_call=False)
     elif "." in text:
         if _NAME.match(text):
             yield CodeMention("name", text)
     else:
-        found = list(_of_word(text, is_first=word.is_first, is_call=word.is_call))
-        yield from found or _of_opener(words, at)
+        found = list(_in_word(text, is_first=word.is_first, is_call=word.is_call))
+        yield from found or _in_first_word(words, at)
         if not found:
-            yield from _of_package(words, at)
+            yield from _in_package_name(words, at)
 
 
-def _of_slash(text: str, *, is_place: bool) -> Iterator[CodeMention]:
-    """A path; or words between which a slash means `or`, as in `hidden/deprecated`."""
+def _in_slashed(text: str, *, follows_path_word: bool) -> Iterator[CodeMention]:
+    """Mentions in a word with a slash: a path, or words between which the slash means "or" (`hidden/deprecated`)."""
     parts = [part for part in text.split("/") if part]
     if all(part in ACRONYMS or part in PROPER_NAMES for part in parts):
         return
-    if not is_place and all(part.islower() and part not in _DIRECTORIES and is_ordinary(part) for part in parts):
+    if not follows_path_word and all(
+        part.islower() and part not in _DIRECTORIES and is_ordinary(part) for part in parts
+    ):
         return
     if _PATH.match(text):
         yield CodeMention("path", text.removeprefix("./"))
     else:
         for part in parts:
-            yield from _of_word(part, is_first=False, is_call=False)
+            yield from _in_word(part, is_first=False, is_call=False)
 
 
-def _of_word(text: str, *, is_first: bool, is_call: bool) -> Iterator[CodeMention]:
+def _in_word(text: str, *, is_first: bool, is_call: bool) -> Iterator[CodeMention]:
     if not text.isidentifier() or text in ACRONYMS or text in PROPER_NAMES or text.removesuffix("s") in ACRONYMS:
         return
     has_form = "_" in text.strip("_") or _INNER_CAPITAL.search(text) is not None
@@ -199,8 +200,8 @@ def _of_word(text: str, *, is_first: bool, is_call: bool) -> Iterator[CodeMentio
         yield CodeMention("opener" if is_first else "name", text)
 
 
-def _of_opener(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
-    """The first word of a sentence that is English and yet a name: `Flush writes the rest.`"""
+def _in_first_word(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
+    """Mention in the first word of a sentence, if it is an English word used as a name: `Flush writes the rest.`"""
     word = words[at]
     follows = words[at + 1].text if at + 1 < len(words) and not words[at + 1].is_first else ""
     if not word.is_first or not word.text[0].isupper() or word.text in _OPENERS or not word.text.isidentifier():
@@ -214,21 +215,21 @@ def _of_opener(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
         yield CodeMention("opener", word.text)
 
 
-def _of_package(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
-    """A small word that is said to be a package's name."""
+def _in_package_name(words: Sequence[_Word], at: int) -> Iterator[CodeMention]:
+    """Mention in a lower-case word that the neighbouring words call a package."""
     text = words[at].text
     before = words[at - 1].text.lower() if at and not words[at].is_first else ""
     after = words[at + 1].text.lower() if at + 1 < len(words) and not words[at + 1].is_first else ""
     if not text.isidentifier() or text in _BESIDE_PACKAGE or not text.islower():
         return
-    is_named = before == "package" and _names_package(words, at)
+    is_named = before == "package" and _is_package_name(words, at)
     is_named = is_named or (before == "packages" and not is_ordinary(text))
     if is_named or (after == "package" and not text.endswith(("ing", "ed", "al", "ic"))):
         yield CodeMention("package", text)
 
 
-def _names_package(words: Sequence[_Word], at: int) -> bool:
-    """Whether a word after `package` is its name: after `in package` it is, after `the package` it may be a verb."""
+def _is_package_name(words: Sequence[_Word], at: int) -> bool:
+    """Whether a word after `package` is its name. After `in package` it is; after `the package` it may be a verb."""
     if words[at - 1].is_first:
         return True
     earlier = words[at - 2].text.lower()

@@ -1,7 +1,7 @@
-"""Words that name no code: ordinary English as programmers write it, names of the trade, and Go's own words.
+"""Words that are not names in the code: ordinary English, acronyms, proper names, and Go's own words.
 
-The list of ordinary words in `data` was counted from the comments of Go's standard library. It only serves to tell the
-first word of a sentence from an identifier; it is no spelling checker.
+The list of ordinary words in `data/words.txt` was collected from the comments of Go's standard library. It serves only
+to distinguish English words from identifiers; it is not a spelling dictionary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GO_WORDS: Final = frozenset(
     real recover return rune select string struct switch true type uint uint16 uint32 uint64 uint8 uintptr
     var""".split()
 )
-"""Keywords and predeclared names, and the two functions that Go calls by itself."""
+"""Keywords and predeclared names, and the two functions that Go itself calls, `init` and `main`."""
 
 ACRONYMS: Final = frozenset(
     """ABI ACL AES AI API APIs ARM ARP ASCII AST AWS BFS BLAKE2b BOM BSD BTree CA CAS CGO CI CIDR CLI CORS CPU CPUs
@@ -41,7 +41,7 @@ PROPER_NAMES: Final = frozenset(
     Swagger Swift Systemd Terraform Thrift Thursday Tuesday TypeScript Ubuntu Unicode Unix Vault Vim WebAssembly
     WebSocket WebSockets Wednesday Wi-Fi Windows Wireguard YouTube Zipkin Zsh""".split()
 )
-"""Capitalised words of prose. One that is also a name in the code is simply that."""
+"""Names of products, people, months and the like. Outside backticks they do not count as mentions of code."""
 
 PROSE_PAIRS: Final = frozenset(
     """acquire/release acquires/releases add/remove and/or before/after CI/CD client/server create/delete
@@ -52,7 +52,7 @@ PROSE_PAIRS: Final = frozenset(
     send/receive source/target SSL/TLS start/stop success/failure TCP/IP TLS/SSL true/false Unix/Linux up/down
     user/password w/o yes/no""".split()
 )
-"""Words with a slash that name no path."""
+"""Words with a slash that are not paths."""
 
 
 @cache
@@ -61,12 +61,12 @@ def ordinary_words() -> frozenset[str]:
 
 
 def is_ordinary(word: str) -> bool:
-    """Whether a word, in lower case, is English as far as the list goes; the usual endings are tried."""
+    """Whether a lower-case word is in the list, as it is or without a common ending."""
     words = ordinary_words()
     if word in words:
         return True
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) > len(ending) + 2 and word[: -len(ending)] + instead in words:
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2 and word[: -len(ending)] + replacement in words:
             return True
     return False
 

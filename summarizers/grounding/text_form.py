@@ -1,7 +1,7 @@
-"""What a summary must be as a text: a few plain sentences about code. Not commands, not code, not a model's chatter.
+"""Checks the form of a summary: a few plain sentences about code, without instructions, code blocks or chatter.
 
-A summary is shown to coding agents, so that a text which tells its reader to do something is refused, whoever wrote the
-code that moved a model to say it. Sentences about what callers must do are fine: they speak of code.
+Summaries are shown to coding agents. A text that tells its reader to do something is therefore refused: the code that
+the model read may have made it say so. Sentences about what callers must do are allowed, because they are about code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 LONGEST: Final = 1_200
 _FEWEST_WORDS: Final = 4
 _MOST_SENTENCES: Final = 4
-_LISTED: Final = re.compile(r"#{1,6} |[-*•] |\d+[.)] ")
+_LIST_OR_HEADING: Final = re.compile(r"#{1,6} |[-*•] |\d+[.)] ")
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”’)]*\s+")
 _IMPERATIVES: Final = frozenset(
@@ -57,7 +57,7 @@ _CHATTER: Final = re.compile(
 
 
 def form_problems(text: str) -> Iterator[tuple[str, str]]:
-    """Sort and sentence of each thing that is wrong with a text as a text."""
+    """Yields the sort and the sentence (see `GroundingProblem`) of each problem with the form of a text."""
     plain = text.strip()
     if len(plain.split()) < _FEWEST_WORDS:
         yield "form", "It is too short to say anything."
@@ -89,7 +89,7 @@ def _is_imperative(sentence: str) -> bool:
     first, second = words[0].lower().replace("’", "'"), words[1].lower()
     if first not in _IMPERATIVES:
         return False
-    # `Save keeps a key` speaks of a function; so does `Run is called`, and `Open and Close`.
+    # `Save keeps a key`, `Run is called` and `Open and Close` are about functions.
     is_verb = second.endswith("s") and not second.endswith(("ss", "us", "this", "its", "always", "files", "tests"))
     return not (is_verb or second in _AFTER_NAMES)
 
@@ -104,31 +104,31 @@ def _repeats(text: str) -> bool:
     if len(sentences) != len(set(sentences)):
         return True
     words = text.lower().split()
-    runs = [" ".join(words[at : at + 6]) for at in range(len(words) - 5)]
+    runs = [" ".join(words[start : start + 6]) for start in range(len(words) - 5)]
     return len(runs) >= 12 and len(set(runs)) < len(runs) * 0.75
 
 
 def tidied(text: str) -> str:
-    """The first sentences of what a small model says, without its lists, headings, code, repetitions and lead-ins, and
-    without what was cut off behind the last full stop."""
+    """The first sentences of a model's answer, without lists, headings, code, repetitions, lead-ins and an unfinished
+    last sentence."""
     bare = _FENCED.sub("\n", text).replace("**", "")
     lines = [line.strip() for line in bare.splitlines() if line.strip() and not line.rstrip().endswith(":")]
-    prose = [line for line in lines if not _LISTED.match(line)]
-    words = " ".join(prose or [_LISTED.sub("", line).rstrip(".;, ") + "." for line in lines])
-    kept: dict[str, None] = {}
+    prose = [line for line in lines if not _LIST_OR_HEADING.match(line)]
+    words = " ".join(prose or [_LIST_OR_HEADING.sub("", line).rstrip(".;, ") + "." for line in lines])
+    sentences: dict[str, None] = {}
     room = LONGEST
     for sentence in _SENTENCE_END.split(whole_sentences(words)):
         room -= len(sentence) + 1
-        if len(kept) == _MOST_SENTENCES or room < 0:
+        if len(sentences) == _MOST_SENTENCES or room < 0:
             break
-        kept.setdefault(sentence)
-    return " ".join(kept)
+        sentences.setdefault(sentence)
+    return " ".join(sentences)
 
 
 def whole_sentences(text: str) -> str:
-    """A text without what was cut off behind its last full stop."""
+    """A text without its last sentence if that is unfinished."""
     plain = " ".join(text.split())
     if plain.endswith((".", "!", "?", "”", "`.", ")")):
         return plain
-    end = max(plain.rfind(mark) for mark in (". ", "! ", "? "))
+    end = max(plain.rfind(stop) for stop in (". ", "! ", "? "))
     return plain[: end + 1] if end > 0 else plain

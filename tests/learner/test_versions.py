@@ -20,7 +20,7 @@ from support.shop import make_shop
 from support.watching import exported
 
 AGAIN = "An older golore learned this repository; learning it again."
-ANEW = "The graph was made by another version of golore and has been made anew."
+ANEW = "The graph was made by another version of golore and has been rebuilt."
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_anthropics_api_is_asked_with_the_key_from_the_environment(
     with chat_server() as host:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "wrong")
         assert main([*command, "--host", host]) == 1
-        assert "wants another key" in json.loads(capsys.readouterr().out)["stopped"]
+        assert "rejected the key" in json.loads(capsys.readouterr().out)["stopped"]
         monkeypatch.setenv("ANTHROPIC_API_KEY", "right")
         assert main([*command, "--host", host]) == 0
     outcome = json.loads(capsys.readouterr().out)

@@ -100,7 +100,7 @@ def test_a_server_that_only_says_garbage_ends_the_run(shop: Path) -> None:
     with fake_ollama() as server:
         server.moods.extend(["garbage"] * 50)
         outcome = run(shop, server)
-    assert "is not Ollama's language. That was 8 times in a row." in outcome.stopped
+    assert "is not in Ollama's protocol. This happened 8 times in a row." in outcome.stopped
     assert drafted(shop).total() == 0
 
 
