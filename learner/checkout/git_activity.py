@@ -55,7 +55,7 @@ class Blame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     hunks: tuple[Hunk, ...]
 
     def changes(self, first: int = 1, last: int = 1 << 30) -> list[tuple[RecentCommit, int]]:
-        """The commits of the lines `first` to `last`, each with its line count: uncommitted first, then by age."""
+        """The commits of the lines `first` to `last`, with line counts: uncommitted first, then newest first."""
         lines: dict[int, int] = {}
         for hunk in self.hunks:
             shared = min(hunk.last, last) - max(hunk.first, first) + 1
@@ -127,7 +127,7 @@ def _newest_lines(recent: RecentCommits) -> dict[str, str]:
 
 
 def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
-    """The blame of a file in its current state, from the cache or from git; None if git does not track the file."""
+    """The blame of a file in its current state, from the cache or from git; None if unreadable or not tracked."""
     try:
         content = digest((root / path).read_bytes())
     except OSError:

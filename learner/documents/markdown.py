@@ -41,7 +41,7 @@ _EMPTY_ITEM: Final = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]*)+(?:$|#{1,6}(?:
 _FRONT: Final = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.+?)[ \t]*$")
 _FRONT_LINES: Final = 200
 _SPECIAL_START: Final = frozenset("#`~<>=-*_+0123456789 \t")
-"""First characters of lines that may not be prose. A line with any other one simply continues its paragraph."""
+"""First characters of lines that may be more than prose. A line with any other one continues its paragraph."""
 _VERBATIM: Final = re.compile(r"<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE)
 _VERBATIM_END: Final = re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)
 _BLOCK_TAG: Final = re.compile(
