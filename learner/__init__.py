@@ -1,6 +1,6 @@
-"""Learning: from a tree of Go files to the rows of the graph.
+"""Learns a tree of Go files: from source files to the rows of the graph.
 
-Holds the Go project model, discovery, extraction and resolution. Does not talk to people; that is `mcp_server`.
+Contains the Go project model, discovery, extraction and resolution. The user interfaces are in `mcp_server`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 def compiled() -> bool:
-    """Whether the hot modules run as C extensions, rather than as the Python they are written in.
+    """Whether the hot modules run as C extensions instead of Python source.
 
-    Python prefers an extension to the source beside it, so that being there is being used.
+    Python imports an extension in preference to the source beside it, so it is enough that one exists.
     """
-    hot = (
+    libraries = (
         source.with_suffix(suffix) for source in Path(__file__).parent.rglob("*.py") for suffix in EXTENSION_SUFFIXES
     )
-    return any(library.exists() for library in hot)
+    return any(library.exists() for library in libraries)

@@ -1,4 +1,4 @@
-"""golore's edges compared with those of Go's own type checker.
+"""Compares golore's edges with those of Go's own type checker.
 
 May import `graph.errors` only.
 """

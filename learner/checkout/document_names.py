@@ -1,4 +1,4 @@
-"""Which files are documents, and of what sort, by their names alone. Their content is `sections`' affair."""
+"""Classifies files by path: documents, change logs and decision records. The content is read in `sections`."""
 
 from __future__ import annotations
 
@@ -7,44 +7,45 @@ from typing import Final
 
 MARKDOWN: Final = (".md", ".markdown")
 SUFFIXES: Final = (*MARKDOWN, ".html", ".htm", ".txt")
-_PLACES: Final = frozenset(
+_DOCUMENT_DIRECTORIES: Final = frozenset(
     "doc docs documentation adr adrs decision decisions design designs proposal proposals rfc rfcs guide guides".split()
 )
-_NAMES: Final = re.compile(r"(readme|contributing|architecture|design|hacking|overview|security|faq)\b")
-_RECORDS: Final = frozenset(
+_DOCUMENT_NAMES: Final = re.compile(r"(readme|contributing|architecture|design|hacking|overview|security|faq)\b")
+_RECORD_DIRECTORIES: Final = frozenset(
     "adr adrs decision decisions decision-records decision_records architecture-decisions "
     "architecture_decisions architecture-decision-records".split()
 )
-_ABOUT_RECORDS: Final = re.compile(r"(readme|index|_index|template|.*[-_.]template)\.\w+$")
-_LOG: Final = re.compile(r"(change-?log|changes|history|releases?|release[-_]notes|news|whats[-_]?new)\b")
-_LOGS: Final = frozenset(("changelog", "changelogs", "release-notes", "release_notes", "releases"))
+_RECORD_LISTS: Final = re.compile(r"(readme|index|_index|template|.*[-_.]template)\.\w+$")
+_LOG_NAMES: Final = re.compile(r"(change-?log|changes|history|releases?|release[-_]notes|news|whats[-_]?new)\b")
+_LOG_DIRECTORIES: Final = frozenset(("changelog", "changelogs", "release-notes", "release_notes", "releases"))
 
 
 def is_document(path: str) -> bool:
-    """Whether a file is read as one: Markdown everywhere; HTML and text, most of which are parts of programs and data,
-    where documents are kept, or with the name of one."""
+    """Whether a file is read as a document: any Markdown file; an HTML or text file only in a directory for documents
+    or with the name of one, because most of them are program parts and data."""
     if not path.lower().endswith(SUFFIXES):
         return False
-    places, name = _parts(path)
-    return name.endswith(MARKDOWN) or not _PLACES.isdisjoint(places) or _NAMES.match(name) is not None
+    directories, name = _parts(path)
+    is_in_directory = not _DOCUMENT_DIRECTORIES.isdisjoint(directories)
+    return name.endswith(MARKDOWN) or is_in_directory or _DOCUMENT_NAMES.match(name) is not None
 
 
 def is_log(path: str) -> bool:
-    """Whether it tells of changes. What it names is how the code was then, so it is no description of the code."""
-    places, name = _parts(path)
-    return not _LOGS.isdisjoint(places) or _LOG.match(name) is not None
+    """Whether a document is a change log. It names code as it was then, so it does not describe the current code."""
+    directories, name = _parts(path)
+    return not _LOG_DIRECTORIES.isdisjoint(directories) or _LOG_NAMES.match(name) is not None
 
 
 def is_among_records(path: str) -> bool:
-    """Whether it is where decision records are kept."""
-    return not _RECORDS.isdisjoint(_parts(path)[0])
+    """Whether a document is in a directory for decision records."""
+    return not _RECORD_DIRECTORIES.isdisjoint(_parts(path)[0])
 
 
 def is_about_records(path: str) -> bool:
-    """Whether it is a list of records or a form for them."""
-    return _ABOUT_RECORDS.match(_parts(path)[1]) is not None
+    """Whether a document is an index of decision records or a template for them."""
+    return _RECORD_LISTS.match(_parts(path)[1]) is not None
 
 
 def _parts(path: str) -> tuple[list[str], str]:
-    *places, name = path.lower().split("/")
-    return places, name
+    *directories, name = path.lower().split("/")
+    return directories, name

@@ -1,12 +1,13 @@
-"""Which files have changed since the store was made.
+"""Finds the files that have changed since the last learn.
 
-Each learn leaves a snapshot beside the graph: size, time and digest of every file it read, and the times of the
-directories it listed. Where all of these are as they were, nothing has changed, and no directory has to be listed.
-Where a directory's time differs the tree is walked again; where a file's differs its digest decides. A time so recent
-that a later write could bear the same one is never believed.
+Each learn writes a snapshot beside the graph: size, mtime and digest of every file it read, and the mtimes of the
+directories it listed. If all of these are the same, nothing has changed, and no directory has to be listed. If the
+mtime of a directory differs, the tree is walked again; if the size or mtime of a file differs, its digest decides. An
+mtime so recent that a later write could have the same one is not trusted.
 
-Of code outside, vendored or put in its place by a `replace`, the files that were read are looked at; new ones there are
-not seen, nor is the module cache, where nothing changes, nor git's index.
+Of code outside the tree (vendored, in GOPATH, or in a directory that a `replace` names) only the files that were read
+are checked; new files are not noticed. The module cache and GOROOT, which do not change, and git's index are not
+checked.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _VERSION: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Files that are not as they were learned, go.mod and go.work among them."""
+    """Files that differ from the learned ones, including go.mod and go.work."""
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
@@ -51,7 +52,7 @@ class Changes:
 
 
 class SeenFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file as it was read. A time of 0 is one not to be believed."""
+    """The state of a file when it was read. `mtime_ns` is 0 if it cannot be trusted."""
 
     size: int
     mtime_ns: int
@@ -59,7 +60,7 @@ class SeenFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SeenFiles(msgspec.Struct, frozen=True, array_like=True):
-    """What a learn saw. It counts only beside the very graph that was made from it."""
+    """The snapshot that a learn writes. It is valid only for the graph with the identity `graph`."""
 
     version: int
     graph: str
@@ -67,15 +68,15 @@ class SeenFiles(msgspec.Struct, frozen=True, array_like=True):
     directories: dict[str, int]
     ignores: dict[str, int]
     added: tuple[str, ...] = ()
-    """Files that a later walk found and the graph does not have, so that the next question need not walk again."""
+    """Files that a later walk found and the graph does not have, so that the next check need not walk again."""
     gone: tuple[str, ...] = ()
     """Files of the graph that a later walk did not find."""
     documents: tuple[str, ...] | None = None
-    """The documents that were there; what has become of them is `documents`' affair."""
+    """The documents that the walk found. Changes of their contents are found in `learner.documents`."""
     also: tuple[str, ...] = ()
-    """Directories that were learned although Go would leave them out (see `discover`)."""
+    """Directories that were learned although Go skips them (see `discover`)."""
     outside: dict[str, SeenFile] = {}
-    """Files that no walk finds, of vendored code and of such beside the repository, by their paths from the root."""
+    """Files of vendored code and of code outside the repository, which no walk finds, by path relative to the root."""
 
 
 def record_seen_files(
@@ -85,64 +86,67 @@ def record_seen_files(
     since_ns: int,
     outside: Iterable[CachedFile] = (),
 ) -> None:
-    """Leave the snapshot of a walk that began at a certain time, for the graph as it is now."""
-    beyond = {relpath(file.path, found.root): SeenFile(file.size, file.mtime_ns, file.digest) for file in outside}
+    """Write the snapshot of a walk that began at `since_ns`, for the current graph."""
+    external = {relpath(file.path, found.root): SeenFile(file.size, file.mtime_ns, file.digest) for file in outside}
     seen: dict[str, SeenFile] = {}
     for file in found.files:
         read = files.get(file.path)
         if read is not None:
             seen[file.path] = SeenFile(read.size, read.mtime_ns, read.digest)
     for config in found.configs:
-        mtime_ns = _time(f"{found.root}/{config.path}", since_ns)
+        mtime_ns = _mtime(f"{found.root}/{config.path}", since_ns)
         seen[config.path] = SeenFile(len(config.data), mtime_ns, digest(config.data))
-    _write(directory, _snapshot(graph_identity(directory), found, seen, beyond, since_ns))
+    _write(directory, _make_snapshot(graph_identity(directory), found, seen, external, since_ns))
 
 
 class Edits(msgspec.Struct, frozen=True, array_like=True):
-    """Files that were learned again since a snapshot was left, so that not all of it has to be written for each."""
+    """Files that were learned again since the snapshot, so that an edit does not rewrite the whole snapshot."""
 
     version: int
     base: str
-    """The graph that the snapshot is of."""
+    """The identity of the graph that the snapshot belongs to."""
     graph: str
     files: dict[str, SeenFile]
 
 
-class _Head(msgspec.Struct, frozen=True, array_like=True):
-    """How a snapshot begins; the rest is passed over."""
+class _SnapshotHeader(msgspec.Struct, frozen=True, array_like=True):
+    """The first fields of a snapshot; decoding it skips the rest."""
 
     version: int
     graph: str
 
 
 def record_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> None:
-    """Add edited files to what is remembered of the graph as it was before (`graph_identity`), for the one it is now.
+    """Record files that were learned again, so that the snapshot is valid for the current graph.
 
-    Where nothing is remembered of that one, nothing is of this.
+    `graph` is the `graph_identity` before the update. Does nothing if there is no snapshot for that graph.
     """
-    head = _decoded(directory / SNAPSHOT_NAME, _Head)
-    if head is None or head.version != _VERSION:
+    header = _decode(directory / SNAPSHOT_NAME, _SnapshotHeader)
+    if header is None or header.version != _VERSION:
         return
     seen = {file.path: SeenFile(file.size, file.mtime_ns, file.digest) for file in files}
-    before = _decoded(directory / EDITS_NAME, Edits)
-    if head.graph != graph:
-        if before is None or (before.version, before.base, before.graph) != (_VERSION, head.graph, graph):
+    before = _decode(directory / EDITS_NAME, Edits)
+    if header.graph != graph:
+        if before is None or (before.version, before.base, before.graph) != (_VERSION, header.graph, graph):
             return
         seen = before.files | seen
     with suppress(OSError):
-        _replace(directory / EDITS_NAME, Edits(_VERSION, head.graph, graph_identity(directory), seen))
+        _replace(directory / EDITS_NAME, Edits(_VERSION, header.graph, graph_identity(directory), seen))
 
 
 def found_documents(root: Path, directory: Path) -> dict[str, tuple[int, int]]:
-    """Sizes and times of the documents there are; a walk for them is spared where the last one would find the same."""
+    """Size and mtime of each document. Walks the tree only if a walk might find other files than the last one."""
     snapshot = _read(directory)
-    if snapshot is not None and snapshot.documents is not None and _is_walk_spared(root, snapshot):
+    if snapshot is not None and snapshot.documents is not None and _is_walk_unneeded(root, snapshot):
         return _statuses(root, snapshot.documents)
     return {file.path: (file.size, file.mtime_ns) for file in discover(root).documents}
 
 
 def changes_since(root: Path, store: Store) -> Changes | None:
-    """What has changed since the graph was made; None where that cannot be told, for want of the cache."""
+    """The changes since the graph was made; None if there is no `cache.db`, without which they are unknown.
+
+    Writes what it found to the snapshot, so that the next check walks and reads less.
+    """
     directory = store.directory
     if not (directory / "cache.db").is_file():
         return None
@@ -150,7 +154,7 @@ def changes_since(root: Path, store: Store) -> Changes | None:
     snapshot = _read(directory)
     if snapshot is None:
         return changes_since_graph(root, store)
-    is_walked = not _is_walk_spared(root, snapshot)
+    is_walked = not _is_walk_unneeded(root, snapshot)
     if is_walked:
         try:
             found = discover(root, also=snapshot.also)
@@ -159,37 +163,37 @@ def changes_since(root: Path, store: Store) -> Changes | None:
         current = {file.path: (file.size, file.mtime_ns) for file in found.files}
         current |= _statuses(root, (config.path for config in found.configs))
         added, gone = current.keys() - snapshot.files.keys(), snapshot.files.keys() - current.keys()
-        snapshot = _snapshot(snapshot.graph, found, snapshot.files, snapshot.outside, since_ns)
+        snapshot = _make_snapshot(snapshot.graph, found, snapshot.files, snapshot.outside, since_ns)
         snapshot = msgspec.structs.replace(snapshot, added=tuple(sorted(added)), gone=tuple(sorted(gone)))
     else:
         current = _statuses(root, (snapshot.files.keys() - set(snapshot.gone)) | set(snapshot.added))
     current |= _statuses(root, snapshot.outside)
-    changes, confirmed = _compared(root, snapshot.files | snapshot.outside, current, since_ns)
+    changes, confirmed = _compare(root, snapshot.files | snapshot.outside, current, since_ns)
     if is_walked or any(seen.mtime_ns for seen in confirmed.values()):
-        # The next question need not read again what has just been read.
+        # The next check need not read these files again.
         outside = {path: confirmed.pop(path, seen) for path, seen in snapshot.outside.items()}
         _write(directory, msgspec.structs.replace(snapshot, files=snapshot.files | confirmed, outside=outside))
     return changes
 
 
 def changes_since_graph(root: Path, store: Store) -> Changes:
-    """The same without a snapshot, from the digests in the graph: slower, and nothing is known of go.mod files."""
+    """Like `changes_since`, but without a snapshot, from the digests in the graph: slower, and ignores module files."""
     cached = _cached_files(store.directory / "cache.db")
     known: dict[str, SeenFile] = {}
     for path, learned in store.rows("MATCH (f:File) RETURN f.path, f.digest"):
-        last = cached.get(path)
-        is_believed = last is not None and last.digest == learned
-        known[path] = SeenFile(last.size, last.mtime_ns, learned) if last and is_believed else SeenFile(0, 0, learned)
+        entry = cached.get(path)
+        is_same = entry is not None and entry.digest == learned
+        known[path] = SeenFile(entry.size, entry.mtime_ns, learned) if entry and is_same else SeenFile(0, 0, learned)
     try:
         files = discover(root, also=aside(known)).files
     except RepositoryError:
         files = ()
     current: dict[str, tuple[int, int]] = {file.path: (file.size, file.mtime_ns) for file in files}
-    return _compared(root, known, current, time.time_ns())[0]
+    return _compare(root, known, current, time.time_ns())[0]
 
 
 def _cached_files(path: Path) -> dict[str, CachedFile]:
-    """Nothing where there is no cache: then every file is read."""
+    """The files in the cache; empty if it is missing or unreadable, so that every file is read."""
     if not path.is_file():
         return {}
     try:
@@ -199,8 +203,8 @@ def _cached_files(path: Path) -> dict[str, CachedFile]:
         return {}
 
 
-def _is_walk_spared(root: Path, snapshot: SeenFiles) -> bool:
-    """Whether a walk would list the same names and ignore the same of them."""
+def _is_walk_unneeded(root: Path, snapshot: SeenFiles) -> bool:
+    """Whether a walk would list the same names and apply the same ignore rules, judging by mtimes."""
     stat, base = os.stat, f"{root}/"
     above = {config.path for config in configs_above(root, snapshot.files)}
     if above != {path for path in snapshot.files if path.startswith("../")}:
@@ -227,10 +231,10 @@ def _statuses(root: Path, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _compared(
+def _compare(
     root: Path, known: Mapping[str, SeenFile], current: Mapping[str, tuple[int, int]], since_ns: int
 ) -> tuple[Changes, dict[str, SeenFile]]:
-    """The changes, and the files that had to be read and turned out to be the same."""
+    """The changes, and the files that had to be read and have the same digest."""
     edited: list[str] = []
     confirmed: dict[str, SeenFile] = {}
     for path, (size, mtime_ns) in current.items():
@@ -238,7 +242,7 @@ def _compared(
         if seen is None or (mtime_ns == seen.mtime_ns and size == seen.size):
             continue
         if _digest_of(f"{root}/{path}") == seen.digest:
-            confirmed[path] = SeenFile(size, _believed(mtime_ns, since_ns), seen.digest)
+            confirmed[path] = SeenFile(size, _trusted_time(mtime_ns, since_ns), seen.digest)
         else:
             edited.append(path)
     added, deleted = current.keys() - known.keys(), known.keys() - current.keys()
@@ -252,18 +256,18 @@ def _digest_of(path: str) -> str:
         return ""
 
 
-def _believed(mtime_ns: int, since_ns: int) -> int:
+def _trusted_time(mtime_ns: int, since_ns: int) -> int:
     return mtime_ns if mtime_ns < since_ns - RECENT_NS else 0
 
 
-def _time(path: str, since_ns: int) -> int:
+def _mtime(path: str, since_ns: int) -> int:
     try:
-        return _believed(os.stat(path).st_mtime_ns, since_ns)  # noqa: PTH116  thousands of these: a Path costs as much
+        return _trusted_time(os.stat(path).st_mtime_ns, since_ns)  # noqa: PTH116  thousands of these: a Path costs as much
     except OSError:
         return 0
 
 
-def _snapshot(
+def _make_snapshot(
     graph: str, found: Discovery, files: dict[str, SeenFile], outside: dict[str, SeenFile], since_ns: int
 ) -> SeenFiles:
     base = f"{found.root}/"
@@ -271,8 +275,8 @@ def _snapshot(
         _VERSION,
         graph,
         files,
-        {path: _time(base + path, since_ns) for path in found.directories},
-        {path: _time(base + path, since_ns) for path in found.ignores},
+        {path: _mtime(base + path, since_ns) for path in found.directories},
+        {path: _mtime(base + path, since_ns) for path in found.ignores},
         documents=tuple(file.path for file in found.documents),
         also=found.also,
         outside=outside,
@@ -280,13 +284,13 @@ def _snapshot(
 
 
 def _read(directory: Path) -> SeenFiles | None:
-    snapshot = _decoded(directory / SNAPSHOT_NAME, SeenFiles)
+    snapshot = _decode(directory / SNAPSHOT_NAME, SeenFiles)
     if snapshot is None or snapshot.version != _VERSION:
         return None
     graph = graph_identity(directory)
     if snapshot.graph == graph:
         return snapshot
-    edits = _decoded(directory / EDITS_NAME, Edits)
+    edits = _decode(directory / EDITS_NAME, Edits)
     if edits is None or (edits.version, edits.base, edits.graph) != (_VERSION, snapshot.graph, graph):
         return None
     return msgspec.structs.replace(snapshot, graph=graph, files=snapshot.files | edits.files)
@@ -295,7 +299,7 @@ def _read(directory: Path) -> SeenFiles | None:
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
-def _decoded(path: Path, type: type[_Struct]) -> _Struct | None:
+def _decode(path: Path, type: type[_Struct]) -> _Struct | None:
     try:
         return msgspec.msgpack.decode(path.read_bytes(), type=type)
     except (OSError, msgspec.MsgspecError):
@@ -303,7 +307,7 @@ def _decoded(path: Path, type: type[_Struct]) -> _Struct | None:
 
 
 def _write(directory: Path, snapshot: SeenFiles) -> None:
-    """Replace it whole, if there is a graph that it belongs to; a store that cannot be written to goes without."""
+    """Replace the snapshot if it belongs to the current graph. If the store cannot be written, there is no snapshot."""
     with suppress(OSError):
         if snapshot.graph and snapshot.graph == graph_identity(directory):
             _replace(directory / SNAPSHOT_NAME, snapshot)

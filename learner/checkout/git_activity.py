@@ -1,8 +1,8 @@
-"""git → what has happened lately: the newest commits of each file, who wrote which lines, what is not committed.
+"""Recent activity from git: the newest commits of each file, the commit of each line, and uncommitted changes.
 
-Runs git's own command, never in the way of another one. What it says of commits is kept in `cache.db` until HEAD is
-another one, and who wrote the lines of a file until the file or its last commit is. Without git, without a repository
-or without a commit there is nothing to tell, and that is no failure.
+Runs the git command without its optional locks, so that it does not disturb other git commands. Commits are cached in
+`cache.db` until HEAD changes, and the blame of a file until the file or its last commit changes. Without git, without a
+repository or without a commit the results are empty; that is not an error.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", 
 
 
 class GitHead(NamedTuple):
-    """What git's files tell of a directory, without git. `branch` is empty where HEAD is on none; `roots` are the
-    commits behind which a shallow clone has no history."""
+    """HEAD of a directory's repository. `is_one`: whether there is a repository. `branch` is empty if HEAD is detached.
+    `roots`: the commits of a shallow clone whose parents are missing."""
 
     is_one: bool
     branch: str = ""
@@ -34,14 +34,14 @@ class GitHead(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """A path below the root, and git's two letters for what is with it: in the index, and in the tree."""
+    """A path below the root with its two status letters from `git status`: of the index and of the working tree."""
 
     status: str
     path: str
 
 
 class Hunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Lines from the first to the last one that came with one commit, by its place in the list of commits."""
+    """The lines `first` to `last`, which one commit wrote. `commit` is an index into `Blame.commits`."""
 
     first: int
     last: int
@@ -49,39 +49,39 @@ class Hunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Blame(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Who wrote the lines of a file. A commit without an id is what is not committed."""
+    """The commit of each line of a file. Lines that are not committed have a commit with an empty id."""
 
     commits: tuple[tuple[str, int, str, str], ...]
     hunks: tuple[Hunk, ...]
 
     def changes(self, first: int = 1, last: int = 1 << 30) -> list[tuple[RecentCommit, int]]:
-        """The commits of these lines, the newest first, and how many of the lines are of each."""
+        """The commits of the lines `first` to `last`, with line counts: uncommitted first, then newest first."""
         lines: dict[int, int] = {}
         for hunk in self.hunks:
             shared = min(hunk.last, last) - max(hunk.first, first) + 1
             if shared > 0:
                 lines[hunk.commit] = lines.get(hunk.commit, 0) + shared
-        found = [(RecentCommit(*self.commits[commit]), number) for commit, number in lines.items()]
+        found = [(RecentCommit(*self.commits[commit]), count) for commit, count in lines.items()]
         return sorted(found, key=lambda item: (bool(item[0].id), -item[0].time, item[0].id))
 
 
-_blames: Final = msgspec.msgpack.Decoder(Blame)
+_blame_decoder: Final = msgspec.msgpack.Decoder(Blame)
 
 
 def checkout_at(root: Path) -> GitHead:
-    top = next((place for place in (root, *root.parents) if (place / ".git").exists()), None)
-    own = git_directory(top) if top is not None else None
-    if top is None or own is None:
+    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    git_dir = git_directory(top) if top is not None else None
+    if top is None or git_dir is None:
         return GitHead(False)
-    head = _text(own / "HEAD")
+    head = _read_text(git_dir / "HEAD")
     branch = head.removeprefix("ref:").strip().removeprefix("refs/heads/") if head.startswith("ref:") else ""
-    shallow = _text((common_directory(top) or own) / "shallow")
+    shallow = _read_text((common_directory(top) or git_dir) / "shallow")
     return GitHead(True, branch, head_commit(root), frozenset(shallow.split()))
 
 
 def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
-    """What is not committed below a directory, or of one file; git is asked each time, as nothing else can know."""
-    top = next((place for place in (root, *root.parents) if (place / ".git").exists()), root)
+    """Uncommitted changes below a directory or of one file. Runs `git status` each time: nothing can be cached."""
+    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), root)
     prefix = "".join(f"{part}/" for part in root.relative_to(top).parts)
     fields = iter(run_git(root, *_STATUS, path).decode("utf-8", "surrogateescape").split("\0"))
     found: list[Uncommitted] = []
@@ -89,29 +89,29 @@ def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
         if len(field) > 3:
             found.append(Uncommitted(field[:2], field[3:].removeprefix(prefix)))
             if field[0] in "RC":
-                next(fields, None)  # the name it had before
+                next(fields, None)  # the old name of a rename or copy
     return tuple(found)
 
 
 def update_recent_commits(root: Path, store_directory: Path) -> frozenset[str]:
-    """Read the history if HEAD is another than last time; the files whose last commit is told in other words."""
+    """Read the history if HEAD or the shallow roots changed. Returns the files whose `commit_line` changed."""
     root = root.resolve()
     checkout = checkout_at(root)
     try:
         with create_recent_commits(store_directory) as recent:
             if recent.head == checkout.head and recent.roots == checkout.roots:
                 return frozenset()
-            before = _told_of_all(recent)
-            _fill(root, recent, checkout)
-            after = _told_of_all(recent)
+            before = _newest_lines(recent)
+            _replace_commits(root, recent, checkout)
+            after = _newest_lines(recent)
     except sqlite3.Error as failure:
         raise StoreError(
-            f"The history could not be written to {store_directory}: {failure}. Run `golore learn`."
+            f"Cannot write the commit history to {store_directory}: {failure}. Run `golore learn` again."
         ) from failure
     return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
-def _fill(root: Path, recent: RecentCommits, checkout: GitHead) -> None:
+def _replace_commits(root: Path, recent: RecentCommits, checkout: GitHead) -> None:
     history = read_history(root, checkout.head) if checkout.head else None
     commits: list[RecentCommit] = []
     touched: list[tuple[str, int]] = []
@@ -122,63 +122,63 @@ def _fill(root: Path, recent: RecentCommits, checkout: GitHead) -> None:
     recent.replace(checkout.head, checkout.roots, commits, touched)
 
 
-def _told_of_all(recent: RecentCommits) -> dict[str, str]:
+def _newest_lines(recent: RecentCommits) -> dict[str, str]:
     return {path: commit_line(change) for path, change in recent.newest().items()}
 
 
 def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
-    """Who wrote the lines of a file as it is now; None where git does not know the file."""
+    """The blame of a file in its current state, from the cache or from git; None if unreadable or not tracked."""
     try:
         content = digest((root / path).read_bytes())
     except OSError:
         return None
     last = recent.commits_of(path, 1)
     key = f"{last[0].id if last else recent.head} {content}"
-    kept = recent.blame(path, key)
-    if kept is not None:
-        return _blames.decode(kept)
-    said = run_git(root, *_BLAME, path).decode("utf-8", "replace")
-    found = _read_blame(said)
+    cached = recent.blame(path, key)
+    if cached is not None:
+        return _blame_decoder.decode(cached)
+    output = run_git(root, *_BLAME, path).decode("utf-8", "replace")
+    found = _read_blame(output)
     if found.hunks:
         recent.set_blame(path, key, msgspec.msgpack.encode(found))
     return found if found.hunks else None
 
 
 def _read_blame(text: str) -> Blame:
-    """Read `git blame --incremental`: a commit with lines, what is said of it if it is new, then the file's name."""
+    """Parse the output of `git blame --incremental`, which describes each commit only the first time it occurs."""
     commits: dict[str, tuple[str, int, str, str]] = {}
     hunks: list[tuple[int, int, str]] = []
-    for id, first, number, about in _entries(text):
+    for id, first, number, fields in _blame_entries(text):
         if id not in commits:
             is_real = id.strip("0") != ""
-            subject = about.get("summary", "") if is_real else "not committed yet"
-            author = about.get("author", "") if is_real else ""
-            commits[id] = (id if is_real else "", int(about.get("committer-time", "0")), author, subject)
+            subject = fields.get("summary", "") if is_real else "not committed yet"
+            author = fields.get("author", "") if is_real else ""
+            commits[id] = (id if is_real else "", int(fields.get("committer-time", "0")), author, subject)
         hunks.append((first, first + number - 1, id))
-    places = {id: at for at, id in enumerate(commits)}
-    ordered = tuple(Hunk(first, last, places[id]) for first, last, id in sorted(hunks))
+    positions = {id: position for position, id in enumerate(commits)}
+    ordered = tuple(Hunk(first, last, positions[id]) for first, last, id in sorted(hunks))
     return Blame(tuple(commits.values()), ordered)
 
 
-def _entries(text: str) -> Iterator[tuple[str, int, int, dict[str, str]]]:
-    head: list[str] = []
-    about: dict[str, str] = {}
+def _blame_entries(text: str) -> Iterator[tuple[str, int, int, dict[str, str]]]:
+    header: list[str] = []
+    fields: dict[str, str] = {}
     for line in text.split("\n"):
         name, _, value = line.partition(" ")
-        if not head:
-            head = line.split(" ")
+        if not header:
+            header = line.split(" ")
         elif name == "filename":
-            yield head[0], int(head[2]), int(head[3]), about
-            head, about = [], {}
+            yield header[0], int(header[2]), int(header[3]), fields
+            header, fields = [], {}
         else:
-            about[name] = value
+            fields[name] = value
 
 
 def _printable(path: str) -> str:
     return path.encode("utf-8", "replace").decode("utf-8")
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""What lies behind a `.git`: an ordinary repository, a submodule, or a linked worktree.
+"""Reads `.git`: whether it belongs to a repository, a submodule or a linked worktree, and which files are tracked.
 
-Reads git's own files and runs no git command, so it works where git is not installed. Of the index only the names are
-read, and of a split index those that it holds itself. Knows nothing of objects or history.
+Reads git's own files and runs no git command, so it works where git is not installed. Of the index it reads only the
+names, and of a split index only the names in the index itself. It does not read objects or history.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class GitLink(Enum):
 
 
 def classify(directory: Path) -> GitLink:
-    """What the `.git` in this directory makes of it."""
+    """The kind of checkout that the `.git` in this directory belongs to."""
     target = git_directory(directory)
     if target is None or target == directory / ".git":
         return GitLink.REPOSITORY
@@ -32,39 +32,39 @@ def classify(directory: Path) -> GitLink:
 
 
 def git_directory(directory: Path) -> Path | None:
-    """Where the git data of a checkout is: its `.git`, or what the file `.git` points to."""
+    """The git directory of a checkout: `.git`, or the directory that a file `.git` names; None if there is none."""
     link = directory / ".git"
     if link.is_dir():
         return link
-    text = _text(link)
+    text = _read_text(link)
     return directory / text.partition("gitdir:")[2].strip() if text.startswith("gitdir:") else None
 
 
 def common_directory(directory: Path) -> Path | None:
-    """Where a checkout's git data is that all its worktrees share."""
-    own = git_directory(directory)
-    if own is None:
+    """The git directory that all worktrees of a checkout share; None if there is none."""
+    git_dir = git_directory(directory)
+    if git_dir is None:
         return None
-    shared = _text(own / "commondir").strip()
-    return own / shared if shared else own
+    commondir = _read_text(git_dir / "commondir").strip()
+    return git_dir / commondir if commondir else git_dir
 
 
 def other_checkouts(root: Path) -> tuple[Path, ...]:
-    """The same directory in the other worktrees of its repository, the main one first; those that are gone left out."""
+    """The same directory in the other existing worktrees of its repository, the main one first."""
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
     common = common_directory(top) if top is not None else None
     if top is None or common is None:
         return ()
     common = common.resolve()
-    links = sorted(_text(link).strip() for link in common.glob("worktrees/*/gitdir"))
+    links = sorted(_read_text(link).strip() for link in common.glob("worktrees/*/gitdir"))
     tops = [common.parent] if common.name == ".git" else []
     tops += [(common / link).parent for link in links if link]
-    below, own = root.relative_to(top), top.resolve()
-    return tuple(other / below for other in tops if other != own and (other / ".git").exists())
+    relative, own_top = root.relative_to(top), top.resolve()
+    return tuple(other / relative for other in tops if other != own_top and (other / ".git").exists())
 
 
 def checkout_of(root: Path) -> GitCheckout | None:
-    """The checkout that a directory is in, or None outside of git."""
+    """The git checkout that contains a directory, or None."""
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
     return None if top is None else GitCheckout(top, prefix="/".join((*root.relative_to(top).parts, "")))
 
@@ -74,15 +74,15 @@ _SUBMODULE_PATH: Final = re.compile(r"^\s*path\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 def submodule_paths(directory: Path) -> frozenset[str]:
     """The paths that a checkout's `.gitmodules` names."""
-    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_text(directory / ".gitmodules")))
+    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_read_text(directory / ".gitmodules")))
 
 
 class GitCheckout:
-    """One git checkout in the tree, asked only what its ignore files cannot tell: what is tracked in spite of them.
+    """The tracked paths and submodules of one git checkout in the tree.
 
-    git does not ignore a path that is tracked. The index is read on the first question, which many trees never ask.
-    Paths in questions are relative to the learned root; `base` is where the checkout begins below that root, and
-    `prefix` where that root begins below the checkout.
+    git does not ignore a path that is tracked, even if an ignore file names it. The index is read on the first lookup,
+    which many trees never need. Paths are relative to the learned root. `base` is the path of the checkout relative to
+    that root, and `prefix` the path of the root relative to the checkout.
     """
 
     __slots__ = ("_base", "_directories", "_index", "_names", "_prefix", "_submodules", "_top")
@@ -97,30 +97,30 @@ class GitCheckout:
         self._submodules: frozenset[str] | None = None
 
     def has_submodule(self, path: str) -> bool:
-        """Does `.gitmodules` name this directory?"""
+        """Whether `.gitmodules` names this directory."""
         if self._submodules is None:
             self._submodules = submodule_paths(self._top)
         return self._prefix + path[self._base :] in self._submodules
 
     def tracks(self, path: str) -> bool:
-        """Is this file in the index?"""
+        """Whether this file is in the index."""
         return self._find(path, "_names")
 
     def tracks_below(self, path: str) -> bool:
-        """Is this directory a submodule in the index, or the directory of a file in it?"""
+        """Whether this directory is a submodule in the index or contains a path of the index."""
         return self._find(path, "_directories")
 
     def _find(self, path: str, where: str) -> bool:
         name = os.fsencode(self._prefix + path[self._base :])
         if self._index is None:
-            own = git_directory(self._top)
-            self._index = _bytes(own / "index") if own else b""
-        # A name that is nowhere in the index's bytes need not be looked for in its entries, which take long to read.
-        if name not in self._index and _version(self._index) != 4:
+            git_dir = git_directory(self._top)
+            self._index = _read_bytes(git_dir / "index") if git_dir else b""
+        # A name that does not occur in the bytes of the index is not an entry; parsing the entries takes long.
+        if name not in self._index and _index_version(self._index) != 4:
             return False
         if not self._names:
             common = common_directory(self._top)
-            is_sha256 = common is not None and _SHA256_FORMAT.search(_text(common / "config")) is not None
+            is_sha256 = common is not None and _SHA256_FORMAT.search(_read_text(common / "config")) is not None
             self._names, links = index_entries(self._index, 32 if is_sha256 else 20)
             self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
@@ -128,32 +128,32 @@ class GitCheckout:
 
 
 _HEADER: Final = struct.Struct(">4sII")
-_MODE_AND_REST: Final = 24
+_MODE_OFFSET: Final = 24
 _SHA256_FORMAT: Final = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 _GITLINK: Final = 0o160000
 
 
 def index_entries(data: bytes, hash_size: int = 20) -> tuple[frozenset[bytes], frozenset[bytes]]:
-    """The files and the submodules that a git index names; nothing when it is not one that can be read."""
+    """The files and the submodules in a git index; both empty if its format is unknown or damaged."""
     files: set[bytes] = set()
     links: set[bytes] = set()
-    version = _version(data)
+    version = _index_version(data)
     if version not in (2, 3, 4):
         return frozenset(), frozenset()
     count, at, name = _HEADER.unpack_from(data)[2], _HEADER.size, b""
     try:
         for _ in range(count):
             start = at
-            (mode,) = struct.unpack_from(">I", data, start + _MODE_AND_REST)
+            (mode,) = struct.unpack_from(">I", data, start + _MODE_OFFSET)
             at = start + 40 + hash_size
             (flags,) = struct.unpack_from(">H", data, at)
             at += 4 if flags & 0x4000 else 2
-            kept = 0
+            prefix_length = 0
             if version == 4:
-                dropped, at = _offset(data, at)
-                kept = len(name) - dropped
+                dropped, at = _variable_length_number(data, at)
+                prefix_length = len(name) - dropped
             end = data.index(b"\0", at)
-            name = name[:kept] + data[at:end]
+            name = name[:prefix_length] + data[at:end]
             at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
             (links if mode & 0o170000 == _GITLINK else files).add(name)
     except (struct.error, ValueError, IndexError):
@@ -161,8 +161,8 @@ def index_entries(data: bytes, hash_size: int = 20) -> tuple[frozenset[bytes], f
     return frozenset(files), frozenset(links)
 
 
-def _offset(data: bytes, at: int) -> tuple[int, int]:
-    """A number of git's variable length, and where it ends."""
+def _variable_length_number(data: bytes, at: int) -> tuple[int, int]:
+    """A number in git's variable-length encoding, and the offset after it."""
     value = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1
@@ -170,7 +170,7 @@ def _offset(data: bytes, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
-def _version(data: bytes) -> int:
+def _index_version(data: bytes) -> int:
     if len(data) < _HEADER.size:
         return 0
     signature, version, _ = _HEADER.unpack_from(data)
@@ -183,12 +183,12 @@ def _parents(name: bytes) -> Iterator[bytes]:
         yield name
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
         return b""
 
 
-def _text(path: Path) -> str:
-    return _bytes(path).decode("utf-8", "replace")
+def _read_text(path: Path) -> str:
+    return _read_bytes(path).decode("utf-8", "replace")

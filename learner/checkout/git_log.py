@@ -1,9 +1,8 @@
-"""git's history → which files each commit changed, by the names they have now.
+"""The files that each commit changed, from `git log`, under their current names.
 
-Runs git's own command, once for a HEAD, and reads no file's content: renames are found by equal content or equal names
-of what a commit removes and adds, which any clone can tell, even one without old contents. Without git, without a
-repository or without a single commit there is no history, and that is no failure. What follows from the history is
-`golore.graph.history.co_change`'s affair.
+Runs git and reads no file contents: renames are found by equal blob ids or equal names among the files that a commit
+removes and adds, which works in any clone, even one without old contents. Without git, without a repository or without
+a commit there is no history; that is not an error.
 """
 
 from __future__ import annotations
@@ -21,21 +20,22 @@ from golore.graph.history.co_change import Commit, History, Origin
 from golore.learner.checkout.git_directory import common_directory, git_directory
 
 COMMITS: Final = 5_000
-"""Commits with Go files that are read. With 1,000 recall was 0.05 to 0.09 lower, with 10,000 the same; at Kubernetes'
-size git takes 2 s for 5,000."""
-_PATIENCE: Final = 60
-"""Seconds; a directory of a giant repository may have few commits, far apart."""
-_QUIET: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""The number of commits with Go files to read. With 1,000 recall was 0.05 to 0.09 lower, with 10,000 the same; at
+Kubernetes' size git takes 2 s for 5,000."""
+_TIMEOUT_SECONDS: Final = 60
+"""Long, because a directory of a giant repository may have few commits, far apart in the history."""
+_GIT_ENV: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
     "--no-ext-diff --format=%x01%ct%x02%H%x02%aN%x02%s"
 ).split()
-_BEGIN: Final = re.compile(r"\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
+_COMMIT_START: Final = re.compile(r"\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
 
 
 class Touch(NamedTuple):
-    """One file in a commit: `A`dded, `D`eleted or otherwise changed, with the digests before and after."""
+    """One file in a commit. `status` is `A` (added), `D` (deleted) or another letter of `git log --raw`; `before` and
+    `after` are blob ids."""
 
     status: str
     before: str
@@ -44,61 +44,63 @@ class Touch(NamedTuple):
 
 
 def head_commit(root: Path) -> str:
-    """What HEAD names, from git's files; empty where there is no commit or no git."""
-    top = next((place for place in (root, *root.parents) if (place / ".git").exists()), None)
-    own = git_directory(top) if top is not None else None
-    if top is None or own is None:
+    """The commit id of HEAD, from git's files if possible; empty if there is no commit or no repository."""
+    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    git_dir = git_directory(top) if top is not None else None
+    if top is None or git_dir is None:
         return ""
-    head = _text(own / "HEAD")
+    head = _read_text(git_dir / "HEAD")
     if not head.startswith("ref:"):
         return head
     name = head.removeprefix("ref:").strip()
-    common = common_directory(top) or own
-    for place in (own, common):
-        if found := _text(place / name):
-            return found
-    for line in _text(common / "packed-refs").splitlines():
+    common = common_directory(top) or git_dir
+    for directory in (git_dir, common):
+        if commit := _read_text(directory / name):
+            return commit
+    for line in _read_text(common / "packed-refs").splitlines():
         if line.endswith(f" {name}"):
             return line.split(" ")[0]
-    # Other kinds of reference storage are git's to read.
+    # Other formats of reference storage can be read only by git.
     return run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
 
 
 def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History | None:
-    """The newest commits with Go files below a directory; None where there are none."""
-    return _read(root, head, most) if head == "HEAD" else _remembered(root, head, most)
+    """The newest commits, at most `most`, with Go files below a directory; None if there are none."""
+    return _read(root, head, most) if head == "HEAD" else _read_cached(root, head, most)
 
 
 def _read(root: Path, head: str, most: int) -> History | None:
-    said = run_git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
-    commits = tuple(present_names(_commits(said)))
-    origins = _origins(said)
+    output = run_git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
+    commits = tuple(present_names(_commits(output)))
+    origins = _origins(output)
     subjects = tuple(origin.subject for origin in origins)
     return History(head, commits, _files(root, head), subjects, origins) if commits else None
 
 
-_remembered = lru_cache(maxsize=1)(_read)
-"""Cards and search both ask for it, one after the other."""
+_read_cached = lru_cache(maxsize=1)(_read)
+"""Cards and search both need the history, one after the other."""
 
 
 def _files(root: Path, head: str) -> frozenset[str]:
-    """The Go files of a commit below a directory; those in testdata change along with the code like any other."""
+    """The Go files of a commit below a directory, without `vendor`. Files in `testdata` are included: they change along
+    with the code."""
     listed = run_git(root, "ls-tree", "-r", "-z", "--name-only", head).decode("utf-8", "surrogateescape").split("\0")
     return frozenset(path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1])
 
 
 def present_names(commits: Iterable[tuple[int, list[Touch]]]) -> Iterator[Commit]:
-    """Commits, newest first, with every file under the name that it came to have."""
+    """Convert commits, newest first, replacing each path by the name that the file has now."""
     present: dict[str, str] = {}
     for time, touched in commits:
-        kept = [touch.path for touch in touched if touch.status != "D"]
-        yield Commit(time, tuple(sorted({present.get(path, path) for path in kept})))
+        changed = [touch.path for touch in touched if touch.status != "D"]
+        yield Commit(time, tuple(sorted({present.get(path, path) for path in changed})))
         moved = {old: present.get(new, new) for old, new in renames(touched)}
         present.update(moved)
 
 
 def renames(touched: Iterable[Touch]) -> list[tuple[str, str]]:
-    """Old and new names: of files with equal content, then equal names, then of the only pair left in a directory."""
+    """Pairs of old and new path: first by equal content, then by equal file name if it is unique, then the only pair
+    left in a directory, tests and other files apart."""
     gone = {touch.path: touch.before for touch in touched if touch.status == "D"}
     new = {touch.path: touch.after for touch in touched if touch.status == "A"}
     found: list[tuple[str, str]] = []
@@ -108,43 +110,43 @@ def renames(touched: Iterable[Touch]) -> list[tuple[str, str]]:
     for path, content in sorted(gone.items()):
         by_content[content].append(path)
     for path, content in sorted(new.items()):
-        alike = [old for old in by_content.get(content, ()) if old in gone]
-        if alike:
-            old = next((old for old in alike if _name(old) == _name(path)), alike[0])
+        same_content = [old for old in by_content.get(content, ()) if old in gone]
+        if same_content:
+            old = next((old for old in same_content if _base_name(old) == _base_name(path)), same_content[0])
             found.append((old, path))
             del gone[old], new[path]
-    for old, path in _only_pairs(gone, new, _name):
+    for old, path in _only_pairs(gone, new, _base_name):
         found.append((old, path))
         del gone[old], new[path]
-    found += _only_pairs(gone, new, _directory_and_sort)
+    found += _only_pairs(gone, new, _directory_and_is_test)
     return found
 
 
-def _only_pairs(gone: Iterable[str], new: Iterable[str], trait: Callable[[str], object]) -> list[tuple[str, str]]:
-    """Pairs of paths that alone have a trait, on both sides."""
+def _only_pairs(gone: Iterable[str], new: Iterable[str], key_of: Callable[[str], object]) -> list[tuple[str, str]]:
+    """Pairs of an old and a new path with the same key, if no other path on either side has that key."""
     old_by: defaultdict[object, list[str]] = defaultdict(list)
     new_by: defaultdict[object, list[str]] = defaultdict(list)
     for path in sorted(gone):
-        old_by[trait(path)].append(path)
+        old_by[key_of(path)].append(path)
     for path in sorted(new):
-        new_by[trait(path)].append(path)
+        new_by[key_of(path)].append(path)
     return [
         (old_by[key][0], paths[0]) for key, paths in new_by.items() if len(paths) == 1 and len(old_by.get(key, ())) == 1
     ]
 
 
-def _name(path: str) -> str:
+def _base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _directory_and_sort(path: str) -> tuple[str, bool]:
+def _directory_and_is_test(path: str) -> tuple[str, bool]:
     return path.rpartition("/")[0], path.endswith("_test.go")
 
 
 def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
-    """Read `git log -z --raw`: a commit begins with \\x01 and what is said of it, then metadata and path in turn."""
-    for part in _BEGIN.split(text)[1:]:
-        about, *fields = part.split("\0")
+    """Parse `git log -z --raw`: a commit begins with \\x01 and its header; then metadata and path alternate."""
+    for part in _COMMIT_START.split(text)[1:]:
+        header, *fields = part.split("\0")
         touched: list[Touch] = []
         pending: list[str] | None = None
         for field in fields:
@@ -153,36 +155,36 @@ def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
                 pending = None
             elif (meta := field.lstrip("\n")).startswith(":"):
                 pending = meta.split(" ")
-        yield int(about.partition("\x02")[0]), touched
+        yield int(header.partition("\x02")[0]), touched
 
 
 def _origins(text: str) -> tuple[Origin, ...]:
-    """Who made the commits and the first lines of their messages, without half characters, in the commits' order."""
-    abouts = (part.partition("\0")[0] for part in _BEGIN.split(text)[1:])
-    return tuple(Origin(*map(_whole, about.split("\x02", 3)[1:])) for about in abouts)
+    """Id, author and subject of each commit, in the order of the commits; invalid UTF-8 is replaced."""
+    headers = (part.partition("\0")[0] for part in _COMMIT_START.split(text)[1:])
+    return tuple(Origin(*map(_valid_unicode, header.split("\x02", 3)[1:])) for header in headers)
 
 
-def _whole(text: str) -> str:
+def _valid_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def run_git(root: Path, *arguments: str) -> bytes:
-    """What git prints, as far as it got; nothing where it cannot run or has no repository here."""
+    """The standard output of git, whatever its exit status; empty if it cannot run or exceeds the timeout."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(root), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env={**os.environ, **_QUIET},
-            timeout=_PATIENCE,
+            env={**os.environ, **_GIT_ENV},
+            timeout=_TIMEOUT_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return b""
-    return done.stdout
+    return result.stdout
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

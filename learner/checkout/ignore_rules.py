@@ -1,9 +1,9 @@
 """Which paths git would ignore: `.gitignore` files, nested and negated, and `.git/info/exclude`.
 
-One path is judged by its own name only; whoever walks the tree does not enter an ignored directory, which is what
-makes everything below it ignored, as in git. A user's global excludes are left out: two people who learn one commit
-should get one graph. Written out rather than taken from a library because a walk asks it for every directory and
-every Go file, and because the libraries differ from git in details (checked against `git check-ignore` in the tests).
+A path is matched without regard to its parents: the walk does not enter an ignored directory, so everything below it
+is ignored, as in git. A user's global excludes do not apply: two people who learn one commit should get the same graph.
+No library is used, because a walk matches every directory and every Go file, and because the libraries differ from git
+in details (the tests compare with `git check-ignore`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ class _Pattern(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """One file's patterns as a regular expression whose groups, last pattern first, alternate by sign.
+    """The patterns of one ignore file as one regular expression.
 
-    It is matched against `name/path`, so that a pattern without a slash meets the name at once and fails fast.
+    Its groups, last pattern first, alternate between plain and negated patterns. It is matched against `name/path`, so
+    that a pattern without a slash is compared with the name first and fails fast.
     """
 
     regex: re.Pattern[str]
@@ -49,14 +50,14 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The ignore files that bear on one directory, nearest first, each with the directory it stands in."""
+    """The ignore files that apply to one directory, nearest first, each with its own directory."""
 
     layers: tuple[tuple[str, Patterns], ...] = ()
     prefix: str = ""
-    """Where the root lies in its git repository; patterns from above the root see paths with it in front."""
+    """The path of the root in its git repository, prepended to paths so that patterns from above the root match."""
 
     def below(self, directory: str, content: bytes) -> IgnoreRules:
-        """The rules inside a directory ("" for the root) that has an ignore file of its own."""
+        """The rules inside a directory ("" for the root) whose own ignore file has this content."""
         patterns = parse_patterns(content)
         if patterns.files is None and patterns.directories is None:
             return self
@@ -64,7 +65,7 @@ class IgnoreRules:
         return IgnoreRules(((base, patterns), *self.layers), self.prefix)
 
     def ignores(self, path: str, *, is_dir: bool) -> bool:
-        """Is this path ignored, given that the directory it is in is not?"""
+        """Whether this path is ignored, given that its directory is not."""
         if not self.layers:
             return False
         full = self.prefix + path
@@ -79,9 +80,9 @@ class IgnoreRules:
 
 
 def rules_for(root: Path) -> IgnoreRules:
-    """The rules that hold at a root before its own `.gitignore`: from its git repository, if it is in one.
+    """The rules that its git repository, if any, applies at a root, without the root's own `.gitignore`.
 
-    A root that is itself ignored was asked for by name, so what says so is not applied to it.
+    If the root or a directory above it is ignored, there are no rules: the user named the root explicitly.
     """
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
     if top is None:
@@ -89,11 +90,11 @@ def rules_for(root: Path) -> IgnoreRules:
     rules = IgnoreRules()
     common = git_directory.common_directory(top)
     if common is not None:
-        rules = rules.below("", _content(common / "info" / "exclude"))
+        rules = rules.below("", _read_content(common / "info" / "exclude"))
     below = root.relative_to(top).parts
     for depth, part in enumerate(below):
         directory = "/".join(below[:depth])
-        rules = rules.below(directory, _content(top / directory / ".gitignore"))
+        rules = rules.below(directory, _read_content(top / directory / ".gitignore"))
         if rules.ignores(f"{directory}/{part}" if directory else part, is_dir=True):
             return IgnoreRules()
     return IgnoreRules(rules.layers, "/".join((*below, "")))
@@ -103,20 +104,20 @@ def rules_for(root: Path) -> IgnoreRules:
 def parse_patterns(content: bytes) -> Patterns:
     parsed: list[_Pattern] = []
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
-        pattern = _pattern(line.removesuffix(b"\r").decode("utf-8", "surrogateescape"))
+        pattern = _parse_line(line.removesuffix(b"\r").decode("utf-8", "surrogateescape"))
         if pattern is not None:
             parsed.append(pattern)
-    return Patterns(_rules([p for p in parsed if not p.directories_only]), _rules(parsed))
+    return Patterns(_compile_rules([p for p in parsed if not p.directories_only]), _compile_rules(parsed))
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
         return b""
 
 
-def _rules(patterns: list[_Pattern]) -> _Rules | None:
+def _compile_rules(patterns: list[_Pattern]) -> _Rules | None:
     runs = [(negated, [p.regex for p in run]) for negated, run in groupby(reversed(patterns), lambda p: p.negated)]
     if not runs:
         return None
@@ -124,7 +125,7 @@ def _rules(patterns: list[_Pattern]) -> _Rules | None:
     return _Rules(re.compile(text, re.DOTALL), tuple(negated for negated, _ in runs))
 
 
-def _pattern(line: str) -> _Pattern | None:
+def _parse_line(line: str) -> _Pattern | None:
     if line.startswith("#"):
         return None
     line = _without_trailing_spaces(line)
@@ -152,39 +153,39 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 
 
 def _glob_regex(glob: str, anchored: bool) -> str | None:
-    """The glob as a regular expression over a path; None when it can match nothing."""
+    """The glob as a regular expression over a path; None if it can match nothing."""
     out: list[str] = []
-    at = 0
-    while at < len(glob):
-        char = glob[at]
+    position = 0
+    while position < len(glob):
+        char = glob[position]
         if char == "*":
-            stars = _STARS.match(glob, at)
-            end = stars.end() if stars else at + 1
-            # git compares what stands before the first special character by itself and starts its matcher after it,
-            # so that `**` there begins a pattern wherever it stands.
-            opens = at == 0 or glob[at - 1] == "/" or not _SPECIAL.search(glob, 0, at)
-            if anchored and end - at >= 2 and opens and glob[end : end + 1] in ("", "/"):
+            stars = _STARS.match(glob, position)
+            end = stars.end() if stars else position + 1
+            # git compares the text before the first special character literally and starts its matcher after it, so
+            # that `**` as the first special character counts as the start of a pattern, wherever it is.
+            opens = position == 0 or glob[position - 1] == "/" or not _SPECIAL.search(glob, 0, position)
+            if anchored and end - position >= 2 and opens and glob[end : end + 1] in ("", "/"):
                 out.append("(?:.*/)?" if end < len(glob) else ".*")
-                at = end + 1
+                position = end + 1
                 continue
             out.append("[^/]*")
-            at = end
+            position = end
         elif char == "?":
             out.append("[^/]")
-            at += 1
+            position += 1
         elif char == "[":
-            found = _class_regex(glob, at + 1)
+            found = _class_regex(glob, position + 1)
             if found is None:
                 return None
             out.append(found[0])
-            at = found[1]
+            position = found[1]
         else:
             if char == "\\":
-                at += 1
-                if at == len(glob):
+                position += 1
+                if position == len(glob):
                     return None
-            out.append(re.escape(glob[at]))
-            at += 1
+            out.append(re.escape(glob[position]))
+            position += 1
     return "".join(out)
 
 
@@ -204,38 +205,38 @@ _POSIX = {
 }
 
 
-def _class_regex(glob: str, at: int) -> tuple[str, int] | None:
-    """A bracket expression from after its `[`, and where it ends; None when it does not."""
-    negated = glob[at : at + 1] in ("!", "^")
-    at += negated
+def _class_regex(glob: str, position: int) -> tuple[str, int] | None:
+    """A bracket expression, given from after its `[`, as a regular expression, and its end; None if it is not valid."""
+    negated = glob[position : position + 1] in ("!", "^")
+    position += negated
     parts: list[str] = []
     first = True
     while True:
-        if at >= len(glob):
+        if position >= len(glob):
             return None
-        if glob[at] == "]" and not first:
+        if glob[position] == "]" and not first:
             break
         first = False
-        if glob.startswith("[:", at) and (end := glob.find(":]", at)) >= 0:
-            if glob[at + 2 : end] not in _POSIX:
+        if glob.startswith("[:", position) and (end := glob.find(":]", position)) >= 0:
+            if glob[position + 2 : end] not in _POSIX:
                 return None
-            parts.append(_POSIX[glob[at + 2 : end]])
-            at = end + 2
+            parts.append(_POSIX[glob[position + 2 : end]])
+            position = end + 2
             continue
-        low, at = _class_char(glob, at)
-        if low and glob[at : at + 1] == "-" and glob[at + 1 : at + 2] not in ("", "]"):
-            high, at = _class_char(glob, at + 1)
+        low, position = _class_char(glob, position)
+        if low and glob[position : position + 1] == "-" and glob[position + 1 : position + 2] not in ("", "]"):
+            high, position = _class_char(glob, position + 1)
             if high and low <= high:
                 parts.append(f"{re.escape(low)}-{re.escape(high)}")
         else:
             parts.append(re.escape(low))
     inside = "".join(parts)
     if negated:
-        return (f"[^/{inside}]", at + 1)
-    return (f"(?!/)[{inside}]" if inside else r"[^\s\S]", at + 1)
+        return (f"[^/{inside}]", position + 1)
+    return (f"(?!/)[{inside}]" if inside else r"[^\s\S]", position + 1)
 
 
-def _class_char(glob: str, at: int) -> tuple[str, int]:
-    if glob[at] == "\\" and at + 1 < len(glob):
-        at += 1
-    return glob[at], at + 1
+def _class_char(glob: str, position: int) -> tuple[str, int]:
+    if glob[position] == "\\" and position + 1 < len(glob):
+        position += 1
+    return glob[position], position + 1

@@ -1,4 +1,4 @@
-"""Markdown, HTML and text files become sections with links to the code they mention.
+"""Reads Markdown, HTML and text files into sections with links to the code they mention.
 
 May import `learner.pipeline` and below.
 """

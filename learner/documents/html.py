@@ -1,7 +1,7 @@
-"""HTML → the same blocks as Markdown: headings, prose and code; a link and a piece of code as Markdown writes them.
+"""Reads HTML into the same blocks as Markdown: headings, prose and code. Links and inline code become Markdown.
 
-Scripts, styles and comments are left out. What a page looks like, its tables and its forms, is not known here. Tags are
-told apart in one pass over the text, whatever it is: a parser of the whole language takes ever longer for some texts.
+Scripts, styles and comments are skipped. Layout, tables and forms are not interpreted. Tags are found in one pass over
+the text, because a full HTML parser needs more than linear time for some texts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from golore.learner.documents.markdown import Block
 
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-_LEFT_OUT: Final = frozenset(("script", "style", "head", "template", "svg"))
+_SKIPPED: Final = frozenset(("script", "style", "head", "template", "svg"))
 _BREAKS: Final = frozenset(
     "address article aside blockquote body br dd details div dl dt fieldset figure footer form header hr li main nav "
     "ol p section summary table tbody td tfoot th thead tr ul".split()
@@ -25,15 +25,15 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 def read_page(text: str) -> tuple[str, tuple[Block, ...]]:
-    """The title of a page, and its blocks in their order. No text is refused."""
+    """The title of a page, and its blocks in order. Accepts any text."""
     page = _Page()
-    plain = _without_comments(text)
+    without_comments = _without_comments(text)
     line = 1
-    for token in _TOKEN.finditer(plain):
+    for token in _TOKEN.finditer(without_comments):
         if token[2]:
-            page.take_tag(line, token[2].lower(), token[3], is_end=bool(token[1]))
+            page.handle_tag(line, token[2].lower(), token[3], is_end=bool(token[1]))
         else:
-            page.add(line, unescape(token[0]))
+            page.add_text(line, unescape(token[0]))
         line += token[0].count("\n")
     page.end_block()
     found = _TITLE.search(text)
@@ -41,7 +41,7 @@ def read_page(text: str) -> tuple[str, tuple[Block, ...]]:
 
 
 def _without_comments(text: str) -> str:
-    """Their lines stay, so that the others keep their numbers."""
+    """The text without comments. Their line breaks stay, so that line numbers do not change."""
     parts: list[str] = []
     at = 0
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
@@ -58,13 +58,13 @@ class _Page:
         self._kind = "prose"
         self._level = 0
         self._hidden = ""
-        """The element that is left out until it ends."""
+        """The tag of the open element whose content is skipped."""
         self._links: list[str] = []
 
-    def take_tag(self, line: int, tag: str, rest: str, *, is_end: bool) -> None:
+    def handle_tag(self, line: int, tag: str, rest: str, *, is_end: bool) -> None:
         if self._hidden:
             self._hidden = "" if is_end and tag == self._hidden else self._hidden
-        elif tag in _LEFT_OUT:
+        elif tag in _SKIPPED:
             self._hidden = "" if is_end else tag
         elif tag in _HEADINGS or tag == "pre":
             self.end_block()
@@ -76,19 +76,19 @@ class _Page:
             if self._kind == "prose":
                 self.end_block()
         elif tag == "code":
-            self.add(line, "`")
+            self.add_text(line, "`")
         elif tag == "a" and self._kind == "prose":
-            self._take_link(line, rest, is_end=is_end)
+            self._handle_link(line, rest, is_end=is_end)
 
-    def _take_link(self, line: int, rest: str, *, is_end: bool) -> None:
+    def _handle_link(self, line: int, rest: str, *, is_end: bool) -> None:
         if not is_end:
             found = _LINK.search(rest)
             self._links.append(unescape(found[1]) if found else "")
-            self.add(line, "[")
+            self.add_text(line, "[")
         elif self._links:
-            self.add(line, f"]({self._links.pop()})")
+            self.add_text(line, f"]({self._links.pop()})")
 
-    def add(self, line: int, text: str) -> None:
+    def add_text(self, line: int, text: str) -> None:
         if self._hidden or not (self._text or text.strip()):
             return
         if not self._text:

@@ -1,9 +1,9 @@
-"""Markdown → its blocks: headings, prose and code, each with its line; enough of CommonMark to tell them apart.
+"""Reads Markdown into blocks: headings, prose and code, each with its line. Covers only the part of CommonMark needed.
 
-Known are headings of both sorts, fenced and indented code, lists, block quotes, HTML blocks, comments and front matter.
-What stands inside of lists and quotes is prose or code; a heading there begins no section. Emphasis, tables and
-references are left as they are written: nothing is rendered here. Written out because a parser that renders takes a
-second for each megabyte, and a repository may have a dozen of them in changelogs.
+Recognizes ATX and setext headings, fenced and indented code, lists, block quotes, HTML blocks, comments and front
+matter. Content of lists and quotes is prose or code; a heading there does not begin a section. Emphasis, tables and
+references stay as they are written: nothing is rendered. No library is used, because a parser that renders takes a
+second per megabyte, and a repository may have a dozen megabytes of changelogs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 
 class Block(NamedTuple):
-    """`kind` is `heading`, `prose` or `code`. `line` is that of its text's first line, `level` a heading's, and `info`
-    the language of code, as far as it is given."""
+    """`kind` is `heading`, `prose` or `code`. `line` is the line of the first line of `text`, `level` the level of a
+    heading, and `info` the language of a fenced code block, if given."""
 
     kind: str
     line: int
@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """`front` are the plain settings in front of the text."""
+    """`front` are the simple key-value pairs of the front matter."""
 
     front: dict[str, str]
     blocks: tuple[Block, ...]
@@ -40,8 +40,8 @@ _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:([ \t]+)|$)")
 _EMPTY_ITEM: Final = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]*)+(?:$|#{1,6}(?:[ \t]|$))")
 _FRONT: Final = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.+?)[ \t]*$")
 _FRONT_LINES: Final = 200
-_PLAIN_BREAK: Final = frozenset("#`~<>=-*_+0123456789 \t")
-"""What a line may begin with that is more than prose; a line without is added to its paragraph at once."""
+_SPECIAL_START: Final = frozenset("#`~<>=-*_+0123456789 \t")
+"""First characters of lines that may be more than prose. A line with any other one continues its paragraph."""
 _VERBATIM: Final = re.compile(r"<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE)
 _VERBATIM_END: Final = re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)
 _BLOCK_TAG: Final = re.compile(
@@ -59,17 +59,17 @@ _BLANK: Final = re.compile(r"^\s*$")
 
 
 def read_markdown(text: str) -> Marked:
-    """The blocks of a document in their order. No text is refused."""
+    """The blocks of a document in order. Accepts any text."""
     lines = tuple(_LINES.split(text.removeprefix("\ufeff")))
     front, begin = _front_matter(lines)
-    scan = _Scan()
+    scanner = _Scanner()
     for number in range(begin, len(lines)):
-        scan.take(number + 1, lines[number])
-    return Marked(front, scan.end(), lines)
+        scanner.take(number + 1, lines[number])
+    return Marked(front, scanner.end(), lines)
 
 
 def _front_matter(lines: tuple[str, ...]) -> tuple[dict[str, str], int]:
-    """The settings at the top, and the index of the first line after them."""
+    """The front matter, and the index of the first line after it."""
     fence = lines[0].rstrip()
     if fence not in ("---", "+++"):
         return {}, 0
@@ -80,28 +80,28 @@ def _front_matter(lines: tuple[str, ...]) -> tuple[dict[str, str], int]:
     return {}, 0
 
 
-class _Scan:
-    """Takes one line after the other; `blocks` has those that are over."""
+class _Scanner:
+    """Takes the lines one by one. `_blocks` has the finished blocks."""
 
     def __init__(self) -> None:
         self._blocks: list[Block] = []
         self._kind = ""
-        """What the open block is: `prose`, `code`, or nothing."""
-        self._open: list[str] = []
+        """The kind of the open block: `prose`, `code`, or "" if none is open."""
+        self._open_lines: list[str] = []
         self._line = 0
         self._info = ""
         self._fence = ""
         self._fence_indent = 0
-        self._is_top = False
-        """Whether the open paragraph stands by itself, so that a line below may make a heading of it."""
+        self._is_top_level = False
+        """Whether the open paragraph is outside of lists and quotes, so that an underline can make it a heading."""
         self._html: re.Pattern[str] | None = None
-        """What ends the open HTML block."""
+        """The end condition of the open HTML block."""
         self._is_hidden = False
-        self._offset = 0
-        """Columns before the content of the open list item; 0 outside of lists."""
+        self._item_offset = 0
+        """The indentation of the content of the open list item; 0 outside of lists."""
         self._is_after_blank = True
-        self._is_bare = False
-        """Whether the last line was an item without content, which ends with a blank line."""
+        self._is_empty_item = False
+        """Whether the last line was a list item without content, which a blank line ends."""
 
     def end(self) -> tuple[Block, ...]:
         self._close()
@@ -114,8 +114,8 @@ class _Scan:
         if self._html is not None:
             self._take_html(number, line)
             return
-        if self._kind == "prose" and line and line[0] not in _PLAIN_BREAK:
-            self._open.append(line)
+        if self._kind == "prose" and line and line[0] not in _SPECIAL_START:
+            self._open_lines.append(line)
             return
         if "\t" in line:
             line = line.expandtabs(4)
@@ -128,43 +128,45 @@ class _Scan:
 
     def _take_blank(self, line: str) -> None:
         if self._kind == "code":
-            self._open.append(line)
+            self._open_lines.append(line)
         else:
             self._close()
-        if self._is_bare:
-            self._offset, self._is_bare = 0, False
+        if self._is_empty_item:
+            self._item_offset, self._is_empty_item = 0, False
         self._is_after_blank = True
 
     def _take_content(self, number: int, line: str, content: str, indent: int) -> None:
-        self._is_bare = False
-        # Only a paragraph goes on where the indentation ends.
+        self._is_empty_item = False
+        # Only a paragraph may continue with less indentation.
         is_over = self._is_after_blank or self._kind != "prose" or content[0] in "<>"
-        if is_over and indent < self._offset and not _ITEM.match(content):
-            self._offset = 0
-        inner = indent - self._offset if indent >= self._offset else indent
+        if is_over and indent < self._item_offset and not _ITEM.match(content):
+            self._item_offset = 0
+        inner = indent - self._item_offset if indent >= self._item_offset else indent
         if inner >= 4 and self._kind != "prose":
-            self._add("code", number, line[self._offset + 4 :])
+            self._add("code", number, line[self._item_offset + 4 :])
             return
         if self._kind == "code":
             self._close()
         if inner < 4 and self._begins_other(number, content, indent):
             return
-        is_list_item = self._takes_item(content, indent) if inner < 4 else False
+        is_list_item = self._begins_item(content, indent) if inner < 4 else False
         is_quote = content.startswith(">")
-        if self._kind != "prose" or is_list_item or (is_quote and self._is_top):
+        if self._kind != "prose" or is_list_item or (is_quote and self._is_top_level):
             self._close()
-            self._is_top = not (self._offset or is_list_item or is_quote)
+            self._is_top_level = not (self._item_offset or is_list_item or is_quote)
         self._add("prose", number, content if is_quote or is_list_item else line)
-        self._is_bare = is_list_item and content.rstrip()[-1] in "-*+.)" and _EMPTY_ITEM.match(content) is not None
+        self._is_empty_item = (
+            is_list_item and content.rstrip()[-1] in "-*+.)" and _EMPTY_ITEM.match(content) is not None
+        )
         if is_list_item and _EMPTY_ITEM.match(content):
             self._close()
 
     def _begins_other(self, number: int, content: str, indent: int) -> bool:
-        """Whether the line is no prose: a heading, a rule, or the begin of a fence or of HTML."""
-        is_inside = 0 < self._offset <= indent
-        if self._kind == "prose" and self._is_top and not is_inside and _SETEXT.match(content):
-            title = "\n".join(self._open)
-            self._kind, self._open = "", []
+        """Handle a heading, a rule, or the start of a code fence or HTML block. Returns whether the line is one."""
+        is_inside = 0 < self._item_offset <= indent
+        if self._kind == "prose" and self._is_top_level and not is_inside and _SETEXT.match(content):
+            title = "\n".join(self._open_lines)
+            self._kind, self._open_lines = "", []
             self._blocks.append(Block("heading", self._line, title, 1 if content[0] == "=" else 2))
             return True
         if content[0] == "#" and (found := _ATX.match(content)):
@@ -173,18 +175,18 @@ class _Scan:
                 self._add("prose", number, found[2] or "")
                 self._close()
             else:
-                self._offset = 0
+                self._item_offset = 0
                 self._blocks.append(Block("heading", number, found[2] or "", len(found[1])))
             return True
         if content[0] in "`~" and (found := _FENCE.match(content)):
             self._close()
-            self._offset = self._offset if is_inside else 0
+            self._item_offset = self._item_offset if is_inside else 0
             self._fence, self._fence_indent = found[1] or found[3], indent
             self._kind, self._line, self._info = "code", number + 1, (found[2] or found[4] or "").strip()
             return True
         if content[0] in "-*_" and _RULE.match(content):
             self._close()
-            self._offset = self._offset if is_inside else 0
+            self._item_offset = self._item_offset if is_inside else 0
             return True
         return content[0] == "<" and self._begins_html(number, content)
 
@@ -226,42 +228,46 @@ class _Scan:
             self._fence = ""
             self._close()
             return
-        if self._offset and content and len(line) - len(line.lstrip()) < min(self._offset, self._fence_indent):
-            # A list item ends where its indentation does, and what is open in it ends along.
+        if (
+            self._item_offset
+            and content
+            and len(line) - len(line.lstrip()) < min(self._item_offset, self._fence_indent)
+        ):
+            # The line is indented less than the list item: the item ends, and the open fence with it.
             self._fence = ""
             self._close()
             self.take(number, line)
             return
         taken = line[: self._fence_indent].lstrip(" ") + line[self._fence_indent :]
-        self._open.append(taken)
+        self._open_lines.append(taken)
 
-    def _takes_item(self, content: str, indent: int) -> bool:
+    def _begins_item(self, content: str, indent: int) -> bool:
         found = _ITEM.match(content)
         if found is None:
             return False
-        is_first = not self._offset or indent < self._offset
-        interrupts = self._kind == "prose" and self._is_top
+        is_first = not self._item_offset or indent < self._item_offset
+        interrupts = self._kind == "prose" and self._is_top_level
         if interrupts and (
             not content[found.end() :].strip() or (content[0].isdigit() and content[0:2] not in ("1.", "1)"))
         ):
             return False
         if is_first:
             spaces = len(found[1] or " ")
-            self._offset = indent + found.end() - (spaces - 1 if spaces > 4 else 0)
+            self._item_offset = indent + found.end() - (spaces - 1 if spaces > 4 else 0)
             if not found[1]:
-                self._offset += 1
+                self._item_offset += 1
         return True
 
     def _add(self, kind: str, number: int, line: str) -> None:
         if self._kind != kind:
             self._close()
             self._kind, self._line = kind, number
-        self._open.append(line)
+        self._open_lines.append(line)
 
     def _close(self) -> None:
         if self._kind:
-            while self._open and not self._open[-1].strip():
-                self._open.pop()
-            if self._open:
-                self._blocks.append(Block(self._kind, self._line, "\n".join(self._open), 0, self._info))
-        self._kind, self._open, self._info = "", [], ""
+            while self._open_lines and not self._open_lines[-1].strip():
+                self._open_lines.pop()
+            if self._open_lines:
+                self._blocks.append(Block(self._kind, self._line, "\n".join(self._open_lines), 0, self._info))
+        self._kind, self._open_lines, self._info = "", [], ""

@@ -1,7 +1,7 @@
-"""What of the graph documents may mean: the nodes that bear the names they use, and the examples of packages.
+"""Finds the nodes of the graph that mentions in documents may mean, and the examples of packages.
 
-A row is a key (see `doclinks`) and a node. The whole graph is looked through once; after an edit only the files that
-have changed are, and those beside them whose declarations bear the same names.
+A row is a key (see `mentions.keys`) and a node. The whole graph is read once; after an edit only the changed files are
+read, and the files with twins of their declarations.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from golore.graph.knowledge.documents import Example
 from golore.learner.documents.mentions import MentionTarget, has_humps
 
 Row = tuple[str, ...]
-"""A key, then a target."""
+"""A key, followed by the fields of a `MentionTarget`."""
 _SYMBOL: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line"
 _EXAMPLE: Final = "Example"
 
 
 class FoundTargets(NamedTuple):
-    """`looks` tell files apart that declare or import other things, as far as they were asked for."""
+    """`appearances` are by file (see `appearance_of`); `targets_in` leaves them empty."""
 
     rows: set[Row]
     examples: list[Example]
-    looks: dict[str, str]
+    appearances: dict[str, str]
 
 
 class _NamedPackage(NamedTuple):
@@ -47,7 +47,7 @@ class _NamedSymbol(NamedTuple):
 
 
 def all_targets(store: Store, keys: Collection[str]) -> FoundTargets:
-    """Everything that bears one of these keys, and every example."""
+    """All nodes with one of these keys, and all examples."""
     packages = _packages(store)
     rows = set(_package_rows(packages, keys))
     paths, owners, shapes = store.columns("MATCH (f:File) RETURN f.id, f.package, f.shape")
@@ -57,29 +57,31 @@ def all_targets(store: Store, keys: Collection[str]) -> FoundTargets:
     symbols = (
         _NamedSymbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE)
     )
-    kept = list(symbols)
-    for symbol in kept:
+    named_symbols = list(symbols)
+    for symbol in named_symbols:
         rows.update(_symbol_rows(symbol, packages, keys))
-    shown = [symbol for symbol in kept if is_example(symbol.kind, symbol.name, symbol.file)]
-    lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-    for symbol in shown:
-        lines[symbol.file].append((symbol.name, symbol.line))
-    looks = {path: look_of(shape, lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)}
-    return FoundTargets(rows, resolved_examples(store, _examples(shown, packages)), looks)
+    example_symbols = [symbol for symbol in named_symbols if is_example(symbol.kind, symbol.name, symbol.file)]
+    example_lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for symbol in example_symbols:
+        example_lines[symbol.file].append((symbol.name, symbol.line))
+    appearances = {
+        path: appearance_of(shape, example_lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)
+    }
+    return FoundTargets(rows, resolved_examples(store, _examples(example_symbols, packages)), appearances)
 
 
-def look_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
-    """What tells a file from one that declares or imports other things, or has its examples on other lines."""
+def appearance_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
+    """A text that changes if the file's declarations, imports, or the names or lines of its examples change."""
     return " ".join((shape, *(f"{name}:{line}" for name, line in sorted(examples))))
 
 
 def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> FoundTargets:
-    """What these files declare, by the same keys, and the packages they are in; examples are not resolved."""
+    """Like `all_targets`, for the declarations in these files and their packages. Examples are not resolved."""
     rows: set[Row] = set()
     examples: list[Example] = []
     packages: dict[str, _NamedPackage] = {}
     for file in sorted(files):
-        symbols = [_NamedSymbol(*row) for row in _declared(store, file)]
+        symbols = [_NamedSymbol(*row) for row in _declared_symbols(store, file)]
         of_file = list(store.rows("MATCH (f:File {id: $id}) RETURN f.id, f.package", {"id": file}))
         for id in {symbol.package for symbol in symbols} | {row[1] for row in of_file}:
             if id not in packages:
@@ -88,8 +90,8 @@ def targets_in(store: Store, files: Iterable[str], keys: Collection[str]) -> Fou
         rows.update(_file_rows(of_file, packages, keys))
         for symbol in symbols:
             rows.update(_symbol_rows(symbol, packages, keys))
-        shown = [symbol for symbol in symbols if is_example(symbol.kind, symbol.name, symbol.file)]
-        examples += _examples(shown, packages)
+        example_symbols = [symbol for symbol in symbols if is_example(symbol.kind, symbol.name, symbol.file)]
+        examples += _examples(example_symbols, packages)
     rows.update(_package_rows(packages, keys))
     return FoundTargets(rows, examples, {})
 
@@ -101,28 +103,28 @@ def existing_packages(store: Store, ids: Iterable[str]) -> set[str]:
 
 
 def outside_packages(store: Store) -> list[str]:
-    """Import paths of what is imported from elsewhere, the standard library left out."""
+    """The import paths of external packages, without the standard library."""
     statement = "MATCH (e:External) WHERE e.kind = 'package' AND e.source <> 'std' RETURN e.id ORDER BY e.id"
     return [row[0] for row in store.rows(statement)]
 
 
 def resolved_examples(store: Store, examples: Iterable[Example]) -> list[Example]:
-    """With the places of what they are about: the first of the nodes an example may mean that is there."""
+    """The examples with the card path of their subject: the file of the first symbol in `subject` that exists."""
     examples = list(examples)
     wanted = sorted({id for example in examples for id in example.subject.split("\n") if "." in posixpath.basename(id)})
     files: dict[str, str] = {}
     if wanted:
         statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.id, s.file"
         files = {row[0]: row[1] for row in store.rows(statement, {"ids": wanted})}
-    return [example._replace(card_path=_place(example, files)) for example in examples]
+    return [example._replace(card_path=_card_path(example, files)) for example in examples]
 
 
-def _place(example: Example, files: dict[str, str]) -> str:
+def _card_path(example: Example, files: dict[str, str]) -> str:
     for id in example.subject.split("\n"):
         if id in files:
             return files[id]
-    is_whole = _example_subjects(example.name) == ()
-    return (f"{example.dir}/" if example.dir else "./") if is_whole else ""
+    is_about_package = _example_subjects(example.name) == ()
+    return (f"{example.dir}/" if example.dir else "./") if is_about_package else ""
 
 
 def _examples(symbols: Iterable[_NamedSymbol], packages: dict[str, _NamedPackage]) -> Iterator[Example]:
@@ -134,7 +136,10 @@ def _examples(symbols: Iterable[_NamedSymbol], packages: dict[str, _NamedPackage
 
 
 def _example_subjects(name: str) -> tuple[str, ...]:
-    """What an example shows by Go's convention, `ExampleT_M_suffix`: T.M, or T where `m` is a suffix."""
+    """What an example shows by Go's naming convention, best first: `ExampleT_M` shows T.M or T, `ExampleT_suffix` T.
+
+    Empty for an example of the package.
+    """
     parts = name.removeprefix(_EXAMPLE).split("_")
     if not parts[0]:
         return ()
@@ -168,27 +173,27 @@ def _file_rows(
     for path, package in files:
         key = f"File {posixpath.basename(path)}"
         if key in keys:
-            of = packages[package]
-            yield (key, *MentionTarget("File", path, path, "file", path, of.dir, of.path, of.name))
+            owner = packages[package]
+            yield (key, *MentionTarget("File", path, path, "file", path, owner.dir, owner.path, owner.name))
 
 
 def _symbol_rows(symbol: _NamedSymbol, packages: dict[str, _NamedPackage], keys: Collection[str]) -> Iterator[Row]:
     package = packages[symbol.package]
-    within = symbol.qualified_name[len(package.path) + 1 :]
-    is_member = "." in within
-    alone = f"Symbol {symbol.name}"
-    below = f"Symbol {within}" if is_member else f"Symbol {package.name}.{symbol.name}"
+    name_in_package = symbol.qualified_name[len(package.path) + 1 :]
+    is_member = "." in name_in_package
+    name_key = f"Symbol {symbol.name}"
+    qualified_key = f"Symbol {name_in_package}" if is_member else f"Symbol {package.name}.{symbol.name}"
     target = MentionTarget(
         "Symbol", symbol.id, symbol.qualified_name, symbol.kind, symbol.file, package.dir, package.path, package.name
     )
-    if below in keys:
-        yield (below, *target)
-    # A plain word may be the name of thousands of fields, none of which it could mean.
-    if alone in keys and (symbol.kind != "field" or has_humps(symbol.name)):
-        yield (alone, *target)
+    if qualified_key in keys:
+        yield (qualified_key, *target)
+    # A plain word may be the name of thousands of fields; a mention of it means none of them.
+    if name_key in keys and (symbol.kind != "field" or has_humps(symbol.name)):
+        yield (name_key, *target)
 
 
-def _declared(store: Store, file: str) -> Iterator[list[Any]]:
+def _declared_symbols(store: Store, file: str) -> Iterator[list[Any]]:
     seen: set[str] = set()
     for pattern in ("-[:CONTAINS]->(s:Symbol)", "-[:CONTAINS]->(:Symbol)-[:CONTAINS]->(s:Symbol)"):
         statement = f"MATCH (f:File {{id: $id}}){pattern} RETURN {_SYMBOL.format('s')}"

@@ -1,8 +1,7 @@
-"""A document → its sections, with the pieces of each that may name code.
+"""Splits a document into sections, and each section into pieces that may name code.
 
-Markdown, HTML and plain text come out alike: a section is a heading and its own text, up to the next heading. A
-decision record is known by the directory it is in or by its headings, and has a status where it states one. What the
-pieces name is `doclinks`' affair.
+Works the same for Markdown, HTML and plain text: a section is a heading and its text up to the next heading. A decision
+record is recognized by its directory or by its headings, and has a status if it states one.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ from golore.learner.documents.html import read_page
 from golore.learner.documents.markdown import Block, read_markdown
 
 LONGEST: Final = 4_000
-"""Characters of a section that are kept, whole lines of them. The rest is looked at for what it names, no more."""
+"""The maximum number of characters of a section that are stored, in whole lines. The rest is only searched for
+mentions."""
 _LOG_LEVEL: Final = 2
 _STATUS_LINE: Final = re.compile(r"^\W*\**status\**\s*[:|]\s*\**\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _STATUS_WORD: Final = re.compile(
     r"(?i)\b(accepted|approved|proposed|rejected|deprecated|superseded|draft|implemented|withdrawn|done|pending|active)\b"
 )
-_LONGEST_STATUS: Final = 80
-_LONGEST_TITLE: Final = 300
-_PLAIN: Final = (
+_MAX_STATUS: Final = 80
+_MAX_TITLE: Final = 300
+_MARKUP: Final = (
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"!?\[([^\]]*)\]\[[^\]]*\]"), r"\1"),
     (re.compile(r"<!--.*?-->|</?[A-Za-z][^>]*>|\{[#:][^}]*\}\s*$"), ""),
@@ -34,15 +34,15 @@ _PLAIN: Final = (
 )
 _SPACES: Final = re.compile(r"\s+")
 _CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_TARGET: Final = re.compile(
+_LINK_TARGET: Final = re.compile(
     r"\]\(\s*<?([^)\s>]+)|^\s{0,3}\[[^\]\n]+\]:\s*<?([^\s>]+)|\bhref\s*=\s*[\"']?([^\"'\s>]+)|(https?://[^\s)>\]\"'`]+)",
     re.MULTILINE,
 )
 
 
 class SectionText(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Something that may name code. `kind`: `code` in a line, where a `link` leads, `prose`, a block of `go` or any
-    other `block`."""
+    """A piece of text that may name code. `kind`: inline `code`, the target of a `link`, `prose`, a code block in `go`
+    or any other code `block`."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ class SectionText(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class DocumentSection(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`anchor` is unique in the document, empty for what stands before the first heading."""
+    """`anchor` is unique in the document, and empty for the text before the first heading."""
 
     anchor: str
     title: str
@@ -68,7 +68,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def read_document(path: str, data: bytes) -> Page:
-    """Of any bytes; a text that is not UTF-8 loses what is not."""
+    """Read a document from any bytes. Invalid UTF-8 is replaced."""
     text = data.decode("utf-8", "replace")
     name = path.rpartition("/")[2]
     front: dict[str, str] = {}
@@ -81,7 +81,7 @@ def read_document(path: str, data: bytes) -> Page:
     else:
         lines = tuple(text.splitlines())
         title, blocks = read_page(text)
-    sections = tuple(_sections(blocks, lines, title or name, is_told_short=is_log(path)))
+    sections = tuple(_sections(blocks, lines, title or name, is_change_log=is_log(path)))
     record = _is_record(path, sections)
     return Page(sections, record, _status(front, sections) if record else "")
 
@@ -96,11 +96,11 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def _sections(
-    blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_told_short: bool
+    blocks: Sequence[Block], lines: Sequence[str], name: str, *, is_change_log: bool
 ) -> Iterator[DocumentSection]:
-    deepest = _LOG_LEVEL if is_told_short else 6
+    deepest = _LOG_LEVEL if is_change_log else 6
     starts = [at for at, block in enumerate(blocks) if block.kind == "heading" and block.level <= deepest]
-    known: dict[str, int] = {}
+    slug_counts: dict[str, int] = {}
     for nth, begin in enumerate((-1, *starts)):
         end = starts[nth] if nth < len(starts) else len(blocks)
         inner = blocks[begin + 1 : end]
@@ -109,42 +109,44 @@ def _sections(
         title = plain_text(blocks[begin].text) if begin >= 0 else name
         if not title or (begin < 0 and not inner):
             continue
-        pieces = () if is_told_short else tuple(_pieces(blocks[max(begin, 0) : end]))
+        pieces = () if is_change_log else tuple(_pieces(blocks[max(begin, 0) : end]))
         text = "\n\n".join(block.text for block in inner)
         level = blocks[begin].level if begin >= 0 else 0
-        anchor = _anchor(title, known) if begin >= 0 else ""
-        yield DocumentSection(anchor, title, level, line, max(line, _trimmed(lines, last)), _shortened(text), pieces)
+        anchor = _anchor(title, slug_counts) if begin >= 0 else ""
+        yield DocumentSection(
+            anchor, title, level, line, max(line, _last_text_line(lines, last)), _truncated(text), pieces
+        )
 
 
-def _trimmed(lines: Sequence[str], last: int) -> int:
+def _last_text_line(lines: Sequence[str], last: int) -> int:
     while last > 0 and not lines[last - 1].strip():
         last -= 1
     return last
 
 
 def plain_text(text: str) -> str:
-    """A heading or a line without its marks."""
-    text = text[:_LONGEST_TITLE]
-    for pattern, replacement in _PLAIN:
+    """A heading or a line without its markup, at most 300 characters of it."""
+    text = text[:_MAX_TITLE]
+    for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     return _SPACES.sub(" ", text).strip()
 
 
-def _shortened(text: str) -> str:
+def _truncated(text: str) -> str:
     if len(text) <= LONGEST:
         return text
-    kept = text[:LONGEST].rpartition("\n")[0] or text[:LONGEST]
-    return f"{kept}\n… {len(text) - len(kept):,} more characters"
+    start = text[:LONGEST].rpartition("\n")[0] or text[:LONGEST]
+    return f"{start}\n… {len(text) - len(start):,} more characters"
 
 
-def _anchor(title: str, known: dict[str, int]) -> str:
-    """As GitHub makes it, so that it can be followed; titles of other scripts keep their letters."""
+def _anchor(title: str, slug_counts: dict[str, int]) -> str:
+    """The anchor that GitHub gives to a heading. Letters of all scripts are kept."""
     slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-    count = known.get(slug, 0)
-    known[slug] = count + 1
+    count = slug_counts.get(slug, 0)
+    slug_counts[slug] = count + 1
     if not count:
         return slug or "-"
-    return _anchor(f"{slug}-{count}", known)
+    return _anchor(f"{slug}-{count}", slug_counts)
 
 
 def _pieces(blocks: Iterable[Block]) -> Iterator[SectionText]:
@@ -161,20 +163,20 @@ def _inline(block: Block) -> Iterator[SectionText]:
     spans = [found for found in _CODE.finditer(text) if found] if "`" in text else []
     for found in spans:
         yield SectionText("code", _SPACES.sub(" ", found[2]).strip(), first + text.count("\n", 0, found.start()))
-    rest = _CODE.sub(_blanked, text) if spans else text
-    for found in _TARGET.finditer(rest):
+    rest = _CODE.sub(_blank_out, text) if spans else text
+    for found in _LINK_TARGET.finditer(rest):
         target = next(filter(None, found.groups()))
         yield SectionText(
             "link", target.rstrip(".,;:!?") if found[4] else target, first + rest.count("\n", 0, found.start())
         )
-    rest = _TARGET.sub(_blanked, rest)
+    rest = _LINK_TARGET.sub(_blank_out, rest)
     if "/" in rest:
         for at, line in enumerate(rest.split("\n")):
             if "/" in line:
                 yield SectionText("prose", line, first + at)
 
 
-def _blanked(found: re.Match[str]) -> str:
+def _blank_out(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
 
@@ -188,13 +190,13 @@ def _is_record(path: str, sections: Sequence[DocumentSection]) -> bool:
 
 
 def _status(front: dict[str, str], sections: Sequence[DocumentSection]) -> str:
-    """The first line that states one: in front, below a heading `Status`, or after the word."""
+    """The status of a record: from the front matter, below a heading `Status`, or after `Status:`; empty if none."""
     stated = front.get("status", "")
     if not stated:
-        below = (one.text for one in sections if re.sub(r"[^a-z]", "", one.title.lower()) == "status")
+        below = (section.text for section in sections if re.sub(r"[^a-z]", "", section.title.lower()) == "status")
         stated = next((line for text in below for line in text.split("\n") if line.strip()), "")
     if not stated:
         found = next(filter(None, (_STATUS_LINE.search(section.text) for section in sections)), None)
         stated = found[1] if found else ""
     stated = plain_text(stated).strip("|*_ .")
-    return stated[:_LONGEST_STATUS] if _STATUS_WORD.search(stated) else ""
+    return stated[:_MAX_STATUS] if _STATUS_WORD.search(stated) else ""

@@ -1,11 +1,11 @@
 """Build constraints: which builds a Go file takes part in.
 
-Reads `//go:build` and, in their absence, `// +build` lines from where Go looks for them, adds what the file's name
-says (`_linux`, `_amd64`, `_linux_amd64`), and keeps the whole as one expression in a canonical text. Two questions
-can be asked of such texts: does it hold in a given configuration, and can two hold in one build.
+Reads the `//go:build` line, or the `// +build` lines if there is none, where Go looks for them, adds the tags that the
+file's name implies (`_linux`, `_amd64`, `_linux_amd64`), and combines them into one expression in canonical text.
+`satisfied` evaluates such a text for a configuration; `compatible` reports whether two can hold in one build.
 
-A build is a GOOS, a GOARCH and a compiler; every other tag is a free choice. Which versions of Go exist is not
-asked: all release tags `go1.N` hold. The implicit constraint of `import "C"` is not read here.
+A build is a GOOS, a GOARCH and a compiler; every other tag can be set or not. All release tags `go1.N` are set,
+whatever the version of Go. The implicit constraint of `import "C"` is not read.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ GOARCH: Final = frozenset(_GOARCH.split())
 COMPILERS: Final = frozenset(("gc", "gccgo"))
 RELEASES: Final = frozenset(f"go1.{n}" for n in range(1, 100))
 _BASE_OF: Final = {"android": "linux", "illumos": "solaris", "ios": "darwin"}
-"""A GOOS that also satisfies the tag of the one it is built on."""
-_RENAMED: Final = {"boringcrypto": "goexperiment.boringcrypto"}
+"""GOOS values that also set the tag of another GOOS."""
+_ALIASES: Final = {"boringcrypto": "goexperiment.boringcrypto"}
 
 EXPERIMENTS: Final = frozenset(
     f"goexperiment.{name}"
@@ -36,7 +36,7 @@ EXPERIMENTS: Final = frozenset(
         "dwarf5 greenteagc jsonv2 randomizedheapbase64 regabiargs regabiwrappers sizespecializedmalloc".split()
     )
 )
-"""What Go 1.27 switches on by default (`go list -f '{{context.ToolTags}}'`)."""
+"""The experiments that are on by default in Go 1.27 (`go list -f '{{context.ToolTags}}'`)."""
 
 DEFAULT: Final = frozenset(("linux", "amd64", "amd64.v1", "gc", "cgo", "unix")) | RELEASES | EXPERIMENTS
 """The configuration of an ordinary Linux machine."""
@@ -62,23 +62,23 @@ Expr = Tag | Not | And | Or
 
 
 class FileConstraint(NamedTuple):
-    """The expression of one file ("" when it is in every build) and what was wrong with its lines."""
+    """The expression of one file ("" if it is in every build) and the problems of its constraint lines."""
 
     text: str
     problems: tuple[Problem, ...]
 
 
 class SyntaxProblem(ValueError):
-    """A constraint that Go would refuse; never leaves this module's reading functions."""
+    """A constraint that Go would reject. `parse` raises it; the other functions of this module catch it."""
 
 
 def file_constraint(path_name: str, header: bytes) -> str:
-    """The constraint of a file from its name and its first bytes (up to the package clause at least)."""
+    """The constraint of a file, from its name and its first bytes (at least up to the package clause)."""
     return read_constraint(path_name, header).text
 
 
 def read_constraint(path_name: str, header: bytes) -> FileConstraint:
-    """Like `file_constraint`, with the problems. A line that does not parse is left out of the expression."""
+    """Like `file_constraint`, but also returns the problems. A line that does not parse is left out."""
     problems: list[Problem] = []
     parts: list[Expr] = [Tag(tag) for tag in name_tags(path_name.rpartition("/")[2])]
     go_build, plus_build = _constraint_lines(header)
@@ -105,37 +105,37 @@ def name_tags(name: str) -> tuple[str, ...]:
 
 
 def satisfied(expr: str, tags: frozenset[str] = DEFAULT) -> bool:
-    """Does the expression hold when these tags are set? What a GOOS implies need not be spelled out in `tags`."""
+    """Whether the expression holds if these tags are set. Tags that a GOOS implies need not be in `tags`."""
     if not expr:
         return True
-    closed = _closed(tags)
-    return _holds(_parsed(expr), closed.__contains__)
+    all_tags = _with_implied_tags(tags)
+    return _evaluate(_parsed(expr), all_tags.__contains__)
 
 
 @lru_cache(maxsize=1 << 16)
 def compatible(a: str, b: str) -> bool:
-    """Can both expressions hold in one build?"""
+    """Whether both expressions can hold in one build."""
     if not a and not b:
         return True
-    worlds = _worlds(a) & _worlds(b)
-    if not worlds or _free_tags(a).isdisjoint(_free_tags(b)):
-        return worlds != 0
+    platforms = _platforms_of(a) & _platforms_of(b)
+    if not platforms or _free_tags(a).isdisjoint(_free_tags(b)):
+        return platforms != 0
     return _possible_platforms(_join(And, [_parsed(a), _parsed(b)])) != 0
 
 
 _TOKEN: Final = re.compile(r"[ \t]*(?:(&&|\|\||[()!])|([\w.]+)|(\S))")
-_MOST_OPERANDS: Final = 1000
-_DEEPEST: Final = 60
+_MAX_TOKENS: Final = 1000
+_MAX_DEPTH: Final = 60
 
 
 def parse(text: str) -> Expr:
-    """Parses the expression of a `//go:build` line; raises SyntaxProblem where Go would refuse it."""
+    """Parse the expression of a `//go:build` line. Raises SyntaxProblem if Go would reject it."""
     tokens: list[str] = []
     for match in _TOKEN.finditer(text.strip()):
         if match[3]:
             raise SyntaxProblem(f"unexpected {match[3]!r}")
         tokens.append(match[1] or match[2])
-    if len(tokens) > _MOST_OPERANDS:
+    if len(tokens) > _MAX_TOKENS:
         raise SyntaxProblem("the expression is too long")
     tokens.append("")
     tokens.reverse()
@@ -168,7 +168,7 @@ def _parse_not(tokens: list[str], depth: int) -> Expr:
     token = tokens[-1]
     if token == "(":
         tokens.pop()
-        if depth == _DEEPEST:
+        if depth == _MAX_DEPTH:
             raise SyntaxProblem("the expression is nested too deeply")
         operand = _parse_or(tokens, depth + 1)
         if tokens[-1] != ")":
@@ -184,7 +184,7 @@ def _parse_not(tokens: list[str], depth: int) -> Expr:
 
 
 def _parse_plus_build(line: str) -> Expr:
-    """`// +build a,b !c` is (a && b) || !c; a term that is no tag stands for the tag `ignore`, as in Go."""
+    """`// +build a,b !c` means (a && b) || !c. A term that is not a tag means the tag `ignore`, as in Go."""
     alternatives: list[Expr] = []
     for clause in line.partition("+build")[2].split():
         terms: list[Expr] = []
@@ -198,7 +198,7 @@ def _parse_plus_build(line: str) -> Expr:
 
 
 def _join(kind: type[And] | type[Or], operands: list[Expr]) -> Expr:
-    """One operand stands for itself; nested operators of one kind become one; what is said twice is said once."""
+    """Combine operands: flattens nested operators of this kind, drops duplicates, returns a single operand as is."""
     flat: dict[Expr, None] = {}
     for operand in operands:
         flat.update(dict.fromkeys(operand.operands if isinstance(operand, kind) else (operand,)))
@@ -221,10 +221,10 @@ Lines = list[tuple[int, str]]
 
 
 def _constraint_lines(header: bytes) -> tuple[Lines, Lines]:
-    """The `//go:build` lines and the `// +build` lines of a file's header, with their numbers.
+    """The `//go:build` lines and the `// +build` lines of a file's header, with their line numbers.
 
-    The former may stand anywhere before the first line of code but not inside a block comment; the latter only in
-    the leading run of line comments and blank lines, and only above a blank line of it.
+    The former may be anywhere before the first line of code except inside a block comment; the latter only among the
+    leading line comments and blank lines, and only if a blank line follows.
     """
     go_build: Lines = []
     plus_build: Lines = []
@@ -269,7 +269,7 @@ def _after_comments(line: bytes, in_block: bool) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Expr:
-    """The tree of a text that this module wrote. A text from elsewhere that does not parse holds in no build."""
+    """The expression of a canonical text. A text that does not parse becomes an expression that holds in no build."""
     try:
         return parse(text)
     except SyntaxProblem:
@@ -277,28 +277,28 @@ def _parsed(text: str) -> Expr:
 
 
 @lru_cache(maxsize=64)
-def _closed(tags: frozenset[str]) -> frozenset[str]:
-    implied = {_BASE_OF[tag] for tag in tags if tag in _BASE_OF} | {_RENAMED[tag] for tag in tags if tag in _RENAMED}
-    implied |= {old for old, new in _RENAMED.items() if new in tags}
+def _with_implied_tags(tags: frozenset[str]) -> frozenset[str]:
+    implied = {_BASE_OF[tag] for tag in tags if tag in _BASE_OF} | {_ALIASES[tag] for tag in tags if tag in _ALIASES}
+    implied |= {old for old, new in _ALIASES.items() if new in tags}
     return tags | implied | ({"unix"} if tags & UNIX else set[str]())
 
 
-def _holds(expr: Expr, is_set: Callable[[str], bool]) -> bool:
+def _evaluate(expr: Expr, is_set: Callable[[str], bool]) -> bool:
     match expr:
         case Tag(name):
             return is_set(name)
         case Not(operand):
-            return not _holds(operand, is_set)
+            return not _evaluate(operand, is_set)
         case And(operands):
-            return all(_holds(x, is_set) for x in operands)
+            return all(_evaluate(x, is_set) for x in operands)
         case Or(operands):
-            return any(_holds(x, is_set) for x in operands)
+            return any(_evaluate(x, is_set) for x in operands)
 
 
 def _platforms() -> tuple[frozenset[str], ...]:
-    """Every GOOS, GOARCH and compiler that may go together, as the tags they set."""
+    """Every valid combination of GOOS, GOARCH and compiler, as the set of tags it sets."""
     return tuple(
-        _closed(frozenset((goos, goarch, compiler)))
+        _with_implied_tags(frozenset((goos, goarch, compiler)))
         for goos in sorted(GOOS)
         for goarch in sorted(GOARCH)
         for compiler in sorted(COMPILERS)
@@ -306,31 +306,31 @@ def _platforms() -> tuple[frozenset[str], ...]:
     )
 
 
-# A set of platforms is an integer with one bit for each: connectives become single machine-near operations, and
-# asking for each pair of a repository's constraints stays cheap.
+# A set of platforms is an integer with one bit for each, so that operators are single bit operations and checking each
+# pair of a repository's constraints is cheap.
 _PLATFORMS: Final = _platforms()
-_ALL: Final = (1 << len(_PLATFORMS)) - 1
-_FIXED: Final = {
+_ALL_PLATFORMS: Final = (1 << len(_PLATFORMS)) - 1
+_PLATFORMS_BY_TAG: Final = {
     tag: sum(1 << i for i, tags in enumerate(_PLATFORMS) if tag in tags)
     for tag in sorted(GOOS | GOARCH | COMPILERS | {"unix"})
-} | dict.fromkeys(RELEASES, _ALL)
-_MOST_SPLITS: Final = 4096
+} | dict.fromkeys(RELEASES, _ALL_PLATFORMS)
+_MAX_SPLITS: Final = 4096
 
 
 @lru_cache(maxsize=1 << 14)
-def _worlds(text: str) -> int:
-    return _possible_platforms(_parsed(text)) if text else _ALL
+def _platforms_of(text: str) -> int:
+    return _possible_platforms(_parsed(text)) if text else _ALL_PLATFORMS
 
 
 @lru_cache(maxsize=1 << 14)
 def _free_tags(text: str) -> frozenset[str]:
-    return frozenset(_names(_parsed(text))).difference(_FIXED) if text else frozenset()
+    return frozenset(_names(_parsed(text))).difference(_PLATFORMS_BY_TAG) if text else frozenset()
 
 
 def _names(expr: Expr) -> Iterator[str]:
     match expr:
         case Tag(name):
-            yield _RENAMED.get(name, name)
+            yield _ALIASES.get(name, name)
         case Not(operand):
             yield from _names(operand)
         case And(operands) | Or(operands):
@@ -342,34 +342,34 @@ def _possible_platforms(expr: Expr) -> int:
     """The platforms on which the expression holds for some choice of its free tags."""
     found = 0
     pending: list[dict[str, int]] = [{}]
-    order = sorted(set(_names(expr)).difference(_FIXED))
-    for _ in range(_MOST_SPLITS):
+    order = sorted(set(_names(expr)).difference(_PLATFORMS_BY_TAG))
+    for _ in range(_MAX_SPLITS):
         chosen = pending.pop()
         surely, possibly = _bounds(expr, chosen)
         found |= surely
         if possibly & ~found:
             tag = order[len(chosen)]
-            pending += ({**chosen, tag: 0}, {**chosen, tag: _ALL})
-        if not pending or found == _ALL:
+            pending += ({**chosen, tag: 0}, {**chosen, tag: _ALL_PLATFORMS})
+        if not pending or found == _ALL_PLATFORMS:
             return found
-    # Not settled in reasonable time: what cannot be excluded counts as possible.
+    # Too many combinations: count every platform that cannot be excluded as possible.
     for chosen in pending:
         found |= _bounds(expr, chosen)[1]
     return found
 
 
 def _bounds(expr: Expr, chosen: dict[str, int]) -> tuple[int, int]:
-    """The platforms on which the expression surely holds, and those on which it may, when some tags are chosen."""
+    """The platforms on which the expression certainly holds, and those on which it may, given the `chosen` tags."""
     match expr:
         case Tag(name):
-            name = _RENAMED.get(name, name)
-            fixed = _FIXED.get(name, chosen.get(name))
-            return (0, _ALL) if fixed is None else (fixed, fixed)
+            name = _ALIASES.get(name, name)
+            fixed = _PLATFORMS_BY_TAG.get(name, chosen.get(name))
+            return (0, _ALL_PLATFORMS) if fixed is None else (fixed, fixed)
         case Not(operand):
             surely, possibly = _bounds(operand, chosen)
-            return _ALL & ~possibly, _ALL & ~surely
+            return _ALL_PLATFORMS & ~possibly, _ALL_PLATFORMS & ~surely
         case And(operands):
-            low, high = _ALL, _ALL
+            low, high = _ALL_PLATFORMS, _ALL_PLATFORMS
             for operand in operands:
                 surely, possibly = _bounds(operand, chosen)
                 low, high = low & surely, high & possibly

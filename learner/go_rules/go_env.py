@@ -1,6 +1,6 @@
-"""Where a Go installation keeps what lies outside a repository: GOPATH, the module cache, GOROOT.
+"""The locations of external Go code: GOPATH, the module cache, GOROOT.
 
-Answers from environment variables, Go's own settings file and the file system; the `go` command is never run.
+Reads environment variables, the settings file of `go env -w` and the file system; never runs the `go` command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from golore.learner.go_rules.go_mod import escape_path, version_key
 
 DEBIAN_GOPATH: Final = Path("/usr/share/gocode")
-"""Where Debian's golang-*-dev packages put sources."""
+"""Where Debian's golang-*-dev packages install sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class Environment:
     """The value of `-mod` in GOFLAGS."""
     gowork: str = ""
     std: frozenset[str] = frozenset()
-    """The standard library's packages as far as they are known; empty means that every undotted path may be one."""
+    """The packages of the standard library; if empty, they are unknown, and any path without a dot may be one."""
 
 
 def read_environment(
     environ: Mapping[str, str] | None = None, *, std: frozenset[str] = frozenset(), debian: Path = DEBIAN_GOPATH
 ) -> Environment:
-    """The environment that the `go` command would find itself in."""
-    own = os.environ if environ is None else environ
-    values = _settings(own) | {key: value for key, value in own.items() if value}
+    """The settings that the `go` command would use."""
+    variables = os.environ if environ is None else environ
+    values = _go_env_file(variables) | {key: value for key, value in variables.items() if value}
     home = values.get("HOME", "")
     entries = values.get("GOPATH", "") or (f"{home}/go" if home else "")
     gopath = tuple(Path(entry) for entry in entries.split(os.pathsep) if entry.startswith("/"))
@@ -59,7 +59,7 @@ def read_environment(
 
 
 def gopath_directory(environment: Environment, import_path: str) -> str | None:
-    """The directory of a package in GOPATH. `x/v2/y` may be found at `x/y`, as Go does for a module's major version."""
+    """The directory of a package in GOPATH. Like Go, also looks for `x/v2/y` at `x/y`."""
     spellings = dict.fromkeys((import_path, re.sub(r"/v([2-9]|[1-9]\d+)(?=/|$)", "", import_path, count=1)))
     for spelling in spellings:
         for base in environment.gopath:
@@ -70,7 +70,7 @@ def gopath_directory(environment: Environment, import_path: str) -> str | None:
 
 
 def cached_module(environment: Environment, module: str, version: str) -> str | None:
-    """The directory of a module's version in the module cache."""
+    """The directory of a module version in the module cache; None if it is not there."""
     if environment.gomodcache is None:
         return None
     directory = environment.gomodcache / f"{escape_path(module)}@{escape_path(version)}"
@@ -82,17 +82,17 @@ def cached_versions(environment: Environment, module: str) -> tuple[str, ...]:
     if environment.gomodcache is None:
         return ()
     parent, _, name = f"{environment.gomodcache}/{escape_path(module)}".rpartition("/")
-    found = [entry.partition("@")[2] for entry in _names(parent) if entry.startswith(name + "@")]
+    found = [entry.partition("@")[2] for entry in _entry_names(parent) if entry.startswith(name + "@")]
     return tuple(sorted((re.sub(r"!([a-z])", lambda m: m[1].upper(), v) for v in found), key=version_key))
 
 
 @lru_cache(maxsize=1 << 14)
 def has_go_files(directory: str) -> bool:
-    return any(name.endswith(".go") and name[0] not in "._" for name in _names(directory))
+    return any(name.endswith(".go") and name[0] not in "._" for name in _entry_names(directory))
 
 
 @lru_cache(maxsize=1 << 12)
-def _names(directory: str) -> tuple[str, ...]:
+def _entry_names(directory: str) -> tuple[str, ...]:
     try:
         return tuple(sorted(entry.name for entry in Path(directory).iterdir()))
     except OSError:
@@ -100,19 +100,19 @@ def _names(directory: str) -> tuple[str, ...]:
 
 
 def forget() -> None:
-    """Drops what is remembered of the file system; called when a tree is read anew."""
+    """Clear the cached directory listings. `build_project` calls this, because files may have changed."""
     has_go_files.cache_clear()
-    _names.cache_clear()
+    _entry_names.cache_clear()
 
 
-def _settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """What `go env -w` has written down."""
-    named = environ.get("GOENV", "")
+def _go_env_file(environ: Mapping[str, str]) -> dict[str, str]:
+    """The settings that `go env -w` has written."""
+    path = environ.get("GOENV", "")
     config = environ.get("XDG_CONFIG_HOME", "") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
-    if named == "off" or not (named or config):
+    if path == "off" or not (path or config):
         return {}
     try:
-        lines = Path(named or f"{config}/go/env").read_text("utf-8", "replace").splitlines()
+        lines = Path(path or f"{config}/go/env").read_text("utf-8", "replace").splitlines()
     except OSError:
         return {}
     pairs = (line.partition("=") for line in lines if not line.startswith("#"))

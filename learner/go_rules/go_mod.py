@@ -1,8 +1,7 @@
 """Reads go.mod, go.work and vendor/modules.txt.
 
-Reading never fails: a line that cannot be understood becomes a `Problem` and the rest is kept, so a file in the
-middle of a merge still says most of what it means. Versions are compared here too. What the files mean together
-(which module serves an import) is `project`'s affair; nothing is fetched and no `go` command is run.
+Parsing never fails: a line that is not understood becomes a `Problem` and the rest is used, so a file in the middle of
+a merge still yields most of its content. Also compares versions. Downloads nothing and does not run the `go` command.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Require(NamedTuple):
 
 
 class Replace(NamedTuple):
-    """`old [old_version] => new [new_version]`; without a new version, `new` is a directory."""
+    """`old [old_version] => new [new_version]`. Without `new_version`, `new` is a directory."""
 
     old: str
     old_version: str
@@ -42,7 +41,7 @@ class Exclude(NamedTuple):
 
 
 class Retract(NamedTuple):
-    """A closed range of versions; a single one has equal ends."""
+    """A closed range of versions; for a single version both ends are equal."""
 
     low: str
     high: str
@@ -160,9 +159,9 @@ def parse_vendor_list(data: bytes, name: str = "vendor/modules.txt") -> VendorLi
     workspace = False
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         if line.startswith("## "):
-            marks = [mark.strip() for mark in line[3:].split(";")]
-            workspace = workspace or "workspace" in marks
-            if modules and "explicit" in marks:
+            flags = [flag.strip() for flag in line[3:].split(";")]
+            workspace = workspace or "workspace" in flags
+            if modules and "explicit" in flags:
                 modules[-1] = modules[-1]._replace(explicit=True)
         elif line.startswith("# "):
             left, _, replacement = line[2:].partition(" => ")
@@ -183,7 +182,7 @@ VersionKey = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
 
 @lru_cache(maxsize=4096)
 def version_key(version: str) -> VersionKey:
-    """Sorts versions as semantic versioning does; what is not one comes before all that are."""
+    """Sort key for versions in the order of semantic versioning. Invalid versions come first."""
     match = _SEMVER.fullmatch(version)
     if not match:
         return (-1, 0, 0, 0, ((1, 0, version),))
@@ -193,13 +192,13 @@ def version_key(version: str) -> VersionKey:
 
 
 def escape_path(path: str) -> str:
-    """A module path or version as the module cache spells it, where `A` is `!a`."""
+    """A module path or version as the module cache writes it, with `!a` for `A`."""
     return re.sub(r"[A-Z]", lambda match: "!" + match[0].lower(), path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """One directive with its verb in front, whether it stood alone or in a block."""
+    """One directive, beginning with its verb, which for a directive in a block is that of the block."""
 
     line: int
     words: tuple[str, ...]
@@ -218,35 +217,35 @@ _WORD: Final = re.compile(
 
 def _statements(data: bytes, name: str, problems: list[Problem]) -> Iterator[_Statement]:
     verb: str | None = None
-    opened = 0
-    above: list[str] = []
+    block_line = 0
+    comments_above: list[str] = []
     for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").split("\n"), 1):
         words, suffix, wrong = _words(text)
         if wrong:
             problems.append(Problem(name, number, f"unexpected {wrong!r}"))
-            above.clear()
+            comments_above.clear()
         elif not words:
             if suffix:
-                above.append(suffix.removeprefix("//").strip())
+                comments_above.append(suffix.removeprefix("//").strip())
             else:
-                above.clear()
+                comments_above.clear()
         elif verb is not None and words == (")",):
             verb = None
-            above.clear()
+            comments_above.clear()
         elif verb is None and len(words) == 2 and words[1] == "(" and words[0] in _BLOCK_VERBS:
-            verb, opened = words[0], number
-            above.clear()
+            verb, block_line = words[0], number
+            comments_above.clear()
         else:
             full = words if verb is None else (verb, *words)
-            comments = (*above, suffix.removeprefix("//").strip()) if suffix else tuple(above)
+            comments = (*comments_above, suffix.removeprefix("//").strip()) if suffix else tuple(comments_above)
             yield _Statement(number, full, suffix, comments)
-            above.clear()
+            comments_above.clear()
     if verb is not None:
-        problems.append(Problem(name, opened, f"the {verb} block is not closed"))
+        problems.append(Problem(name, block_line, f"the {verb} block is not closed"))
 
 
 def _words(text: str) -> tuple[tuple[str, ...], str, str]:
-    """The words of a line, the comment at its end, and the first thing that is neither."""
+    """The words of a line, the comment at its end, and the first character that is neither."""
     words: list[str] = []
     for match in _WORD.finditer(text):
         if match["comment"]:

@@ -1,7 +1,7 @@
-"""Which packages there are, and which files each consists of: the repository's own and those outside that it uses.
+"""The catalog: the packages of the repository and the external packages it uses, with the files of each.
 
-A catalog is plain data, small enough to hand to every worker. It is made from the heads of files (`FileHead`); the
-facts themselves stay in the cache until somebody needs them.
+A catalog is plain data, small enough to pass to every worker. It is made from the heads of files (`FileHead`); the
+facts themselves stay in the cache until they are needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from golore.learner.project.project import Project
 
 
 class FileHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What planning needs to know of a file: where its facts are, and how it takes part in its package."""
+    """What planning needs to know about a file: the cache key of its facts, and its part in its package."""
 
     key: str
     package: str
@@ -29,7 +29,8 @@ class FileHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CatalogFile(NamedTuple):
-    """`path` is repository-relative, or absolute outside; `constraint` includes what the file's name says."""
+    """`path` is relative to the repository, or absolute for an external file; `constraint` includes the tags that the
+    file's name implies."""
 
     path: str
     key: str
@@ -40,7 +41,7 @@ class CatalogFile(NamedTuple):
 
 
 class CatalogPackage(NamedTuple):
-    """`context` is the directory of the repository on whose behalf an outside package is read."""
+    """`context` is the directory of the repository for which the imports of an external package are looked up."""
 
     id: str
     path: str
@@ -54,7 +55,7 @@ class CatalogPackage(NamedTuple):
 
 
 Catalog = Mapping[str, tuple[CatalogPackage, ...]]
-"""Packages by directory: the proper one first, then its external test, then strays."""
+"""Packages by directory: the package proper, then its external test, then strays (see `package_files`)."""
 
 
 def head_of(key: str, outline: Outline) -> FileHead:
@@ -66,24 +67,24 @@ def head_of_shape(key: str, shape: Shape, digest: str) -> FileHead:
 
 
 def whole_constraint(path: str, written: str) -> str:
-    """What a file's name and its own lines demand together."""
-    named = " && ".join(name_tags(path.rpartition("/")[2]))
-    if not named or not written:
-        return named or written
-    return f"{named} && ({written})"
+    """The constraint that a file's name implies and the `written` one, combined."""
+    from_name = " && ".join(name_tags(path.rpartition("/")[2]))
+    if not from_name or not written:
+        return from_name or written
+    return f"{from_name} && ({written})"
 
 
 def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[str, tuple[CatalogPackage, ...]]:
-    """The repository's packages."""
+    """The packages of the repository by directory."""
     directories: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(heads):
         directories[path.rpartition("/")[0]].append(path)
     catalog: dict[str, tuple[CatalogPackage, ...]] = {}
     for directory, paths in directories.items():
         constraints = {path: whole_constraint(path, heads[path].constraint) for path in paths}
-        listed = [PackageFile(RepoPath(path), heads[path].package, constraints[path]) for path in paths]
+        package_files = [PackageFile(RepoPath(path), heads[path].package, constraints[path]) for path in paths]
         module = project.module_of(directory)
-        groups = group_packages(project.import_path(directory), listed, project.id_suffix(directory))
+        groups = group_packages(project.import_path(directory), package_files, project.id_suffix(directory))
         catalog[directory] = tuple(
             CatalogPackage(
                 group.id,
@@ -94,7 +95,7 @@ def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[
                 group.test,
                 False,
                 directory,
-                tuple(_file(path, heads[path], constraints[path]) for path in group.files),
+                tuple(_catalog_file(path, heads[path], constraints[path]) for path in group.files),
             )
             for group in groups
         )
@@ -104,16 +105,18 @@ def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[
 def outside_package(
     import_path: str, directory: str, module: str, context: str, heads: Mapping[str, FileHead]
 ) -> CatalogPackage | None:
-    """A package outside the repository, from the heads of its files by path; None if there are none."""
-    files = {path: _file(path, head, whole_constraint(path, head.constraint)) for path, head in sorted(heads.items())}
+    """An external package, from the heads of its files by path; None if there are none."""
+    files = {
+        path: _catalog_file(path, head, whole_constraint(path, head.constraint)) for path, head in sorted(heads.items())
+    }
     if not files:
         return None
-    listed = [PackageFile(RepoPath(path), heads[path].package, file.constraint) for path, file in files.items()]
-    proper = group_packages(ImportPath(import_path), listed)[0]
-    kept = tuple(files[path] for path in proper.files)
-    return CatalogPackage(import_path, import_path, proper.name, directory, module, False, True, context, kept)
+    package_files = [PackageFile(RepoPath(path), heads[path].package, file.constraint) for path, file in files.items()]
+    proper = group_packages(ImportPath(import_path), package_files)[0]
+    proper_files = tuple(files[path] for path in proper.files)
+    return CatalogPackage(import_path, import_path, proper.name, directory, module, False, True, context, proper_files)
 
 
-def _file(path: str, head: FileHead, constraint: str) -> CatalogFile:
+def _catalog_file(path: str, head: FileHead, constraint: str) -> CatalogFile:
     imports = tuple(dict.fromkeys(imported.path for imported in head.imports))
     return CatalogFile(path, head.key, constraint, head.shape, path.endswith("_test.go"), imports)

@@ -1,7 +1,7 @@
-"""The packages outside the repository that its code can see: found by following imports, read for declarations only.
+"""Finds external packages by following imports, and reads their declarations only.
 
-Vendored code, the module cache, GOPATH and GOROOT are read when they are there. What is not there stays missing, and is
-counted; nothing is downloaded.
+Vendored code, the module cache, GOPATH and GOROOT are read if they exist. A package that is not found is listed as
+missing; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from golore.learner.worker_pool import WorkerPool
 
 
 class ExternalPackages(NamedTuple):
-    """Packages by absolute directory, the import paths whose source is not at hand, and every file that was read.
+    """Packages by absolute directory, the import paths whose source is missing, and every file that was read.
 
-    `leads` are the imports that lead out of the repository: on whose behalf each was asked for, the path, and the
-    directory it led to, empty where there is none.
+    `leads` are the imports of external packages: the importing directory (see `CatalogPackage.context`), the import
+    path, and the directory that it was found in, empty if it is missing.
     """
 
     packages: dict[str, CatalogPackage]
@@ -41,16 +41,18 @@ def find_external_packages(
     before: Mapping[str, CachedFile],
     last: ExternalPackages | None = None,
 ) -> ExternalPackages:
-    """Follow imports out of the repository until nothing new turns up. Packages whose files are as they were the last
-    time are taken from there."""
+    """Follow imports out of the repository until there are no new ones. Packages whose files have not changed are taken
+    from `last`, the result of the previous learn."""
     found: dict[str, CatalogPackage] = {}
     files: dict[str, CachedFile] = {}
-    old = _LastTime(last, cache)
+    previous = _PreviousPackages(last, cache)
     missing: set[str] = set()
     leads: list[tuple[str, str, str]] = []
     seen: set[tuple[str, str]] = set()
     parsed = 0
-    pending = _askers(project, ((p.dir, path) for group in catalog.values() for p in group for path in _imports(p)))
+    pending = _distinct_imports(
+        project, ((p.dir, path) for group in catalog.values() for p in group for path in _imports(p))
+    )
     while pending:
         seen |= pending.keys()
         locations: dict[str, tuple[Location, str]] = {}
@@ -61,98 +63,98 @@ def find_external_packages(
             elif location.kind in ("repo", "std"):
                 continue
             elif location.dir not in found:
-                locations.setdefault(location.dir, (location, _asker(project, location, context)))
+                locations.setdefault(location.dir, (location, _import_context(project, location, context)))
             leads.append((context, path, location.dir if location is not None else ""))
         names = {directory: _go_files(directory) for directory in locations}
-        same = {d: known for d, known in names.items() if d in old.packages and old.has(d, known)}
+        same = {d: known for d, known in names.items() if d in previous.packages and previous.has(d, known)}
         new = chain.from_iterable(known for directory, known in names.items() if directory not in same)
         reading = read_files(cache, pool, new, before, lambda _: None, extent="shape")
         parsed += reading.parsed
         files |= reading.files
-        further: list[tuple[str, str]] = []
+        next_imports: list[tuple[str, str]] = []
         for directory, (location, context) in locations.items():
             path = plain_path(location.import_path)
             if directory in same:
-                files |= {file.name: old.files[file.name] for file in same[directory]}
-                package = old.package(directory, path, location.module, context)
+                files |= {file.name: previous.files[file.name] for file in same[directory]}
+                package = previous.package(directory, path, location.module, context)
             else:
                 heads = {file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads}
                 package = outside_package(path, directory, location.module, context, heads)
             if package is not None:
                 found[directory] = package
-                further += [(context, imported) for imported in _imports(package)]
-        pending = {key: context for key, context in _askers(project, further).items() if key not in seen}
+                next_imports += [(context, imported) for imported in _imports(package)]
+        pending = {key: context for key, context in _distinct_imports(project, next_imports).items() if key not in seen}
     return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed)
 
 
 def is_as_it_was(project: Project, last: ExternalPackages, cache: Cache) -> bool:
-    """Whether the same imports would lead to the same packages, for the same packages of the repository."""
+    """Whether the imports in `last` still lead to the same directories, and those have the same files."""
     for context, path, directory in last.leads:
         location = project.find(context, path)
         if (location.dir if location is not None else "") != directory:
             return False
-    known = _LastTime(last, cache)
+    previous = _PreviousPackages(last, cache)
     directories = {directory for _, _, directory in last.leads if directory}
-    return all(known.has(directory, _go_files(directory)) for directory in directories)
+    return all(previous.has(directory, _go_files(directory)) for directory in directories)
 
 
-class _LastTime:
-    """What was found the last time, for as long as it is still there."""
+class _PreviousPackages:
+    """The packages that the previous learn found, with a check whether they are unchanged."""
 
     def __init__(self, last: ExternalPackages | None, cache: Cache) -> None:
         self.files: Mapping[str, CachedFile] = {} if last is None else last.files
         self.packages: Mapping[str, CatalogPackage] = {} if last is None else last.packages
-        self._facts = cache.has({file.key for file in self.files.values()})
-        self._sizes = Counter(path.rpartition("/")[0] for path in self.files)
+        self._cached_keys = cache.has({file.key for file in self.files.values()})
+        self._file_counts = Counter(path.rpartition("/")[0] for path in self.files)
 
     def has(self, directory: str, names: Sequence[FileToRead]) -> bool:
-        """Whether a directory holds just the files that it held."""
-        if len(names) != self._sizes[directory]:
+        """Whether a directory has exactly the files that it had, unchanged, and their facts are in the cache."""
+        if len(names) != self._file_counts[directory]:
             return False
         for file in names:
             known = self.files.get(file.name)
             if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
                 return False
-            if known.key not in self._facts:
+            if known.key not in self._cached_keys:
                 return False
         return True
 
     def package(self, directory: str, path: str, module: str, context: str) -> CatalogPackage:
-        """Its package, as who asks for it now would have it."""
+        """The package of a directory, with the import path, module and context of the current import."""
         package = self.packages[directory]
         if (package.path, package.module, package.context) == (path, module, context):
             return package
         return package._replace(id=path, path=path, module=module, context=context)
 
 
-def _askers(project: Project, imports: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Imports, by directory and path, without those that lead where others do: in one module a path means the same for
-    every directory, so only the first of these asks."""
-    rooms: dict[str, str] = {}
-    askers: dict[tuple[str, str], str] = {}
+def _distinct_imports(project: Project, imports: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The importing directory for each distinct import. Within a module an import path means the same in every
+    directory, so only the first directory counts; relative imports and code without a module are kept apart."""
+    scopes: dict[str, str] = {}
+    contexts: dict[tuple[str, str], str] = {}
     for context, path in imports:
-        room = rooms.get(context)
-        if room is None:
+        scope = scopes.get(context)
+        if scope is None:
             module = project.module_of(context)
-            room = rooms[context] = f"module {module.dir}" if module is not None else context
-        key = (context if path[:1] == "." else room, path)
-        known = askers.get(key)
-        if known is None or context < known:
-            askers[key] = context
-    return askers
+            scope = scopes[context] = f"module {module.dir}" if module is not None else context
+        key = (context if path[:1] == "." else scope, path)
+        first = contexts.get(key)
+        if first is None or context < first:
+            contexts[key] = context
+    return contexts
 
 
-def _asker(project: Project, location: Location, context: str) -> str:
-    """On whose behalf a package's own imports are asked for: vendored code is built as the module has it that vendored
-    it, whoever else comes upon it."""
-    home = location.dir.removesuffix(f"/vendor/{plain_path(location.import_path)}")
-    if location.kind != "vendor" or home not in project.module_at:
+def _import_context(project: Project, location: Location, context: str) -> str:
+    """The directory for which a package's own imports are looked up: for vendored code, the module that vendors it,
+    whichever module imports it; otherwise `context`."""
+    module_dir = location.dir.removesuffix(f"/vendor/{plain_path(location.import_path)}")
+    if location.kind != "vendor" or module_dir not in project.module_at:
         return context
-    return "" if home == str(project.root) else home.removeprefix(f"{project.root}/")
+    return "" if module_dir == str(project.root) else module_dir.removeprefix(f"{project.root}/")
 
 
 def plain_path(import_path: str) -> str:
-    """The path by which vendored code is imported: the standard library's own has its place before it."""
+    """The path by which a vendored package is imported: `vendor/x` and `cmd/vendor/x`, as in Go itself, become `x`."""
     if import_path.startswith("vendor/"):
         return import_path.removeprefix("vendor/")
     return import_path.partition("/vendor/")[2] or import_path

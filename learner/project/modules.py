@@ -1,8 +1,8 @@
-"""Modules and workspaces, and what they say together about the imports of one module.
+"""Modules and workspaces, and how they determine the imports of one module.
 
-Pure: works on go.mod and go.work files that were read, except that a workspace may use modules outside the learned
-tree, whose go.mod is read when it is first needed. Directories are absolute here, because a module may lie above the
-learned root or beside it. Whether a package exists in a directory is `project`'s question.
+Works on go.mod and go.work files that were already read; only the go.mod of a workspace module outside the learned tree
+is read here, when it is needed. Directories are absolute, because a module may be above the learned root or beside it.
+Does not check whether a directory contains a package.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Workspace(NamedTuple):
 
 
 class Build(NamedTuple):
-    """What decides the imports of one module: what is at hand as source, and what is asked of the module cache."""
+    """How the imports of one module are found: modules available as source, and versions in the module cache."""
 
     sources: dict[str, tuple[str, ...]]
     """Directories by module path: main modules, local replacements, other modules of the repository."""
     versions: dict[str, tuple[str, str]]
-    """Module and version by the module path that is imported, replacements applied."""
+    """Module and version, after replacements, by the module path that is imported."""
     vendors: tuple[str, ...]
     borrowed: tuple[str, ...]
-    """The vendor directories of modules that require this one: what it is built with as their dependency."""
+    """The vendor directories of the modules that require this one, which are used to build it as their dependency."""
 
 
 def read_workspace(directory: str, name: str, data: bytes, problems: list[Problem]) -> Workspace:
@@ -58,20 +58,20 @@ def read_workspace(directory: str, name: str, data: bytes, problems: list[Proble
 def build_of(
     module: Module | None, modules: tuple[Module, ...], workspace: Workspace | None, required: Mapping[str, str]
 ) -> Build:
-    """How the imports of a module are decided, given all modules of the repository and what they require together.
-    Without a module, only by these."""
+    """How the imports of a module are found. `modules` are all modules of the repository and `required` the versions
+    that they require; without a module only these count."""
     mains = _mains(module, modules, workspace)
     layers = [(workspace.dir, workspace.replaces)] if workspace else []
     layers += [(main.dir, main.mod.replaces) for main in mains]
-    # What the main modules ask for counts before what the others do.
-    asked = {**required, **latest_requires(mains)}
+    # The requirements of the main modules take precedence over those of the others.
+    wanted = {**required, **latest_requires(mains)}
     sources: defaultdict[str, list[str]] = defaultdict(list)
     for main in mains:
         sources[main.path].append(main.dir)
-    versions = {path: (path, version) for path, version in asked.items()}
+    versions = {path: (path, version) for path, version in wanted.items()}
     replaced: set[str] = set()
     for old in sorted({replace.old for _, replaces in layers for replace in replaces}.difference(sources)):
-        chosen = _replacement(layers, old, asked.get(old, ""))
+        chosen = _replacement(layers, old, wanted.get(old, ""))
         if chosen is None:
             continue
         directory, replace = chosen
@@ -87,15 +87,15 @@ def build_of(
             sources[other.path].append(other.dir)
     vendors = [f"{workspace.dir}/vendor"] if workspace else []
     vendors += [f"{module.dir}/vendor"] if module else []
-    asking = [other for other in modules if module and any(asked.path == module.path for asked in other.mod.requires)]
-    borrowed = tuple(f"{other.dir}/vendor" for other in asking)
+    dependents = [other for other in modules if module and any(r.path == module.path for r in other.mod.requires)]
+    borrowed = tuple(f"{other.dir}/vendor" for other in dependents)
     return Build({path: tuple(found) for path, found in sources.items()}, versions, tuple(vendors), borrowed)
 
 
 def workspace_of(module: Module, workspaces: tuple[Workspace, ...], named: bool) -> Workspace | None:
     """The workspace a module is built in: the nearest go.work at or above it, if that one uses it.
 
-    A go.work that GOWORK has named applies wherever it lies.
+    If `named`, the go.work comes from GOWORK and applies wherever it is.
     """
     parents = frozenset(self_and_parents(module.dir))
     candidates = [workspace for workspace in workspaces if named or workspace.dir in parents]
@@ -107,14 +107,14 @@ def _mains(module: Module | None, modules: tuple[Module, ...], workspace: Worksp
     """The module itself, then the others of its workspace."""
     if module is None:
         return ()
-    known = {other.dir: other for other in modules}
+    by_directory = {other.dir: other for other in modules}
     uses = workspace.uses if workspace else ()
-    others = [known.get(use) or _module_on_disk(use) for use in uses if use != module.dir]
+    others = [by_directory.get(use) or _module_on_disk(use) for use in uses if use != module.dir]
     return (module, *(other for other in others if other is not None))
 
 
 def latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
-    """The newest version of each module that one of these asks for."""
+    """The newest version of each module that one of these requires."""
     latest: dict[str, str] = {}
     for module in modules:
         for require in module.mod.requires:
@@ -133,16 +133,16 @@ def _module_on_disk(directory: str) -> Module | None:
 
 
 def _replacement(layers: list[tuple[str, tuple[Replace, ...]]], old: str, version: str) -> tuple[str, Replace] | None:
-    """The replacement that holds for a module: go.work before go.mod, one for the very version before one for all."""
+    """The replacement of a module: go.work before go.mod, one for this version before one for all versions."""
     for directory, replaces in layers:
-        fitting = [r for r in replaces if r.old == old and r.old_version in ("", version)]
-        if fitting:
-            return directory, max(fitting, key=lambda replace: replace.old_version != "")
+        matching = [r for r in replaces if r.old == old and r.old_version in ("", version)]
+        if matching:
+            return directory, max(matching, key=lambda replace: replace.old_version != "")
     return None
 
 
 def self_and_parents(path: str) -> Iterator[str]:
-    """A path with slashes and all above it, longest first."""
+    """A path with slashes and all its parents, longest first."""
     while True:
         yield path
         path, slash, _ = path.rpartition("/")
@@ -151,5 +151,5 @@ def self_and_parents(path: str) -> Iterator[str]:
 
 
 def beneath(directory: str, path: str) -> str:
-    """A path as written in a file of that directory, without its `..`."""
+    """A path that a file in `directory` names, joined to the directory and normalized."""
     return os.path.normpath(path if path.startswith("/") else f"{directory}/{path}")

@@ -1,8 +1,8 @@
 """Sorts the files of one directory into Go packages, as the `go` command would see them.
 
-A directory holds one package proper; its external test package (`x_test`) is another; files of any other name beside
-it, such as a `package main` that is only ever run by hand, are strays and each name is a package of its own. Import
-paths are given, not found out: that is `project`'s affair.
+A directory has one package proper; its external test package (`x_test`) is another; files of any other package name,
+such as a `package main` that is only run by hand, are strays, and each such name is a package of its own. The caller
+passes the import path.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class GoPackage(NamedTuple):
 
 
 def group_packages(import_path: ImportPath, files: Iterable[PackageFile], id_suffix: str = "") -> tuple[GoPackage, ...]:
-    """The packages of one directory: the one proper first, then its external test, then strays by name.
+    """The packages of one directory: the package proper, then its external test, then strays by name.
 
-    Files without a package name (broken ones) go with the package proper. `id_suffix` tells apart directories that
+    Files without a package name (broken ones) belong to the package proper. `id_suffix` distinguishes directories that
     share an import path.
     """
     ordered = sorted(files)
@@ -54,14 +54,14 @@ def group_packages(import_path: ImportPath, files: Iterable[PackageFile], id_suf
         groups[role_of(file, primary), file.package_name or primary].append(file.path)
     packages: list[GoPackage] = []
     for (role, name), paths in sorted(groups.items()):
-        mark = f" [{name}]" if role is Role.STRAY else "_test" if role is Role.EXTERNAL_TEST else ""
-        identity = PackageId(f"{import_path}{mark}{id_suffix}")
+        suffix = f" [{name}]" if role is Role.STRAY else "_test" if role is Role.EXTERNAL_TEST else ""
+        identity = PackageId(f"{import_path}{suffix}{id_suffix}")
         packages.append(GoPackage(identity, import_path, name, role is Role.EXTERNAL_TEST, tuple(paths)))
     return tuple(packages)
 
 
 def role_of(file: PackageFile, primary: str) -> Role:
-    """What a file is in a directory whose package proper has the given name."""
+    """The role of a file in a directory whose package proper is called `primary`."""
     if file.package_name in ("", primary):
         return Role.PROPER
     if file.is_test and file.package_name == f"{primary}_test":
@@ -70,9 +70,9 @@ def role_of(file: PackageFile, primary: str) -> Role:
 
 
 def primary_name(files: Iterable[PackageFile]) -> str:
-    """The name of the package proper: that of most files in an ordinary build, before those only found elsewhere.
+    """The name of the package proper: the most frequent one in the default build, else in other builds, else in tests.
 
-    Go takes `package documentation` for prose, and a directory of tests only is named by them.
+    Files of `package documentation` count only if there are no others, because Go ignores them.
     """
     votes: defaultdict[str, tuple[int, int, int, int]] = defaultdict(lambda: (0, 0, 0, 0))
     for file in files:
@@ -82,16 +82,16 @@ def primary_name(files: Iterable[PackageFile]) -> str:
         if not name:
             continue
         built = satisfied(file.constraint) and name != "documentation"
-        code, elsewhere, tests, prose = votes[name]
+        code, elsewhere, tests, all_files = votes[name]
         votes[name] = (
             code + (built and not file.is_test),
-            elsewhere + (not built and not file.is_test and not _by_hand(file) and name != "documentation"),
-            tests + (file.is_test and not _by_hand(file)),
-            prose + 1,
+            elsewhere + (not built and not file.is_test and not _has_ignore_tag(file) and name != "documentation"),
+            tests + (file.is_test and not _has_ignore_tag(file)),
+            all_files + 1,
         )
     return max(sorted(votes), key=lambda name: (votes[name], name != "main"), default="")
 
 
-def _by_hand(file: PackageFile) -> bool:
-    """Kept out of every build by the conventional tag."""
+def _has_ignore_tag(file: PackageFile) -> bool:
+    """Whether the conventional tag `ignore` keeps a file out of every build."""
     return "ignore" in file.constraint.split(" && ")

@@ -1,8 +1,8 @@
-"""Files → facts in the cache: only what is new is read, only what is unknown is parsed.
+"""Reads the facts of files into the cache: reads only changed files and parses only unknown contents.
 
-Size and time of a file decide whether to look at it again; its digest decides what it is. What another checkout of the
-same repository has parsed is taken from there. Extraction runs in the crew's processes, each of which writes nothing:
-the facts come back packed and are kept by this process in batches.
+A file is read again if its size or mtime changed; facts are looked up by its digest. Facts that another checkout of the
+same repository has parsed are copied from its cache. Extraction runs in the processes of the worker pool, which write
+nothing: they return the facts encoded, and this process writes them to the cache in batches.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from golore.learner.worker_pool import WorkerPool
 BATCH_BYTES = 1 << 19
 RECENT_NS = 2_000_000_000
 FEW_FILES = 20
-"""Reading so many files twice takes less time than fetching all keys of a large cache."""
+"""Reading this many files twice takes less time than fetching all keys of a large cache."""
 Tick = Callable[[int], None]
 Extent = Literal["all", "outline", "shape"]
-"""How much of a file is read: bodies too, what people see of it, or only what other files see of it."""
+"""How much of a file is extracted: everything, all but function bodies, or only what other files can use."""
 
 
 class FileToRead(NamedTuple):
-    """A file to know: its name in the cache (relative inside the repository), where it is, and its state on disk."""
+    """A file to read: its name in the cache (relative if in the repository), its path, and its state on disk."""
 
     name: str
     path: str
@@ -44,7 +44,7 @@ class FileToRead(NamedTuple):
 
 
 class ReadResult(NamedTuple):
-    """The heads of all files that could be read, and what was done for it."""
+    """The heads of all files that could be read, and how many files were read and parsed."""
 
     heads: dict[str, FileHead]
     files: dict[str, CachedFile]
@@ -61,15 +61,15 @@ class _Batch(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """One file as a worker read it; `facts` is None when the cache has them already."""
+    """One file as a worker read it; `facts` is None if the cache already has them."""
 
     digest: str
     key: str
     facts: CachedFacts | None
     size: int = 0
-    """Of what was read: the file may have changed since it was found."""
+    """The size of the data that was read: the file may have changed since discovery."""
     parsed: bool = False
-    """Whether the facts were made now, and not borrowed."""
+    """Whether the file was parsed now; False if its facts come from a cache."""
     problem: str = ""
 
 
@@ -82,9 +82,9 @@ def read_files(
     *,
     extent: Extent = "all",
 ) -> ReadResult:
-    """The heads of these files; facts that the cache does not have yet are extracted and put there.
+    """Read the heads of the `wanted` files. Facts that the cache does not have are extracted and added to it.
 
-    `before` is what the cache knows of files on disk.
+    `before` is the state of the files at the last learn, from the cache.
     """
     wanted = list(wanted)
     files: dict[str, CachedFile] = {}
@@ -104,12 +104,12 @@ def read_files(
     problems: list[Problem] = []
     parsed = 0
     tick(len(wanted) - len(changed))
-    known = _known(cache, changed, extent)
+    known = _known_keys(cache, changed, extent)
     if len(changed) <= FEW_FILES:
-        pool = WorkerPool(0)  # to start a process for them takes longer
+        pool = WorkerPool(0)  # starting a process would take longer
     for batch, results in pool.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
         if results is None:
-            results = _one_by_one(pool, batch)
+            results = _read_one_by_one(pool, batch)
         fresh = [result.facts for result in results if result.facts is not None]
         parsed += sum(result.parsed for result in results)
         cache.put_many(fresh)
@@ -117,7 +117,7 @@ def read_files(
             if result.problem:
                 problems.append(Problem(file.name, 0, result.problem))
                 continue
-            files[file.name] = CachedFile(file.name, result.digest, result.size, _settled(file), result.key)
+            files[file.name] = CachedFile(file.name, result.digest, result.size, _trusted_mtime(file), result.key)
             if result.facts is not None:
                 heads[result.key] = msgspec.msgpack.decode(result.facts.head, type=FileHead)
         tick(len(batch.files))
@@ -127,13 +127,13 @@ def read_files(
     return ReadResult({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
 
 
-def _known(cache: Cache, files: list[FileToRead], extent: Extent) -> frozenset[str]:
-    """The keys of facts that need not be made again: of these few files, or all that there are."""
+def _known_keys(cache: Cache, files: list[FileToRead], extent: Extent) -> frozenset[str]:
+    """The keys of facts in the cache: of these files if they are few, otherwise all keys."""
     if len(files) > FEW_FILES:
         return frozenset(cache.keys())
     keys: set[str] = set()
     for file in files:
-        with suppress(OSError):  # which is told when it is read
+        with suppress(OSError):  # reported as a problem when the file is read
             keys.add(_key(digest_of(Path(file.path).read_bytes()), extent))
     return frozenset(cache.has(keys))
 
@@ -146,7 +146,7 @@ def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
 def _batches(
     files: list[FileToRead], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
 ) -> Iterator[_Batch]:
-    """Batches of about equal size, the largest files first so that none is left for the end."""
+    """Batches of about equal size, with the largest files first so that none of them is processed last."""
     batch: list[FileToRead] = []
     size = 0
     for file in sorted(files, key=lambda file: (-min(file.size, BATCH_BYTES), file.name)):
@@ -159,12 +159,12 @@ def _batches(
         yield _Batch(tuple(batch), known, neighbours, extent)
 
 
-def _one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
-    """A worker died over a batch: find the file that did it, and keep the rest."""
-    single = [batch._replace(files=(file,)) for file in batch.files]
-    done = {task.files[0].name: results for task, results in pool.run(_read_batch, single)}
-    lost = _Read("", "", None, problem="the parser crashed on it; the file is left out")
-    return [(done[file.name] or [lost])[0] for file in batch.files]
+def _read_one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
+    """Read each file of a batch separately, after a worker crashed on the batch, to find the file that causes it."""
+    single_file_batches = [batch._replace(files=(file,)) for file in batch.files]
+    results_by_name = {task.files[0].name: results for task, results in pool.run(_read_batch, single_file_batches)}
+    crashed = _Read("", "", None, problem="file not learned: the parser crashed on it")
+    return [(results_by_name[file.name] or [crashed])[0] for file in batch.files]
 
 
 def _read_batch(batch: _Batch) -> list[_Read]:
@@ -176,7 +176,7 @@ def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, ex
     try:
         data = Path(file.path).read_bytes()
     except OSError as error:
-        return _Read("", "", None, problem=f"cannot be read: {error.strerror or error}")
+        return _Read("", "", None, problem=f"file cannot be read: {error.strerror or error}")
     digest = digest_of(data)
     key = _key(digest, extent)
     if key in known:
@@ -186,21 +186,21 @@ def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, ex
     if extent == "shape":
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
-        made = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
-        return _Read(digest, key, made, len(data), parsed=True)
+        new_facts = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
+        return _Read(digest, key, new_facts, len(data), parsed=True)
     facts = extract(data, bodies=extent == "all")
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
-    made = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
-    return _Read(digest, key, made, len(data), parsed=True)
+    new_facts = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
+    return _Read(digest, key, new_facts, len(data), parsed=True)
 
 
 def _key(digest: str, extent: Extent) -> str:
     return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
 
 
-def _settled(file: FileToRead) -> int:
-    """The time to remember a file by: none if it is so recent that a later write could bear the same one."""
+def _trusted_mtime(file: FileToRead) -> int:
+    """The mtime to store for a file: 0 if it is so recent that a later write could have the same one."""
     return file.mtime_ns if file.mtime_ns < time.time_ns() - RECENT_NS else 0
 
 

@@ -1,7 +1,8 @@
-"""The shipped index of the standard library: the shapes of its packages, as our own extractor reads them.
+"""The index of the standard library that is part of golore: the shapes of its packages, from golore's extractor.
 
-`python -m golore.learner.project.stdlib_index GOROOT` makes it again from a Go toolchain's sources. It holds the files
-of the ordinary build without tests and commands, unexported declarations included: types are inferred from them.
+`python -m golore.learner.project.stdlib_index GOROOT` builds it from the sources of a Go toolchain. It contains the
+files of the default build without tests and commands. Unexported declarations are included, because types are inferred
+from them.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ class IndexedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Index(msgspec.Struct, frozen=True, array_like=True):
-    """`packages` are compressed lists of files, by import path."""
+    """`packages` are compressed lists of `IndexedFile` by import path."""
 
     version: str
     packages: dict[str, bytes]
 
 
-_files = msgspec.msgpack.Decoder(tuple[IndexedFile, ...])
+_files_decoder = msgspec.msgpack.Decoder(tuple[IndexedFile, ...])
 
 
 @cache
@@ -52,14 +53,14 @@ def paths() -> frozenset[str]:
 
 
 def package_files(path: str) -> tuple[IndexedFile, ...] | None:
-    """The files of a package of the standard library, or of one that it vendors."""
+    """The files of a package of the standard library, or of one that it vendors; None if there is none."""
     packages = index().packages
     packed = packages.get(path) or packages.get(f"vendor/{path}")
-    return None if packed is None else _files.decode(zlib.decompress(packed))
+    return None if packed is None else _files_decoder.decode(zlib.decompress(packed))
 
 
 def make(goroot: Path) -> Index:
-    """Read the standard library's sources below a GOROOT."""
+    """Build the index from the sources in a GOROOT."""
     source = goroot / "src"
     packages: dict[str, bytes] = {}
     for directory, below, names in os.walk(source):
@@ -88,5 +89,5 @@ def _read_package(directory: Path, relative: str, names: list[str]) -> list[Inde
 
 
 if __name__ == "__main__":
-    INDEX.write_bytes(msgspec.msgpack.encode(made := make(Path(sys.argv[1]))))
-    print(f"{made.version}: {len(made.packages)} packages, {INDEX.stat().st_size:,} bytes in {INDEX}")
+    INDEX.write_bytes(msgspec.msgpack.encode(result := make(Path(sys.argv[1]))))
+    print(f"{result.version}: {len(result.packages)} packages, {INDEX.stat().st_size:,} bytes in {INDEX}")

@@ -57,7 +57,7 @@ def test_a_missed_and_a_wrong_call_are_told_with_examples() -> None:
     result = compare_calls(truth, said("m.U.Close", "b.go", 9))
     assert result.calls == Score(right=0, wrong=1, missed=1, unjudged=0)
     labels = {pattern.about: (pattern.label, pattern.examples) for pattern in result.patterns}
-    assert labels["calls wrong"] == ("another callee of that name", ("a.go:4 m.F -> m.U.Close",))
+    assert labels["calls wrong"] == ("different callee with the same name", ("a.go:4 m.F -> m.U.Close",))
     assert labels["callees missed"] == ("m.T.Close", ("a.go:4 m.F -> m.T.Close",))
 
 
