@@ -1,14 +1,14 @@
-"""How long an agent waits for an answer: `golore mcp` asked over standard input and output by the SDK's own client.
+"""Measures how long an agent waits for answers of `golore mcp`, with the SDK's client over standard input and output.
 
     python benchmarks/answers.py REPO [--symbols N] [--pause SECONDS]
 
-REPO is a learned repository. Symbols are sampled evenly from all of them and asked about by their qualified names, the
-questions mixed; what is measured is the whole call, from the request to the parsed answer, and the server's processor
-time, which says more on a busy machine. Prints milliseconds, and how much memory the server has: at the start, after
-the questions, and when it has been left alone.
+REPO is a learned repository. Symbols are sampled evenly from all symbols and asked about by qualified name, in random
+order. Prints, in milliseconds, the time of the whole call, from the request to the parsed answer, and the CPU time of
+the server, which is more reliable on a busy machine; and the memory of the server: at the start, after the questions
+and, with --idle, after a pause.
 
-Long searches read a file that the server has made after the first of them that missed it. So one such question is asked
-first, where there is no file yet, and it is told how long that took and how much longer the file did.
+Long searches read the adjacency file, which the server builds after the first search that misses it. If there is no
+such file yet, one long search is asked first, and its time and the time until the file is ready are printed.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 OTHERS = ("context", "search")
 IDLE = 35.0
-"""Seconds after which a server has closed what it does not need."""
+"""Seconds of idleness after which a server has closed what it does not need."""
 PATIENCE = 120.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
-    parser.add_argument("--symbols", type=int, default=200, help="how many to ask each question about (200)")
+    parser.add_argument("--symbols", type=int, default=200, help="number of symbols per question (200)")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between two questions (0)")
-    parser.add_argument("--idle", action="store_true", help=f"wait {IDLE:.0f} s in the end and measure memory again")
-    anyio.run(_measured, parser.parse_args())
+    parser.add_argument("--idle", action="store_true", help=f"wait {IDLE:.0f} s at the end and measure memory again")
+    anyio.run(_measure, parser.parse_args())
 
 
-async def _measured(given: argparse.Namespace) -> None:
-    place = find_repository(given.repository)
-    with Store.open(place.store, write=False) as store:
+async def _measure(options: argparse.Namespace) -> None:
+    repository = find_repository(options.repository)
+    with Store.open(repository.store, write=False) as store:
         (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
-        calls = [call for question in (*ASKED, *OTHERS) for call in _calls(store, question, given.symbols)]
+        calls = [call for question in (*ASKED, *OTHERS) for call in _calls(store, question, options.symbols)]
     print(f"{total:,} symbols, {len(calls):,} questions")
     random.Random(1).shuffle(calls)
     command = StdioServerParameters(
-        command=str(Path(sys.executable).with_name("golore")), args=["mcp", str(place.root)], env=dict(os.environ)
+        command=str(Path(sys.executable).with_name("golore")), args=["mcp", str(repository.root)], env=dict(os.environ)
     )
     times: dict[str, list[tuple[float, float]]] = {}
     failed: dict[str, int] = {}
@@ -68,40 +68,40 @@ async def _measured(given: argparse.Namespace) -> None:
     async with Client(command) as client:
         await client.list_tools()
         print(f"ready after {time.perf_counter() - started:.1f} s, {_memory()}")
-        await _warmed(client, place, calls)
+        await _warm_up(client, repository, calls)
         for question, tool, arguments in calls:
-            begun, worked = time.perf_counter(), _worked()
+            call_started, cpu = time.perf_counter(), _cpu_ms()
             result = await client.call_tool(tool, arguments)
-            taken = (time.perf_counter() - begun) * 1000
-            times.setdefault(question, []).append((taken, _worked() - worked))
+            taken = (time.perf_counter() - call_started) * 1000
+            times.setdefault(question, []).append((taken, _cpu_ms() - cpu))
             failed[question] = failed.get(question, 0) + bool(result.is_error)
-            if given.pause:
-                await anyio.sleep(given.pause)
+            if options.pause:
+                await anyio.sleep(options.pause)
         _print(times, failed)
         print(f"after the questions: {_memory()}")
-        if given.idle:
+        if options.idle:
             await anyio.sleep(IDLE)
-            print(f"left alone for {IDLE:.0f} s: {_memory()}")
+            print(f"after {IDLE:.0f} s of idleness: {_memory()}")
 
 
-async def _warmed(client: Client, place: LearnedRepository, calls: list[tuple[str, str, dict[str, Any]]]) -> None:
-    """Ask as far as it takes for the server to have the file made, and wait for it."""
-    if not _is_due(place):
+async def _warm_up(client: Client, repository: LearnedRepository, calls: list[tuple[str, str, dict[str, Any]]]) -> None:
+    """Ask long searches until the server starts to build the adjacency file, and wait for the file."""
+    if not _is_due(repository):
         return
     for _, tool, arguments in (call for call in calls if call[0] == "impact"):
-        begun = time.perf_counter()
+        call_started = time.perf_counter()
         await client.call_tool(tool, {**arguments, "depth": 10})
-        taken = time.perf_counter() - begun
+        taken = time.perf_counter() - call_started
         if _children(_server()):
-            print(f"a first long search took {taken * 1000:.0f} ms", end="", flush=True)
-            while _is_due(place) and time.perf_counter() - begun < PATIENCE:
+            print(f"the first long search took {taken * 1000:.0f} ms", end="", flush=True)
+            while _is_due(repository) and time.perf_counter() - call_started < PATIENCE:
                 await anyio.sleep(0.1)
-            print(f", and the file that such searches read was there {time.perf_counter() - begun - taken:.1f} s later")
+            print(f"; the adjacency file was ready {time.perf_counter() - call_started - taken:.1f} s later")
             return
 
 
-def _is_due(place: LearnedRepository) -> bool:
-    with Store.open(place.store, write=False) as store:
+def _is_due(repository: LearnedRepository) -> bool:
+    with Store.open(repository.store, write=False) as store:
         return is_mapping_due(store)
 
 
@@ -118,7 +118,7 @@ def _calls(store: Store, question: str, wanted: int) -> list[tuple[str, str, dic
 
 
 def _sample(store: Store, kinds: tuple[str, ...], wanted: int) -> list[str]:
-    # Nobody asks about what was named so that nobody can.
+    # Blank declarations cannot be asked about.
     statement = "MATCH (s:Symbol) WHERE s.kind IN $kinds AND s.name <> '_' RETURN s.qualified_name ORDER BY s.id"
     found = [name for (name,) in store.rows(statement, {"kinds": list(kinds)})]
     return found[:: max(1, len(found) // wanted)][:wanted]
@@ -131,14 +131,14 @@ def _print(times: dict[str, list[tuple[float, float]]], failed: dict[str, int]) 
     together = [pair for question in one_step for pair in times[question]]
     rows = [(question, times[question], failed[question]) for question in (*ASKED, *OTHERS)]
     for question, pairs, refused in [*rows, ("one step", together, sum(failed[one] for one in one_step))]:
-        taken, worked = (sorted(values) for values in zip(*pairs, strict=True))
+        taken, cpu = (sorted(values) for values in zip(*pairs, strict=True))
         p95 = int(len(pairs) * 0.95)
-        figures = (statistics.median(taken), taken[p95], taken[-1], statistics.median(worked), worked[p95])
+        figures = (statistics.median(taken), taken[p95], taken[-1], statistics.median(cpu), cpu[p95])
         print(f"{question:14}{len(pairs):9}{refused:9}" + "".join(f"{figure:9.1f}" for figure in figures))
 
 
-def _worked() -> float:
-    """Milliseconds that the server's threads have had a processor for."""
+def _cpu_ms() -> float:
+    """CPU time of the server's threads, in milliseconds."""
     tasks = Path(f"/proc/{_server()}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
@@ -150,7 +150,7 @@ def _memory() -> str:
 
 
 def _server() -> str:
-    """This process's only child."""
+    """The process id of the server: the only child of this process."""
     return _children("self")[0]
 
 

@@ -1,10 +1,10 @@
-"""How long it takes to make all cards of a learned repository anew, into a deck of their own.
+"""Measures how long it takes to build all cards of a learned repository, into a card store of their own.
 
     python benchmarks/cards.py REPO [--runs N]
 
-REPO is a learned repository; its own deck is left alone. Prints seconds by the clock and of this process's processor
-time, how much memory was needed, and a digest of everything the deck says, by which two versions can be compared: it is
-the same for every run, whatever the order of sets.
+REPO is a learned repository; its own cards are not touched. Prints elapsed seconds, CPU seconds of this process, peak
+memory, and a digest of the contents of the card store, to compare two versions: it is the same for every run, whatever
+the order of sets.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ TABLES = {"deck_cards": "path", "deck_symbols": "path, line, qualified_name, tex
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
-    parser.add_argument("--runs", type=int, default=3, help="how often (3)")
-    given = parser.parse_args()
-    place = find_repository(given.repository)
-    head = head_commit(place.root)
-    begun = time.perf_counter()
+    parser.add_argument("--runs", type=int, default=3, help="number of runs (3)")
+    options = parser.parse_args()
+    repository = find_repository(options.repository)
+    head = head_commit(repository.root)
+    started = time.perf_counter()
     if head:
-        read_history(place.root, head)  # remembered, so that git's time is not measured
-    print(f"history read in {time.perf_counter() - begun:.1f} s")
-    for _ in range(given.runs):
+        read_history(repository.root, head)  # cached, so that git's time is not measured
+    print(f"history read in {time.perf_counter() - started:.1f} s")
+    for _ in range(options.runs):
         with tempfile.TemporaryDirectory() as directory:
-            print(_run(place, head, Path(directory)))
-    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
+            print(_run(repository, head, Path(directory)))
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB peak")
 
 
-def _run(place: LearnedRepository, head: str, directory: Path) -> str:
-    with Store.open(place.store, write=False) as store, closing(create_card_store(directory)) as card_store:
-        begun, worked = time.perf_counter(), time.process_time()
-        dealt = build_cards(
-            store, card_store, lambda: read_history(place.root, head) if head else None, head, whole=True
+def _run(repository: LearnedRepository, head: str, directory: Path) -> str:
+    with Store.open(repository.store, write=False) as store, closing(create_card_store(directory)) as card_store:
+        started, cpu = time.perf_counter(), time.process_time()
+        built = build_cards(
+            store, card_store, lambda: read_history(repository.root, head) if head else None, head, whole=True
         )
-        taken, worked = time.perf_counter() - begun, time.process_time() - worked
-    return f"{dealt.cards:,} cards in {taken:.2f} s, {worked:.2f} s of processor time, {_digest(directory)}"
+        taken, cpu = time.perf_counter() - started, time.process_time() - cpu
+    return f"{built.cards:,} cards in {taken:.2f} s, {cpu:.2f} s of CPU, {_digest(directory)}"
 
 
 def _digest(directory: Path) -> str:

@@ -1,14 +1,14 @@
-"""How well corrections are found in sessions: precision and recall on the labelled excerpts of `fixtures/sessions`.
+"""Measures how well corrections are found in sessions: precision and recall on the excerpts of `fixtures/sessions`.
 
     python benchmarks/corrections.py [--misses]
 
-Each excerpt is turned into a transcript as Claude Code writes it and read as `golore learn-sessions` does. A proposal
-for any other message than the marked one counts against precision. Told for the excerpts that were looked at while the
-rules were written, for those held out, and for all. Two lots of harder ones follow, `later.txt` and `last.txt`, most of
-them without any word of disagreement: they were written after the rules, which were amended by what each lot showed
-(`docs/sessions.md` has what was measured at first sight). The exit code is 1 below precision 0.9 or recall 0.8 over all
-of the set.
-`--misses` names what was missed or wrongly found, held out or not.
+Each excerpt is turned into a transcript as Claude Code writes it, and is read as `golore learn-sessions` does. A
+proposal for any other message than the marked one counts against precision. Prints the figures for the excerpts that
+were used to write the rules (tuning), for those held out, and for all. Two sets of harder excerpts follow, `later.txt`
+and `last.txt`, most of them without any word of disagreement: they were written after the rules, which were then
+amended after each set (`docs/sessions.md` has what was measured before the amendments). The exit code is 1 if precision
+is below 0.9 or recall is below 0.8 over all excerpts of the first set. `--misses` lists missed corrections and messages
+that were wrongly found, including held-out ones.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Excerpt(NamedTuple):
 
     @property
     def corrected(self) -> str:
-        """The message that is the correction; nothing if none is."""
-        return next((text for sort, text in self.lines if sort in "UX"), "")
+        """The message that is the correction; empty if there is none."""
+        return next((text for kind, text in self.lines if kind in "UX"), "")
 
 
 class Score(NamedTuple):
@@ -67,8 +67,8 @@ def excerpts(path: Path = EXCERPTS) -> list[Excerpt]:
         lines: list[tuple[str, str]] = []
         for line in rest:
             if line.startswith("   "):
-                sort, text = lines.pop()
-                lines.append((sort, f"{text}\n{line.strip()}"))
+                kind, text = lines.pop()
+                lines.append((kind, f"{text}\n{line.strip()}"))
             elif line:
                 lines.append((line[0], line[3:]))
         words = head.split()
@@ -77,37 +77,37 @@ def excerpts(path: Path = EXCERPTS) -> list[Excerpt]:
 
 
 def transcript(excerpt: Excerpt) -> list[bytes]:
-    """The excerpt as lines of a transcript, among others that say nothing."""
+    """The excerpt as lines of a transcript, between lines of other types that must be ignored."""
     entries: list[dict[str, Any]] = [{"type": "summary", "summary": "Work", "leafUuid": "0"}]
-    for number, (sort, text) in enumerate(excerpt.lines):
-        if sort != "f":
-            entries.append(_entry(excerpt.number, number, sort, text))
+    for number, (kind, text) in enumerate(excerpt.lines):
+        if kind != "f":
+            entries.append(_entry(excerpt.number, number, kind, text))
     entries.append({"type": "file-history-snapshot", "messageId": "x", "snapshot": {}})
     return [json.dumps(entry).encode() + b"\n" for entry in entries] + [b"{ cut off"]
 
 
-def _entry(excerpt: int, number: int, sort: str, text: str) -> dict[str, Any]:
+def _entry(excerpt: int, number: int, kind: str, text: str) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        "type": "assistant" if sort in "atb" else "user",
+        "type": "assistant" if kind in "atb" else "user",
         "uuid": f"{excerpt}-{number}",
         "sessionId": f"session-{excerpt}",
         "cwd": str(ROOT),
         "timestamp": f"2026-11-16T09:{excerpt % 60:02}:{number:02}.000Z",
-        "isSidechain": sort == "s",
-        "isMeta": sort == "m",
-        "isCompactSummary": sort == "c",
+        "isSidechain": kind == "s",
+        "isMeta": kind == "m",
+        "isCompactSummary": kind == "c",
     }
     content: Any = text
-    if sort == "a":
+    if kind == "a":
         content = [{"type": "thinking", "thinking": "No, that's wrong."}, {"type": "text", "text": text}]
-    elif sort == "t":
+    elif kind == "t":
         tool, file = text.split()
         content = [{"type": "tool_use", "id": f"t{number}", "name": tool, "input": {"file_path": f"{ROOT}/{file}"}}]
-    elif sort == "b":
+    elif kind == "b":
         content = [{"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": text}}]
-    elif sort == "r":
+    elif kind == "r":
         content = [{"type": "tool_result", "tool_use_id": "t", "content": text}]
-    elif sort in "xX":
+    elif kind in "xX":
         content = [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": _REFUSAL + text}]
     return entry | {"message": {"role": entry["type"], "content": content}}
 
@@ -120,19 +120,19 @@ def proposals(excerpt: Excerpt) -> list[tuple[Words, Correction]]:
 def score(chosen: list[Excerpt]) -> Score:
     found = missed = wrong = 0
     for excerpt in chosen:
-        made = [words.text for words, _ in proposals(excerpt)]
-        hits = sum(text == excerpt.corrected for text in made)
+        proposed = [words.text for words, _ in proposals(excerpt)]
+        hits = sum(text == excerpt.corrected for text in proposed)
         found += hits
-        wrong += len(made) - hits
+        wrong += len(proposed) - hits
         missed += excerpt.is_correction and not hits
     return Score(found, missed, wrong)
 
 
 def files_named(chosen: list[Excerpt]) -> tuple[int, int]:
-    """In how many of the corrections that were found the file is named that should be, and in how many one should."""
+    """The number of found corrections that name the expected file, and the number for which a file is expected."""
     right = wanted = 0
     for excerpt in chosen:
-        expected = [text for sort, text in excerpt.lines if sort == "f"]
+        expected = [text for kind, text in excerpt.lines if kind == "f"]
         for words, _ in proposals(excerpt):
             if expected and words.text == excerpt.corrected:
                 wanted += 1
@@ -142,27 +142,27 @@ def files_named(chosen: list[Excerpt]) -> tuple[int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--misses", action="store_true")
-    parser.add_argument("--tuning", action="store_true", help="leave out those that are held out")
+    parser.add_argument("--misses", action="store_true", help="list what was missed or wrongly found")
+    parser.add_argument("--tuning", action="store_true", help="leave out the held-out excerpts")
     options = parser.parse_args()
     everything = excerpts()
-    sorts = {"tuning": [one for one in everything if not one.is_held]}
+    sets = {"tuning": [one for one in everything if not one.is_held]}
     if not options.tuning:
-        sorts |= {"held out": [one for one in everything if one.is_held], "all": everything}
-        sorts |= {"later": excerpts(LATER), "last": excerpts(LAST)}
-    for name, chosen in sorts.items():
-        told = score(chosen)
+        sets |= {"held out": [one for one in everything if one.is_held], "all": everything}
+        sets |= {"later": excerpts(LATER), "last": excerpts(LAST)}
+    for name, chosen in sets.items():
+        result = score(chosen)
         right, wanted = files_named(chosen)
         print(
-            f"{name:9} {len(chosen)} excerpts: precision {told.precision:.2f}, recall {told.recall:.2f} "
-            f"({told.found} found, {told.missed} missed, {told.wrong} wrong); files right in {right} of {wanted}"
+            f"{name:9} {len(chosen)} excerpts: precision {result.precision:.2f}, recall {result.recall:.2f} "
+            f"({result.found} found, {result.missed} missed, {result.wrong} wrong); files right in {right} of {wanted}"
         )
-    listed = sorts["tuning"] if options.tuning else everything + sorts["later"] + sorts["last"]
+    listed = sets["tuning"] if options.tuning else everything + sets["later"] + sets["last"]
     for excerpt in listed if options.misses else ():
-        made = [words.text for words, _ in proposals(excerpt)]
-        if excerpt.corrected and excerpt.corrected not in made:
+        proposed = [words.text for words, _ in proposals(excerpt)]
+        if excerpt.corrected and excerpt.corrected not in proposed:
             print(f"missed {excerpt.number}: {excerpt.corrected}")
-        for text in made:
+        for text in proposed:
             if text != excerpt.corrected:
                 print(f"wrong {excerpt.number}: {text}")
     whole = score(everything)

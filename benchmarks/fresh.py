@@ -1,15 +1,20 @@
-"""How long it takes until the graph follows an edit: by a learner that stays, by a watch, and by the command.
+"""Measures how long the graph takes to follow an edit: in a running learner, in `golore watch` and by `golore learn`.
 
     python benchmarks/fresh.py PATH [SMALLER] [--edits N] [--commands N] [--room DIRECTORY] [--json]
 
-The repository is copied to a scratch directory and learned there. Then a statement is put into a function of a file
-chosen at random, N times, which moves all that follows it by a line. *Warm* is the time from then on until the learner
-that stays has committed the graph; *watch* is the time from the write until `golore watch` tells of the update, with
-its wait for the end of a burst and all that follows the graph; *card* is the time from the same write until the card of
-the edited file is of its new contents (for tests, whose cards take a look at the graph, apart); *command* is a whole
-`golore learn`. With a second, smaller repository the same is measured there, and how much the times grow with the size.
-CPU seconds are told besides, as other work on the machine does not change them. With --room, copies and stores that are
-already there are used again.
+The repository is copied to a scratch directory and learned there. Then a statement is inserted into a function of a
+random file, N times, which moves all following lines by one. The times are:
+
+    warm     from the edit until an incremental learner in this process has committed the graph
+    watch    from the edit until `golore watch` reports the update, including its wait for the end of a burst and the
+             work after the graph
+    card     from the same edit until the card of the file is that of its new contents; test files, whose cards need a
+             graph query, are counted separately
+    command  a whole `golore learn`
+
+With a second, smaller repository the same is measured there, and the ratio of the times is printed. CPU seconds are
+printed as well, because other work on the machine does not change them. With --room, copies and stores that are already
+in that directory are reused.
 """
 
 from __future__ import annotations
@@ -37,8 +42,8 @@ from golore.learner.pipeline.incremental import IncrementalLearner
 SEED = 4
 KINDS = ("warm", "watch", "card", "card of test", "command")
 GOLORE = Path(sys.executable).with_name("golore")
-USUAL = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Without byte code, which an installed program has, a command takes a third of a second longer."""
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Lets Python write byte code, as an installed program has: without, a command takes a third of a second longer."""
 _FUNCTION = re.compile(rb"^func [^\n]*\{\n", re.MULTILINE)
 
 
@@ -48,17 +53,17 @@ class Timing(NamedTuple):
 
 
 def edits(root: Path, count: int, seed: int = SEED) -> Iterator[Path]:
-    """Edit bodies of so many files, one after the other, each when it is asked for."""
-    chosen = random.Random(seed)
+    """Edit a function body in `count` random files. Each file is edited when the iterator reaches it."""
+    chance = random.Random(seed)
     paths = [root / file.path for file in discover(root).files]
     done = 0
     while done < count:
-        path = chosen.choice(paths)
+        path = chance.choice(paths)
         text = path.read_bytes()
-        begins = [match.end() for match in _FUNCTION.finditer(text)]
-        if begins and b"DO NOT EDIT" not in text:
-            at = chosen.choice(begins)
-            path.write_bytes(text[:at] + b"\tprintln(%d)\n" % chosen.randrange(1000) + text[at:])
+        starts = [match.end() for match in _FUNCTION.finditer(text)]
+        if starts and b"DO NOT EDIT" not in text:
+            at = chance.choice(starts)
+            path.write_bytes(text[:at] + b"\tprintln(%d)\n" % chance.randrange(1000) + text[at:])
             done += 1
             yield path
 
@@ -87,24 +92,24 @@ class Watched(NamedTuple):
 
 
 def watch_times(root: Path, count: int) -> Watched:
-    """CPU is not told here: it is the other process's."""
+    """CPU time is not measured: the work is done by another process."""
     process = subprocess.Popen([GOLORE, "watch", root, "--json"], stdout=subprocess.PIPE, text=True)
     watched = Watched([], [], [])
     try:
         _await(process, "watching")
-        _await_quiet(root, process)
+        _await_first_learn(root, process)
         with create_card_store(root / ".golore") as card_store:
             for path in edits(root, count, SEED + 1):
-                began = time.perf_counter()
+                started = time.perf_counter()
                 name, wanted = str(path.relative_to(root)), digest(path.read_bytes())
-                had = card_store.card(name) is not None
-                while had and (card := card_store.card(name)) is not None and card.digest != wanted:
+                has_card = card_store.card(name) is not None
+                while has_card and (card := card_store.card(name)) is not None and card.digest != wanted:
                     time.sleep(0.001)
-                fresh = Timing(time.perf_counter() - began, 0.0)
-                if had:
+                fresh = Timing(time.perf_counter() - started, 0.0)
+                if has_card:
                     (watched.cards_of_tests if name.endswith("_test.go") else watched.cards).append(fresh)
                 _await(process, "updated")
-                watched.updated.append(Timing(time.perf_counter() - began, 0.0))
+                watched.updated.append(Timing(time.perf_counter() - started, 0.0))
     finally:
         process.terminate()
         process.wait()
@@ -114,14 +119,14 @@ def watch_times(root: Path, count: int) -> Watched:
 def _await(process: subprocess.Popen[str], event: str) -> dict[str, Any]:
     assert process.stdout is not None
     for line in process.stdout:
-        told: dict[str, Any] = json.loads(line)
-        if told["event"] == event:
-            return told
-    sys.exit("the watch has ended")
+        message: dict[str, Any] = json.loads(line)
+        if message["event"] == event:
+            return message
+    sys.exit("the watch process has ended")
 
 
-def _await_quiet(root: Path, process: subprocess.Popen[str]) -> None:
-    """The first learn tells of nothing if nothing has changed, so it is given something to tell of."""
+def _await_first_learn(root: Path, process: subprocess.Popen[str]) -> None:
+    """Wait for the first learn. It reports nothing if nothing has changed, so a file is edited first."""
     for _ in edits(root, 1, SEED + 2):
         _await(process, "updated")
 
@@ -130,24 +135,24 @@ def command_times(root: Path, count: int) -> list[Timing]:
     times: list[Timing] = []
     for _ in edits(root, count, SEED + 3):
         before = os.times()
-        began = time.perf_counter()
-        subprocess.run([GOLORE, "learn", root], check=True, capture_output=True, env=USUAL)
-        wall, after = time.perf_counter() - began, os.times()
+        started = time.perf_counter()
+        subprocess.run([GOLORE, "learn", root], check=True, capture_output=True, env=ENVIRONMENT)
+        wall, after = time.perf_counter() - started, os.times()
         spent = after.children_user + after.children_system - before.children_user - before.children_system
         times.append(Timing(wall, spent))
     return times
 
 
-def prepared(source: Path, room: Path) -> Path:
-    root = room / source.name
+def prepare(source: Path, directory: Path) -> Path:
+    root = directory / source.name
     if not root.exists():
         shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns(".git", ".golore"))
     subprocess.run([GOLORE, "learn", root], check=True, stdout=subprocess.DEVNULL)
     return root
 
 
-def measure(source: Path, room: Path, edited: int, commands: int) -> dict[str, Any]:
-    root = prepared(source, room)
+def measure(source: Path, directory: Path, edited: int, commands: int) -> dict[str, Any]:
+    root = prepare(source, directory)
     found = discover(root)
     lines = sum((root / file.path).read_bytes().count(b"\n") for file in found.files)
     warm, done = warm_times(root, edited)
@@ -156,17 +161,17 @@ def measure(source: Path, room: Path, edited: int, commands: int) -> dict[str, A
         "path": str(source),
         "files": len(found.files),
         "lines": lines,
-        "warm": told(warm),
+        "warm": milliseconds(warm),
         "work": done,
-        "watch": told(watched.updated),
-        "card": told(watched.cards),
-        "card of test": told(watched.cards_of_tests),
-        "command": told(command_times(root, commands)),
+        "watch": milliseconds(watched.updated),
+        "card": milliseconds(watched.cards),
+        "card of test": milliseconds(watched.cards_of_tests),
+        "command": milliseconds(command_times(root, commands)),
     }
 
 
-def told(times: list[Timing]) -> dict[str, float]:
-    """Milliseconds."""
+def milliseconds(times: list[Timing]) -> dict[str, float]:
+    """Median and 95th percentile, in milliseconds."""
     if not times:
         return {}
     numbers: dict[str, float] = {}
@@ -188,23 +193,23 @@ def show(results: list[dict[str, Any]]) -> None:
             for key in ("wall_median", "cpu_median"):
                 large, small = (found[name].get(key, 0.0) for found in results)
                 if small:
-                    print(f"{name} {key}: {large / small:.2f} times that of the smaller one")
+                    print(f"{name} {key}: {large / small:.2f} times that of the smaller repository")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time from an edit to the graph.")
+    parser = argparse.ArgumentParser(description="Measure the time from an edit to the updated graph.")
     parser.add_argument("path", type=Path)
     parser.add_argument("smaller", type=Path, nargs="?")
-    parser.add_argument("--edits", type=int, default=20)
-    parser.add_argument("--commands", type=int, default=5)
-    parser.add_argument("--room", type=Path)
+    parser.add_argument("--edits", type=int, default=20, help="number of edits (20)")
+    parser.add_argument("--commands", type=int, default=5, help="number of runs of `golore learn` (5)")
+    parser.add_argument("--room", type=Path, metavar="DIRECTORY", help="work in this directory and keep it")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="golore-fresh-") as scratch:
-        room: Path = given.room or Path(scratch)
-        sources = [path.resolve() for path in (given.path, given.smaller) if path]
-        results = [measure(source, room, given.edits, given.commands) for source in sources]
-    if given.json:
+        directory: Path = options.room or Path(scratch)
+        sources = [path.resolve() for path in (options.path, options.smaller) if path]
+        results = [measure(source, directory, options.edits, options.commands) for source in sources]
+    if options.json:
         print(json.dumps(results, indent=2))
     else:
         show(results)

@@ -1,12 +1,12 @@
-"""How long the whole hook process takes, against `python -c pass` of the same interpreter in the same run.
+"""Measures the time of the whole hook process, relative to `python -c pass` of the same interpreter in the same run.
 
     python benchmarks/hook.py [--store ROOT] [--runs N] [--json]
 
-A synthetic store holds cards of 2 kB for 13,000 files; `--store` adds a repository that was really learned, with a card
-of its own choosing. The processes are started in turns, so that a busy machine disturbs all alike, and every run is a
-session of its own, so that a card is found, printed and noted each time. The command is the installed `golore`, as an
-agent would start it, with the byte code that a learn leaves behind. Ratios are of medians and of 95th percentiles;
-times are of this machine and this moment.
+A synthetic store has cards of 2 kB for 13,000 files; `--store` adds a learned repository, of which the longest card is
+used. The processes are started in turns, so that a busy machine slows all of them alike, and every run is a session of
+its own, so that a card is found, printed and recorded each time. The command is the installed `golore`, as an agent
+starts it, with the byte code that a learn compiles. Ratios are of medians and of 95th percentiles; times depend on the
+machine and the moment.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 
 def synthetic(root: Path) -> str:
-    """A store that answers for 13,000 files, and the path of one that is there."""
+    """Write a store with cards for 13,000 files. Returns the path of one, which also exists as a file."""
     store = root / ".golore"
     store.mkdir()
     (store / MANIFEST_NAME).write_text("{}")
@@ -66,11 +66,11 @@ def synthetic(root: Path) -> str:
 
 
 def real(root: Path) -> str:
-    """The longest card of a learned repository."""
-    place = find_repository(root)
-    card_store = open_card_store(place.store, write=False)
+    """The path of the longest card of a learned repository."""
+    repository = find_repository(root)
+    card_store = open_card_store(repository.store, write=False)
     if card_store is None:
-        sys.exit(f"{place.store} holds no cards. Run `golore learn` first.")
+        sys.exit(f"{repository.store} has no cards. Run `golore learn` first.")
     with card_store:
         cards = [card for path in card_store.paths() if path.endswith(".go") and (card := card_store.card(path))]
     return max(cards, key=lambda card: len(card.text)).path
@@ -92,17 +92,17 @@ def read_of(root: Path, path: str) -> dict[str, object]:
 
 
 def timed(case: Case, run: int) -> float:
-    # The process id makes the sessions of two benchmarks on one store different.
+    # With the process id, two benchmarks on one store have different sessions.
     payload = json.dumps({"session_id": f"bench-{os.getpid()}-{run}", **case.payload}).encode() if case.payload else b""
-    began = time.perf_counter()
+    started = time.perf_counter()
     done = subprocess.run(case.command, input=payload, cwd=case.root, capture_output=True, check=True)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     if case.payload and b"additionalContext" not in done.stdout:
-        sys.exit(f"{case.name}: no card came: {done.stdout!r} {done.stderr!r}")
+        sys.exit(f"{case.name}: no card was printed: {done.stdout!r} {done.stderr!r}")
     return seconds
 
 
-def measured(cases: list[Case], runs: int) -> dict[str, dict[str, float]]:
+def measure(cases: list[Case], runs: int) -> dict[str, dict[str, float]]:
     times: dict[str, list[float]] = {case.name: [] for case in cases}
     for run in range(runs):
         for case in cases:
@@ -112,25 +112,25 @@ def measured(cases: list[Case], runs: int) -> dict[str, dict[str, float]]:
 
 
 def _figures(taken: list[float], base: list[float]) -> dict[str, float]:
-    median, late = statistics.median(taken), taken[int(len(taken) * 0.95)]
+    median, p95 = statistics.median(taken), taken[int(len(taken) * 0.95)]
     return {
         "median_ms": median * 1000,
-        "p95_ms": late * 1000,
+        "p95_ms": p95 * 1000,
         "median_ratio": median / statistics.median(base),
-        "p95_ratio": late / base[int(len(base) * 0.95)],
+        "p95_ratio": p95 / base[int(len(base) * 0.95)],
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The hook's time against that of an empty Python process.")
+    parser = argparse.ArgumentParser(description="Measure the hook relative to an empty Python process.")
     parser.add_argument("--store", type=Path, metavar="ROOT", help="a learned repository to measure as well")
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=200, help="number of runs (200)")
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     hook = [str(GOLORE), "hook", "claude"]
     compile_ahead()
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder).resolve()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory).resolve()
         cases = [
             Case("python -c pass", [sys.executable, "-c", "pass"], root, {}),
             Case(f"hook, {FILES:,} cards", hook, root, read_of(root, synthetic(root))),
@@ -138,14 +138,14 @@ def main() -> None:
         if options.store:
             learned = find_repository(options.store).root
             cases.append(Case(f"hook, {learned.name}", hook, learned, read_of(learned, real(learned))))
-        figures = measured(cases, options.runs)
+        figures = measure(cases, options.runs)
     if options.as_json:
         print(json.dumps({"runs": options.runs, "cases": figures}))
         return
-    for name, of in figures.items():
+    for name, values in figures.items():
         print(
-            f"{name:24} median {of['median_ms']:6.1f} ms ({of['median_ratio']:.2f} ×)"
-            f"   p95 {of['p95_ms']:6.1f} ms ({of['p95_ratio']:.2f} ×)"
+            f"{name:24} median {values['median_ms']:6.1f} ms ({values['median_ratio']:.2f} ×)"
+            f"   p95 {values['p95_ms']:6.1f} ms ({values['p95_ratio']:.2f} ×)"
         )
 
 

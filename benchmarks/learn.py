@@ -1,12 +1,13 @@
-"""How long a learn takes, what it needs, and how that compares with parsing alone.
+"""Measures the time and memory of a learn, and compares the time with parsing alone.
 
     python benchmarks/learn.py PATH [--workers N] [--containment] [--json]
 
-First the same files' bytes are parsed by tree-sitter in one thread of a process of its own, and the trees are dropped;
-then the repository is learned into a fresh store, in another process. The ratio is of the two times. Where the learn
-has read code outside, such as vendored packages, that is parsed too, and a second ratio counts it. Peak memory is that
-of the learn with all its worker processes, as the sum of their PSS (pages that they share are counted once), or of
-their RSS where the kernel does not tell PSS; CPU is theirs too. Times are of this machine and this moment.
+First the files of the repository are parsed by tree-sitter in one thread of a separate process, and the trees are
+dropped; then the repository is learned into a fresh store, in another process. The ratio is that of the two times. If
+the learn has read code outside the repository, such as vendored packages, that is parsed too, and a second ratio
+includes it. Peak memory and CPU time are those of the learn with all its worker processes; memory is the sum of their
+PSS, which counts shared pages once, or of their RSS if the kernel does not report PSS. Times depend on the machine and
+the moment.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ if __name__ == "__main__":
 
 
 class Memory:
-    """Watches a process and all that it starts, until it ends."""
+    """Samples the memory of a process and its descendants until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         self.peak = 0
@@ -82,9 +83,9 @@ class Memory:
 
     def _watch(self) -> None:
         while not self._done.wait(INTERVAL):
-            self.peak = max(self.peak, sum(self._size(pid) for pid in self._family()))
+            self.peak = max(self.peak, sum(self._size(pid) for pid in self._processes()))
 
-    def _family(self) -> list[int]:
+    def _processes(self) -> list[int]:
         found = [self._pid]
         for pid in found:
             for path in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -100,11 +101,11 @@ class Memory:
                 return _field(Path(f"/proc/{pid}/smaps_rollup"), "Pss:")
             return _field(Path(f"/proc/{pid}/status"), "VmRSS:")
         except OSError:
-            return 0  # it has ended meanwhile
+            return 0  # the process has ended
 
 
 def _field(path: Path, name: str) -> int:
-    """The bytes that a line of a file in /proc tells."""
+    """The bytes that a line of a file in /proc gives in kilobytes; 0 if there is no such line."""
     for line in path.read_text().splitlines():
         if line.startswith(name):
             return int(line.split()[1]) * 1024
@@ -113,9 +114,9 @@ def _field(path: Path, name: str) -> int:
 
 def measure(path: Path, workers: str, containment: bool) -> dict[str, float | int | str]:
     files, lines, size, parse_seconds, parse_cpu = run([sys.executable, "-c", PARSE, str(path)])
-    with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as room:
+    with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as directory:
         # A file, because worker processes import the main module again.
-        script, store = Path(room, "learn.py"), Path(room, "store")
+        script, store = Path(directory, "learn.py"), Path(directory, "store")
         script.write_text(LEARN)
         part = "containment" if containment else "all"
         process = subprocess.Popen(
@@ -124,7 +125,7 @@ def measure(path: Path, workers: str, containment: bool) -> dict[str, float | in
         memory = Memory(process.pid)
         began = time.perf_counter()
         answer, _ = process.communicate()
-        whole = time.perf_counter() - began
+        seconds_with_start = time.perf_counter() - began
         peak = memory.stop()
         if process.returncode:
             sys.exit(process.returncode)
@@ -141,7 +142,7 @@ def measure(path: Path, workers: str, containment: bool) -> dict[str, float | in
         "parse_seconds": parse_seconds,
         "parse_cpu_seconds": parse_cpu,
         "seconds": seconds,
-        "seconds_with_start": whole,
+        "seconds_with_start": seconds_with_start,
         "cpu_seconds": cpu,
         "files_per_second": files / seconds,
         "lines_per_second": lines / seconds,
@@ -166,8 +167,8 @@ def run(command: list[str]) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure a learn of a Go repository into a fresh store.")
     parser.add_argument("path", type=Path)
-    parser.add_argument("--workers", default="", help="how many worker processes (default: as `golore learn`)")
-    parser.add_argument("--containment", action="store_true", help="only what contains what, no calls or references")
+    parser.add_argument("--workers", default="", help="number of worker processes (default: as `golore learn`)")
+    parser.add_argument("--containment", action="store_true", help="only containment edges, no calls or references")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found = measure(options.path.resolve(), options.workers, options.containment)

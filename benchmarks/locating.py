@@ -1,9 +1,9 @@
-"""Whether search leads from what a commit says to the files it changes; the part of `usefulness.py` for `--locate`.
+"""Measures whether search finds the files that a commit changed from its subject: `usefulness.py --locate`.
 
-The repository is learned and indexed as it was before its newest commits, in a clone whose HEAD is that commit: nothing
-of what is asked about can be known. Then each subject is a question, and the `.go` files
-that the commit changed, as far as they existed, are the answer. Beside the whole search stand some of its signals by
-themselves, and BM25 over whole files in plain Python: the same terms, those of the path counted three times.
+The repository is learned and indexed as it was before its newest commits, in a clone whose HEAD is that older commit:
+nothing is known about the commits in question. Each subject is a question; the answer is the existing `.go` files
+that the commit changed. Besides the whole search, some of its signals are measured alone, and BM25 over whole files in
+plain Python, with the same terms, those of the path counted three times.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class Score(NamedTuple):
 
 
 class Prompted(NamedTuple):
-    """For which share of the subjects, taken as prompts, something was recalled, and in which share of those a file
-    was among it that the commit changed."""
+    """The share of subjects, used as prompts, for which files were recalled, and the share of those in which a changed
+    file was among them."""
 
     spoke: float
     right: float
 
 
 class Located(NamedTuple):
-    """Scores by ranking, seconds by what took them."""
+    """Scores by ranking, and seconds by step."""
 
     scores: dict[str, Score]
     seconds: dict[str, float]
@@ -63,65 +63,69 @@ class Located(NamedTuple):
 
 
 def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = False) -> Located:
-    """`tree` is checked out and a git repository. With `vectors`, also by vectors alone, and all with them."""
+    """Learn `tree`, a git repository that is checked out, and score the rankings; with `vectors`, also vectors alone
+    and the whole search with vectors."""
     started = time.perf_counter()
     learn_graph(tree, store_directory=store)
     learned = time.perf_counter()
     finish(tree, store)
     indexed = time.perf_counter()
     paths = [path.relative_to(tree).as_posix() for path in sorted(tree.rglob("*.go"))]
-    scores = {"BM25": judged(tasks, bm25(tree, paths))}
-    place = LearnedRepository(tree, store)
+    scores = {"BM25": score(tasks, bm25(tree, paths))}
+    repository = LearnedRepository(tree, store)
     seconds = {"learn": learned - started, "rest": indexed - learned}
-    scores |= _searched(place, tasks, seconds)
+    scores |= _search_scores(repository, tasks, seconds)
     if vectors:
-        seconds["embed"] = embed(place, open_embedder()).seconds
+        seconds["embed"] = embed(repository, open_embedder()).seconds
         (store / MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
-        scores |= _searched(place, tasks, seconds)
-    return Located(scores, seconds, _prompted(place, tasks))
+        scores |= _search_scores(repository, tasks, seconds)
+    return Located(scores, seconds, _prompted(repository, tasks))
 
 
-def _prompted(place: LearnedRepository, tasks: Sequence[Task]) -> Prompted:
-    told = [(task, {one.path for one in recalled(str(place.store), str(place.root), task.subject)}) for task in tasks]
-    spoke = [(task, paths) for task, paths in told if paths]
+def _prompted(repository: LearnedRepository, tasks: Sequence[Task]) -> Prompted:
+    recalls = [
+        (task, {one.path for one in recalled(str(repository.store), str(repository.root), task.subject)})
+        for task in tasks
+    ]
+    spoke = [(task, paths) for task, paths in recalls if paths]
     right = sum(1 for task, paths in spoke if not task.files.isdisjoint(paths))
-    return Prompted(len(spoke) / len(told), right / len(spoke) if spoke else 0.0)
+    return Prompted(len(spoke) / len(recalls), right / len(spoke) if spoke else 0.0)
 
 
-def _searched(place: LearnedRepository, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:
+def _search_scores(repository: LearnedRepository, tasks: Sequence[Task], seconds: dict[str, float]) -> dict[str, Score]:
     scores: dict[str, Score] = {}
-    took: list[float] = []
-    store = place.store
+    times: list[float] = []
+    store = repository.store
     with ExitStack() as opened:
         graph = opened.enter_context(Store.open(store, write=False))
-        sources = opened.enter_context(sources_of(place, graph))
+        sources = opened.enter_context(sources_of(repository, graph))
 
         def whole(subject: str) -> Sequence[str]:
-            begun = time.perf_counter()
+            started = time.perf_counter()
             hits = search(sources, SearchRequest(subject, kind="file", limit=FIRST)).hits
-            took.append(time.perf_counter() - begun)
+            times.append(time.perf_counter() - started)
             return [hit.file for hit in hits]
 
         def shown(subject: str) -> Sequence[str]:
-            """What somebody sees who asks for nothing in particular: documents, packages and notes take places, too."""
+            """A search for all kinds: documents, packages and notes take up results, too."""
             return [hit.file for hit in search(sources, SearchRequest(subject, limit=FIRST)).hits]
 
         if sources.meaning is not None:
-            scores["vectors"] = judged(tasks, by_meaning(sources, sources.meaning))
-            scores["all, with vectors"] = judged(tasks, whole)
+            scores["vectors"] = score(tasks, by_meaning(sources, sources.meaning))
+            scores["all, with vectors"] = score(tasks, whole)
         else:
             for name in ("words", "history"):
-                scores[name] = judged(tasks, _some(sources, GROUPS[name]))
-            scores["words and history"] = judged(tasks, _some(sources, [*GROUPS["words"], *GROUPS["history"]]))
-            scores["words and graph"] = judged(tasks, _some(sources, GROUPS["words"], graph))
-            scores["all"] = judged(tasks, whole)
-            scores["as shown"] = judged(tasks, shown)
-    took.sort()
-    seconds |= {"p50": took[len(took) // 2], "p95": took[len(took) * 95 // 100]}
+                scores[name] = score(tasks, _ranking_of(sources, GROUPS[name]))
+            scores["words and history"] = score(tasks, _ranking_of(sources, [*GROUPS["words"], *GROUPS["history"]]))
+            scores["words and graph"] = score(tasks, _ranking_of(sources, GROUPS["words"], graph))
+            scores["all"] = score(tasks, whole)
+            scores["as shown"] = score(tasks, shown)
+    times.sort()
+    seconds |= {"p50": times[len(times) // 2], "p95": times[len(times) * 95 // 100]}
     return scores
 
 
-def _some(sources: SearchContext, only: Iterable[str], graph: Store | None = None) -> Ranking:
+def _ranking_of(sources: SearchContext, only: Iterable[str], graph: Store | None = None) -> Ranking:
     chosen = tuple(only)
 
     def ranked(subject: str) -> Sequence[str]:
@@ -166,31 +170,31 @@ def bm25(tree: Path, paths: Sequence[str]) -> Ranking:
     return ranked
 
 
-def judged(tasks: Sequence[Task], ranking: Ranking) -> Score:
+def score(tasks: Sequence[Task], ranking: Ranking) -> Score:
     recall = mrr = 0.0
     for task in tasks:
         found = ranking(task.subject)[:FIRST]
         recall += len(task.files.intersection(found)) / len(task.files)
-        mrr += next((1 / place for place, path in enumerate(found, 1) if path in task.files), 0.0)
+        mrr += next((1 / position for position, path in enumerate(found, 1) if path in task.files), 0.0)
     return Score(recall / len(tasks), mrr / len(tasks)) if tasks else Score(0.0, 0.0)
 
 
 def clone_at(git: Path, commit: str, tree: Path) -> None:
-    """An empty clone that shares the history and has the commit as its HEAD."""
+    """Create a clone without a checkout that shares the history and has the commit as its HEAD."""
     subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", str(git), str(tree)], check=True)
     subprocess.run(["git", "-C", str(tree), "update-ref", "--no-deref", "HEAD", commit], check=True)
 
 
-def tasks_of(git: Path, commits: int, existing: set[str], said: Callable[..., str]) -> list[Task]:
-    """The newest commits that changed Go files which existed before them."""
-    log_of = said(
+def tasks_of(git: Path, commits: int, existing: set[str], run_git: Callable[..., str]) -> list[Task]:
+    """Tasks from the newest commits, as far as they changed Go files that existed before."""
+    output = run_git(
         git,
         "log",
         *("--no-merges", "--date-order", "--name-only", "--no-renames", "-z", "--format=%x01%s", "-n", str(commits)),
         "HEAD",
     )
     found: list[Task] = []
-    for part in log_of.split("\x01")[1:]:
+    for part in output.split("\x01")[1:]:
         subject, *fields = part.split("\0")
         files = frozenset(path for field in fields if (path := field.lstrip("\n")) in existing)
         if files:

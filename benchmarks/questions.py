@@ -1,9 +1,9 @@
-"""How long a question takes inside a process that has the store open.
+"""Measures how long a question takes in a process that has the store open.
 
     python benchmarks/questions.py STORE [--symbols N]
 
-STORE is a store's directory (`.golore`). Symbols are sampled evenly from all of them, so that the much-used and the
-unused are asked about alike; each is first found by its qualified name, then asked about. Prints milliseconds.
+STORE is the directory of a store (`.golore`). Symbols are sampled evenly from all symbols, so that both often used and
+unused ones are included; each is resolved from its qualified name, then asked about. Prints milliseconds.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ ASKED: dict[str, tuple[Callable[[Store, Meaning], Any], tuple[str, ...]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
-    parser.add_argument("--symbols", type=int, default=1000, help="how many to ask each question about (1000)")
-    given = parser.parse_args()
-    with Store.open(given.store, write=False) as store:
+    parser.add_argument("--symbols", type=int, default=1000, help="number of symbols per question (1000)")
+    options = parser.parse_args()
+    with Store.open(options.store, write=False) as store:
         (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
         print(f"{total:,} symbols")
         names = Names(store)
         names.load()
         print(f"{'':14}{'asked':>7}{'median':>9}{'p95':>9}{'worst':>9}")
         for question, (ask, kinds) in ASKED.items():
-            times = sorted(_times(store, names, ask, _sample(store, kinds, given.symbols)))
+            times = sorted(_times(store, names, ask, _sample(store, kinds, options.symbols)))
             p95 = times[int(len(times) * 0.95)]
             print(f"{question:14}{len(times):7}{statistics.median(times):9.2f}{p95:9.2f}{times[-1]:9.2f}")
 

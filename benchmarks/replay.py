@@ -1,13 +1,13 @@
-"""Whether re-learning along a real history ends in the same graph as learning anew, and what each commit costs.
+"""Checks that learning along a real history gives the same graph as a fresh learn, and measures each commit.
 
     python benchmarks/replay.py REPOSITORY [--commits 300] [--every 20] [--until REVISION] [--stay] [--json]
 
-REPOSITORY is anything `git clone` takes. Consecutive commits (first parents, oldest first) are checked out in a scratch
-clone and learned into one store; at every so many of them, and at the last, the same tree is learned into an empty
-store by a process of its own, and the exports of both are compared byte by byte. Also counted: commits whose learn
-wrote rows although the freshness of answers had seen no change. The exit code is 1 if any export differed, with the
-first lines that do. Each learn is what `golore learn` does; with `--stay` what a watch does, which is told of the
-changed files. Seconds are of the learn alone, without starting Python and without git.
+REPOSITORY is anything that `git clone` accepts. Consecutive commits (first parents, oldest first) are checked out in a
+scratch clone and learned into one store. At every 20th commit (`--every`), and at the last, the same tree is learned
+into an empty store by another process, and both exports are compared byte by byte. Also counted: commits whose learn
+wrote rows although the freshness check had seen no change. If any export differs, the first differing lines are printed
+and the exit code is 1. Each learn is what `golore learn` does; with `--stay`, what `golore watch` does, which is given
+the changed files. Seconds are those of the learn alone, without starting Python and without git.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from golore.learner.pipeline.incremental import IncrementalLearner
 
 SHOWN = 20
 LEARNED = ("*.go", "go.mod", "go.work", "*/go.mod", "*.gitignore", "*.gitmodules", "*modules.txt")
-"""What of a tree matters to a learn, as git's patterns."""
+"""The files of a tree that a learn depends on, as git patterns."""
 COUNTERS = (
     "files_read",
     "files_parsed",
@@ -57,65 +57,65 @@ if __name__ == "__main__":
 
 
 class Step(NamedTuple):
-    """One commit learned."""
+    """One learned commit."""
 
     commit: str
     changed: int
-    """How many files the freshness check named before the learn."""
+    """The number of changed files that the freshness check reported before the learn."""
     report: Report
 
 
 class Replay:
-    """A clone that walks along its history, and the store that follows it."""
+    """A clone that is moved along its history, and the store that follows it."""
 
-    def __init__(self, source: str, room: Path, stays: bool) -> None:
-        self.room = room
-        self.root = room / "clone"
-        self.store = room / "kept"
+    def __init__(self, source: str, directory: Path, stays: bool) -> None:
+        self.directory = directory
+        self.root = directory / "clone"
+        self.store = directory / "kept"
         self._git(None, "clone", "-q", "--shared", "--no-checkout", source, str(self.root))
         self._learner = IncrementalLearner(self.root, self.store) if stays else None
         self._last = ""
 
     def commits(self, count: int, until: str) -> list[str]:
-        """The last commits before a revision, the oldest first, and one more to begin with."""
-        listed = self._git(self.root, "rev-list", "--first-parent", f"--max-count={count + 1}", until)
-        return listed.split()[::-1]
+        """The last `count` commits up to a revision, oldest first, and one before them to start from."""
+        output = self._git(self.root, "rev-list", "--first-parent", f"--max-count={count + 1}", until)
+        return output.split()[::-1]
 
     def step(self, commit: str) -> Step:
         self._check_out(commit)
         changed = self._changed() if self.store.exists() else 0
         last, self._last = self._last, commit
-        return Step(commit, changed, self._learned(last, commit))
+        return Step(commit, changed, self._learn(last, commit))
 
     def _check_out(self, commit: str) -> None:
-        # It may fail for a large file that a mirror lacks; what is learned must be there.
+        # This may fail for a large file that a mirror lacks; only the files that are learned must be present.
         self._git(self.root, "checkout", "-q", "--force", "--detach", commit, may_fail=True)
         self._git(self.root, "clean", "-q", "-ffdx")
         missing = self._git(self.root, "diff", "--name-only", commit, "--", *LEARNED)
         if missing or self._git(self.root, "rev-parse", "HEAD").strip() != commit:
             raise SystemExit(f"{commit} could not be checked out: {missing}")
 
-    def _learned(self, last: str, commit: str) -> Report:
+    def _learn(self, last: str, commit: str) -> Report:
         if self._learner is None:
             return IncrementalLearner(self.root, self.store).resume().report
         changed = (
             self._git(self.root, "diff", "--name-only", "--no-renames", last, commit, "--", *LEARNED) if last else ""
         )
         paths = changed.splitlines()
-        is_told = last and all(path.endswith(".go") for path in paths)
-        return (self._learner.update(paths) if is_told else self._learner.learn()).report
+        is_incremental = last and all(path.endswith(".go") for path in paths)
+        return (self._learner.update(paths) if is_incremental else self._learner.learn()).report
 
     def difference(self) -> list[str]:
-        """The first lines that only one of the kept graph and a fresh one has."""
-        kept, fresh, script = self.room / "kept.jsonl", self.room / "fresh.jsonl", self.room / "fresh.py"
+        """The first lines that only one of the exports of the kept and a fresh store has; none if they are equal."""
+        kept, fresh, script = self.directory / "kept.jsonl", self.directory / "fresh.jsonl", self.directory / "fresh.py"
         with Store.open(self.store, write=False) as store, kept.open("w", encoding="utf-8") as file:
             export_jsonl(store, file)
         # A file, because worker processes import the main module again.
         script.write_text(FRESH)
-        with tempfile.TemporaryDirectory(dir=self.room) as empty:
+        with tempfile.TemporaryDirectory(dir=self.directory) as empty:
             subprocess.run([sys.executable, script, self.root, Path(empty, "store"), fresh], check=True)
-        ours, theirs = kept.read_bytes(), fresh.read_bytes()
-        return [] if ours == theirs else list(itertools.islice(_unequal(ours, theirs), SHOWN))
+        kept_bytes, fresh_bytes = kept.read_bytes(), fresh.read_bytes()
+        return [] if kept_bytes == fresh_bytes else list(itertools.islice(_differences(kept_bytes, fresh_bytes), SHOWN))
 
     def _changed(self) -> int:
         with Store.open(self.store, write=False) as store:
@@ -123,27 +123,27 @@ class Replay:
         return len(changes) if changes is not None else 0
 
     def _git(self, directory: Path | None, *words: str, may_fail: bool = False) -> str:
-        place = ["-C", str(directory)] if directory else []
-        return subprocess.run(["git", *place, *words], check=not may_fail, capture_output=True, text=True).stdout
+        location = ["-C", str(directory)] if directory else []
+        return subprocess.run(["git", *location, *words], check=not may_fail, capture_output=True, text=True).stdout
 
 
-def _unequal(kept: bytes, fresh: bytes) -> Iterator[str]:
-    ours, theirs = set(kept.splitlines()), set(fresh.splitlines())
-    yield from (f"only kept:  {line.decode()}" for line in sorted(ours - theirs))
-    yield from (f"only fresh: {line.decode()}" for line in sorted(theirs - ours))
-    yield "(the lines are the same, their order or number is not)" if ours == theirs else "(end)"
+def _differences(kept: bytes, fresh: bytes) -> Iterator[str]:
+    kept_lines, fresh_lines = set(kept.splitlines()), set(fresh.splitlines())
+    yield from (f"only kept:  {line.decode()}" for line in sorted(kept_lines - fresh_lines))
+    yield from (f"only fresh: {line.decode()}" for line in sorted(fresh_lines - kept_lines))
+    yield "(same lines, but in another order or number)" if kept_lines == fresh_lines else "(end)"
 
 
 def replay(
     source: str, count: int, every: int, until: str, stays: bool
 ) -> tuple[list[Step], dict[str, list[str]], list[str]]:
-    """The steps, what differed by commit, and the commits at which the stores were compared."""
-    with tempfile.TemporaryDirectory(prefix="golore-replay-") as room:
-        history = Replay(source, Path(room), stays)
+    """The steps, the differing lines by commit, and the commits at which the exports were compared."""
+    with tempfile.TemporaryDirectory(prefix="golore-replay-") as directory:
+        history = Replay(source, Path(directory), stays)
         commits = history.commits(count, until)
-        began = time.monotonic()
+        started = time.monotonic()
         history.step(commits[0])
-        _tell(f"first learn {time.monotonic() - began:.1f} s, {len(commits) - 1} commits follow")
+        _print_status(f"first learn {time.monotonic() - started:.1f} s, {len(commits) - 1} commits follow")
         steps: list[Step] = []
         differences: dict[str, list[str]] = {}
         compared: list[str] = []
@@ -153,11 +153,11 @@ def replay(
                 compared.append(commit)
                 if found := history.difference():
                     differences[commit] = found
-                _tell(f"{number:4} {commit[:12]} {'DIFFERENT' if found else 'identical'}")
+                _print_status(f"{number:4} {commit[:12]} {'DIFFERENT' if found else 'identical'}")
         return steps, differences, compared
 
 
-def _tell(text: str) -> None:
+def _print_status(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -178,12 +178,12 @@ def _p95(values: list[float]) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Re-learn along a git history and compare with learning anew.")
+    parser = argparse.ArgumentParser(description="Learn along a git history and compare with fresh learns.")
     parser.add_argument("repository")
-    parser.add_argument("--commits", type=int, default=300)
-    parser.add_argument("--every", type=int, default=20, help="compare at every so many commits, and at the last")
+    parser.add_argument("--commits", type=int, default=300, help="number of commits (300)")
+    parser.add_argument("--every", type=int, default=20, help="compare at every N-th commit, and at the last (20)")
     parser.add_argument("--until", default="HEAD", metavar="REVISION", help="the last commit to learn")
-    parser.add_argument("--stay", action="store_true", help="learn as a watch does, told of the changed files")
+    parser.add_argument("--stay", action="store_true", help="learn as `golore watch` does, from the changed files")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     steps, differences, compared = replay(
@@ -201,7 +201,7 @@ def main() -> int:
             digits = 3 if name == "seconds" else 0
             values = ", ".join(f"{key} {value:,.{digits}f}" for key, value in cost.items())
             print(f"{name:18}{values}")
-        print(f"changes that freshness had not seen: {len(unseen)} {' '.join(unseen[:SHOWN])}")
+        print(f"commits with changes that the freshness check missed: {len(unseen)} {' '.join(unseen[:SHOWN])}")
         print(f"compared at {len(compared)} commits: " + (f"{len(differences)} differ" if differences else "identical"))
     for commit, lines in itertools.islice(differences.items(), 1):
         print("\n".join((f"first difference at {commit}:", *lines)))

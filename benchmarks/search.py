@@ -1,14 +1,14 @@
-"""How well and how quickly names are found: `search` on a learned repository, asked as `golore search` asks it.
+"""Measures how well and how fast `search` finds names in a learned repository, called as `golore search` does.
 
     python benchmarks/search.py REPO [--names N] [--seed N] [--questions N] [--index] [--vectors] [--embed N]
 
-REPO is a learned repository. Names are sampled evenly from all declarations that are neither fields nor in generated
-files; each is asked for as it is, then with one slip: a letter dropped, doubled, replaced, or changed over with the
-next one. A name counts as found where a result, or a declaration inside its place, bears it. Questions of several words
-are made from comments of the same repository, and only timed. With `--index`, the index is made anew first, and its
-share of the store's size is told. With `--vectors`, the questions are timed once more with a vector for every text:
-random ones, in a file elsewhere, as only the time counts. With `--embed`, N texts of the repository, those of tests and
-generated files among them, are embedded by the model that comes with `golore[vectors]`, and the vectors thrown away.
+REPO is a learned repository. Names are sampled from all declarations that are neither fields nor in generated files.
+Each is searched for as it is, then with one typo: a letter dropped, doubled, replaced, or swapped with the next one. A
+name counts as found if a result, or a declaration inside a result, has it. Questions of several words are made from
+comments of the same repository, and are only timed. `--index` rebuilds the index first and prints its share of the
+store's size. `--vectors` times the questions again with a vector for every text: random vectors, in a temporary file,
+because only the time matters. `--embed` embeds N texts of the repository, including those of tests and generated files,
+with the model of `golore[vectors]`, and discards the vectors.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ SHORTEST = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
-    parser.add_argument("--names", type=int, default=1_000, help="how many names to ask for (1,000)")
-    parser.add_argument("--questions", type=int, default=300, help="how many questions to time (300)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--names", type=int, default=1_000, help="number of names to search for (1,000)")
+    parser.add_argument("--questions", type=int, default=300, help="number of questions to time (300)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (1)")
     parser.add_argument("--vectors", action="store_true", help="time questions with vectors")
-    parser.add_argument("--embed", type=int, default=0, metavar="N", help="embed N texts and tell time and memory")
-    parser.add_argument("--index", action="store_true", help="make the index anew and tell its size")
+    parser.add_argument("--embed", type=int, default=0, metavar="N", help="embed N texts and print time and memory")
+    parser.add_argument("--index", action="store_true", help="rebuild the index and print its size")
     options = parser.parse_args()
-    place = find_repository(options.repository)
+    repository = find_repository(options.repository)
     if options.index:
-        begun = time.perf_counter()
-        done = update_search_index(place.root, place.store, whole=True)
-        print(f"index of {done.files:,} files made in {time.perf_counter() - begun:.1f} s")
-        _print_sizes(place.store)
+        started = time.perf_counter()
+        done = update_search_index(repository.root, repository.store, whole=True)
+        print(f"index of {done.files:,} files made in {time.perf_counter() - started:.1f} s")
+        _print_sizes(repository.store)
     chance = random.Random(options.seed)
-    with Store.open(place.store, write=False) as store, sources_of(place, store) as sources:
+    with Store.open(repository.store, write=False) as store, sources_of(repository, store) as sources:
         (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
         sampled = chance.sample(_names(store), options.names)
         print(f"{total:,} symbols, {len(sources.view.files):,} files")
@@ -64,14 +64,14 @@ def main() -> None:
         questions = _questions(store, chance, options.questions)
         _time(sources, questions, "questions")
         if options.vectors:
-            with tempfile.TemporaryDirectory() as folder:
-                _time(_with_vectors(sources, Path(folder)), questions, "questions with vectors")
+            with tempfile.TemporaryDirectory() as directory:
+                _time(_with_vectors(sources, Path(directory)), questions, "questions with vectors")
         if options.embed:
             _embed(sources, options.embed)
 
 
 def _names(store: Store) -> list[tuple[str, str]]:
-    """Name and qualified name of what may be asked for."""
+    """Names and qualified names that can be searched for."""
     rows = store.rows(
         "MATCH (f:File)-[:CONTAINS]->(s:Symbol) WHERE NOT f.generated AND s.name <> '_' AND s.name <> 'init' "
         "RETURN s.name, s.qualified_name ORDER BY s.id"
@@ -80,41 +80,41 @@ def _names(store: Store) -> list[tuple[str, str]]:
 
 
 def _judge(sources: SearchContext, sampled: Sequence[tuple[str, str]], chance: random.Random) -> None:
-    plain = qualified = slipped = 0
-    took: list[float] = []
+    plain = qualified = mistyped = 0
+    times: list[float] = []
     for name, whole in sampled:
-        plain += _place(_asked(sources, name, took), name) == 1
-        qualified += _asked(sources, whole, took)[0].name == whole
-        at = _place(_asked(sources, _with_slip(name, chance), took), name)
-        slipped += 0 < at <= FIRST
+        plain += _position(_search(sources, name, times), name) == 1
+        qualified += _search(sources, whole, times)[0].name == whole
+        position = _position(_search(sources, _with_typo(name, chance), times), name)
+        mistyped += 0 < position <= FIRST
     number = len(sampled)
     print(f"names: first {plain / number:.1%}, by qualified name {qualified / number:.1%}")
-    print(f"with one slip: in the first {FIRST} {slipped / number:.1%}")
-    print(f"names: {_times(took)}")
+    print(f"with one typo: in the first {FIRST} {mistyped / number:.1%}")
+    print(f"names: {_times(times)}")
 
 
-def _asked(sources: SearchContext, text: str, took: list[float]) -> Sequence[Hit]:
-    begun = time.perf_counter()
+def _search(sources: SearchContext, text: str, times: list[float]) -> Sequence[Hit]:
+    started = time.perf_counter()
     hits = search(sources, SearchRequest(text)).hits
-    took.append(time.perf_counter() - begun)
+    times.append(time.perf_counter() - started)
     return hits or (Hit("", "", "", 0, 0.0, ""),)
 
 
-def _place(hits: Sequence[Hit], name: str) -> int:
-    """The first place at which something of that name is found; 0 where nothing is."""
-    for place, hit in enumerate(hits, 1):
+def _position(hits: Sequence[Hit], name: str) -> int:
+    """The position, from 1, of the first result of that name; 0 if there is none."""
+    for position, hit in enumerate(hits, 1):
         if name in (hit.name.rpartition(".")[2], *(one.name.rpartition(".")[2] for one in hit.symbols)):
-            return place
+            return position
     return 0
 
 
-def _with_slip(name: str, chance: random.Random) -> str:
+def _with_typo(name: str, chance: random.Random) -> str:
     at = chance.randrange(len(name))
     letter = chance.choice(string.ascii_lowercase)
-    slips = [name[:at] + name[at + 1 :], name[:at] + name[at] + name[at:], name[:at] + letter + name[at + 1 :]]
+    typos = [name[:at] + name[at + 1 :], name[:at] + name[at] + name[at:], name[:at] + letter + name[at + 1 :]]
     if at + 1 < len(name):
-        slips.append(name[:at] + name[at + 1] + name[at] + name[at + 2 :])
-    return chance.choice([slip for slip in slips if slip.lower() != name.lower()] or [f"{name}x"])
+        typos.append(name[:at] + name[at + 1] + name[at] + name[at + 2 :])
+    return chance.choice([typo for typo in typos if typo.lower() != name.lower()] or [f"{name}x"])
 
 
 def _questions(store: Store, chance: random.Random, number: int) -> list[str]:
@@ -125,23 +125,23 @@ def _questions(store: Store, chance: random.Random, number: int) -> list[str]:
 
 
 def _time(sources: SearchContext, questions: Sequence[str], name: str) -> None:
-    took: list[float] = []
+    times: list[float] = []
     for question in questions:
-        _asked(sources, question, took)
-    print(f"{name}: {_times(took)}")
+        _search(sources, question, times)
+    print(f"{name}: {_times(times)}")
 
 
-def _with_vectors(sources: SearchContext, folder: Path) -> SearchContext:
+def _with_vectors(sources: SearchContext, directory: Path) -> SearchContext:
     embedder = open_embedder()
-    file = VectorFile(folder, embedder.name, embedder.dimensions)
+    file = VectorFile(directory, embedder.name, embedder.dimensions)
     keys = {data[at : at + KEY] for _, data in sources.index.meanings() for at in range(0, len(data), KEY)}
     file.keys_path.write_bytes(b"".join(sorted(keys)))
     with file.rows_path.open("wb") as rows:
         for _ in keys:
             rows.write(os.urandom(file.dimensions))
-    begun = time.perf_counter()
+    started = time.perf_counter()
     space = Space(file, sources.index.meanings())
-    print(f"{len(space):,} vectors of {file.dimensions} mapped in {time.perf_counter() - begun:.2f} s")
+    print(f"{len(space):,} vectors of {file.dimensions} mapped in {time.perf_counter() - started:.2f} s")
 
     def meaning(text: str) -> dict[int, Near]:
         return space.nearest(embedder.question(text))
@@ -157,23 +157,24 @@ def _embed(sources: SearchContext, number: int) -> None:
         if len(texts) >= number:
             break
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for at in range(0, min(number, len(texts)), BATCH):
         embedder.passages(texts[at : min(number, at + BATCH)])
-    took, made = time.perf_counter() - begun, min(number, len(texts))
+    seconds, made = time.perf_counter() - started, min(number, len(texts))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{made:,} texts embedded in {took:.1f} s, {took / made * 1000:.1f} ms each; peak {after:.0f} MB ({before:.0f})"
+        f"{made:,} texts embedded in {seconds:.1f} s, {seconds / made * 1000:.1f} ms each; "
+        f"peak {after:.0f} MB (before: {before:.0f} MB)"
     )
 
 
-def _times(took: list[float]) -> str:
-    took.sort()
-    return f"p50 {took[len(took) // 2] * 1000:.0f} ms, p95 {took[len(took) * 95 // 100] * 1000:.0f} ms"
+def _times(times: list[float]) -> str:
+    times.sort()
+    return f"p50 {times[len(times) // 2] * 1000:.0f} ms, p95 {times[len(times) * 95 // 100] * 1000:.0f} ms"
 
 
 def _print_sizes(directory: Path) -> None:
-    """What the index takes in the cache, by the bytes of its rows."""
+    """The size of the index in the cache, by the bytes of its rows."""
     columns = {
         "terms": "length(term) + length(postings)",
         "contents": "length(terms) + length(symbols)",
@@ -188,8 +189,8 @@ def _print_sizes(directory: Path) -> None:
             for name, sum in columns.items()
         }
     whole = sum(path.stat().st_size for path in directory.iterdir() if path.is_file())
-    told = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
-    print(f"index {sum(sizes.values()) / 1e6:.1f} MB of a store of {whole / 1e6:.1f} MB: {told}")
+    parts = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
+    print(f"index {sum(sizes.values()) / 1e6:.1f} MB of a store of {whole / 1e6:.1f} MB: {parts}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast and how large the store is at Kubernetes' size, on made-up rows.
+"""Measures the speed and size of the store at the size of Kubernetes, on generated rows.
 
     python benchmarks/store.py [--symbols 400000] [--edges 2500000] [--export] [--json]
 
-Times are of this machine and this moment; the engine is the one GOLORE_ENGINE names. Peak memory includes Python, this
-script's own rows (made batch by batch) and the engine. No Go is read: `benchmarks/learn.py` measures a real learn.
+Times depend on the machine and the moment; the engine is the one that GOLORE_ENGINE names. Peak memory includes Python,
+the rows of this script (generated in batches) and the engine. No Go is read: `benchmarks/learn.py` measures a learn.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def symbol(number: int, line: int = 0) -> Symbol:
 
 
 def edges(kind: EdgeKind, count: int, symbols: int) -> Iterator[list[Edge]]:
-    """Near and far targets, most with one site; sources in order, as a learner would send them."""
+    """Batches of edges with near and far targets, most with one site; sources in order, as a learner sends them."""
     dice = random.Random(str(kind))
     for at in range(0, count, BATCH):
         batch: list[Edge] = []
@@ -100,47 +100,47 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def load(directory: Path, symbols: int, edge_count: int) -> dict[str, float]:
-    making = making_cpu = 0.0
+    generating = generating_cpu = 0.0
     start, processor = time.perf_counter(), time.process_time()
     with Store.open(directory, write=True) as store, store.bulk_load() as bulk:
         bulk.nodes("External", [External(f"std{n}.Name", "func", "Name", f"std{n}", "std") for n in range(EXTERNALS)])
         for at in range(0, symbols, BATCH):
             before, before_cpu = time.perf_counter(), time.process_time()
             rows = [symbol(number) for number in range(at, min(at + BATCH, symbols))]
-            making += time.perf_counter() - before
-            making_cpu += time.process_time() - before_cpu
+            generating += time.perf_counter() - before
+            generating_cpu += time.process_time() - before_cpu
             bulk.nodes("Symbol", rows)
         for kind, share in SHARES.items():
             before, before_cpu = time.perf_counter(), time.process_time()
             for batch in edges(kind, int(edge_count * share), symbols):
-                making += time.perf_counter() - before
-                making_cpu += time.process_time() - before_cpu
+                generating += time.perf_counter() - before
+                generating_cpu += time.process_time() - before_cpu
                 bulk.edges(kind, batch)
                 before, before_cpu = time.perf_counter(), time.process_time()
         spooled = time.perf_counter()
     end = time.perf_counter()
     return {
-        "bulk_seconds": round(end - start - making, 2),
-        "bulk_spool_seconds": round(spooled - start - making, 2),
+        "bulk_seconds": round(end - start - generating, 2),
+        "bulk_spool_seconds": round(spooled - start - generating, 2),
         "bulk_copy_seconds": round(end - spooled, 2),
-        "bulk_cpu_seconds": round(time.process_time() - processor - making_cpu, 2),
+        "bulk_cpu_seconds": round(time.process_time() - processor - generating_cpu, 2),
         "bulk_peak_mb": peak_mb(),
         "store_mb": sum(path.stat().st_size for path in directory.glob("graph-*")) >> 20,
     }
 
 
 def delta(turn: int, symbols: int) -> GraphDelta:
-    """A file of 50 symbols whose lines moved, with 300 of its edges replaced."""
+    """The change of a file: its 50 symbols move to other lines, and 300 of its edges are replaced."""
     base = symbols // 2 + turn * 50
     dice = random.Random(turn)
     fresh = [
         Edge(symbol_id(base + number % 50), symbol_id(dice.randrange(symbols)), (number,), "static")
         for number in range(300)
     ]
-    with_pairs = {CALLS: [(edge.source, edge.target) for edge in fresh]}
+    replaced = {CALLS: [(edge.source, edge.target) for edge in fresh]}
     return GraphDelta(
         nodes_changed={"Symbol": [symbol(base + number, 5) for number in range(50)]},
-        edges_removed=with_pairs,
+        edges_removed=replaced,
         edges_added={CALLS: fresh},
     )
 
@@ -167,7 +167,7 @@ def callers(directory: Path, symbols: int) -> dict[str, float]:
 
 
 def cold(directory: Path) -> float:
-    """A whole process: start Python, import, open, one query."""
+    """Seconds for a whole process: start Python, import, open the store, run one query."""
     code = (
         "import sys; from pathlib import Path; from golore.graph.database.store import Store\n"
         "with Store.open(Path(sys.argv[1]), write=False) as store:\n"
@@ -196,10 +196,10 @@ def measure(directory: Path, symbols: int, edge_count: int, *, export: bool) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure the store on made-up rows.")
+    parser = argparse.ArgumentParser(description="Measure the store on generated rows.")
     parser.add_argument("--symbols", type=int, default=400_000)
     parser.add_argument("--edges", type=int, default=2_500_000)
-    parser.add_argument("--export", action="store_true")
+    parser.add_argument("--export", action="store_true", help="measure an export, too")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="golore-store-"))

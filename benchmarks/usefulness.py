@@ -1,17 +1,18 @@
-"""Whether cards point at the files that are changed together: recall over a repository's own newest commits.
+"""Measures whether cards name the files that are changed together: recall over a repository's newest commits.
 
     python benchmarks/usefulness.py REPO_GIT [--commits N] [--locate [--vectors]] [--json]
 
-The repository (any git directory with its history) is learned as it was before its newest N commits, merges left out.
-Then, for each of those commits that changed at least two Go files that existed then: each of them is opened in turn,
-and counted is the share of the commit's other files among the first ten `related` of its card. The shares are averaged
+The repository (any git directory with its history) is learned as it was before its newest N commits, without merges.
+For each of those commits that changed at least two Go files that existed then, each of these files is opened in turn,
+and the share of the commit's other files among the first ten `related` of its card is computed. The shares are averaged
 over the files of a commit, then over commits. Files below vendor directories do not count.
 
-In the same run, on the same commits: the other files of the directory in the order of their names, and plain coupling,
-which ranks files by how many of all earlier commits changed both. Contents that a partial clone lacks are left out.
+On the same commits, two simpler methods are measured: the other files of the directory in the order of their names, and
+plain coupling, which ranks files by the number of earlier commits that changed both. Contents that a partial clone
+lacks are left out.
 
-With `--locate` it is search that is judged instead: from the subject of each commit to the Go files it changed, recall
-and reciprocal rank within the first ten, against BM25 over whole files (see `locating`).
+`--locate` measures search instead: from the subject of each commit to the Go files that it changed, recall and
+reciprocal rank within the first ten, against BM25 over whole files (see `locating`).
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ Suggest = Callable[[str], Sequence[str]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="How useful the related files of cards are, on a real history.")
+    parser = argparse.ArgumentParser(description="Measure the related files of cards on a real history.")
     parser.add_argument("repository", type=Path, help="a git repository with its history")
     parser.add_argument("--commits", type=int, default=400, help="newest commits to predict (default: 400)")
-    parser.add_argument("--locate", action="store_true", help="judge search by the subjects of commits")
-    parser.add_argument("--vectors", action="store_true", help="with --locate: with vectors, too, which takes minutes")
+    parser.add_argument("--locate", action="store_true", help="measure search with the subjects of commits")
+    parser.add_argument("--vectors", action="store_true", help="with --locate: also with vectors, which takes minutes")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     git = options.repository
@@ -60,7 +61,7 @@ def main() -> int:
         learn_graph(tree, store_directory=store)
         learned = time.perf_counter() - started
         related = _related(git, base, store, opened)
-        dealt = time.perf_counter() - started - learned
+        building = time.perf_counter() - started - learned
         coupling = _coupling(git, base, existing)
     results = {
         "card": _recall(tasks, lambda path: related[path]),
@@ -70,12 +71,12 @@ def main() -> int:
     margin = results["card"] - max(results["same directory"], results["plain coupling"])
     if options.json:
         about = {"repository": str(git), "base": base, "files": len(existing), "commits": len(tasks), "margin": margin}
-        print(json.dumps({**about, "recall": results, "seconds": {"learn": learned, "cards": dealt}}))
+        print(json.dumps({**about, "recall": results, "seconds": {"learn": learned, "cards": building}}))
         return 0
     print(f"{git}: {len(tasks)} of {len(newest)} commits, {len(existing):,} files at {base[:12]}")
     for name, value in results.items():
         print(f"  {name:15} recall@{FIRST} {value:.3f}")
-    print(f"  the card is ahead by {margin:+.3f} (learned in {learned:.0f} s, cards in {dealt:.1f} s)")
+    print(f"  the card is better by {margin:+.3f} (learned in {learned:.0f} s, cards in {building:.1f} s)")
     return 0
 
 
@@ -94,14 +95,14 @@ def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool)
     print(f"{git}: {len(tasks)} of {commits} commits, {len(existing):,} files at {base[:12]}")
     for name, (recall, mrr) in scores.items():
         print(f"  {name:18} recall@{FIRST} {recall:.3f}  MRR@{FIRST} {mrr:.3f}")
-    print(f"  search is ahead of BM25 by {gained['recall']:+.3f} and {gained['mrr']:+.3f}")
-    print(f"  as a prompt, something was recalled for {prompted.spoke:.0%}, and right in {prompted.right:.0%} of those")
+    print(f"  search is better than BM25 by {gained['recall']:+.3f} and {gained['mrr']:+.3f}")
+    print(f"  as prompts, files were recalled for {prompted.spoke:.0%}, and right in {prompted.right:.0%} of those")
     print("  " + ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
     return 0
 
 
 def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, tuple[str, ...]]:
-    """What the cards name, for the files to be opened; made as a learn makes them."""
+    """The related files on the cards of the opened files. The cards are built as in a learn."""
     with Store.open(store, write=False) as graph, create_card_store(store) as card_store:
         build_cards(graph, card_store, lambda: read_history(git, base), base, whole=True)
         cards = {path: card_store.card(path, silent=True) for path in opened}
@@ -109,10 +110,10 @@ def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, t
 
 
 def _same_directory(existing: set[str]) -> Suggest:
-    places: defaultdict[str, list[str]] = defaultdict(list)
+    directories: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(existing):
-        places[path.rpartition("/")[0]].append(path)
-    return lambda path: [other for other in places[path.rpartition("/")[0]] if other != path]
+        directories[path.rpartition("/")[0]].append(path)
+    return lambda path: [other for other in directories[path.rpartition("/")[0]] if other != path]
 
 
 def _coupling(git: Path, base: str, existing: set[str]) -> Suggest:
@@ -135,10 +136,10 @@ def _recall(tasks: Sequence[Sequence[str]], suggest: Suggest) -> float:
 
 def _changes(git: Path, *revisions: str) -> Iterator[set[str]]:
     """The Go files that each commit changed, newest first."""
-    said = _git(
+    output = _git(
         git, "log", "--no-merges", "--date-order", "--name-only", "--no-renames", "-z", "--format=%x01", *revisions
     )
-    for part in said.split("\x01")[1:]:
+    for part in output.split("\x01")[1:]:
         yield {path for field in part.split("\0") if _counts(path := field.lstrip("\n"))}
 
 
@@ -155,19 +156,19 @@ def _check_out(git: Path, commit: str, tree: Path) -> set[str]:
         if about.split(" ")[0] in ("100644", "100755") and (_counts(path) or is_module):
             wanted.append((about.split(" ")[2], path))
     names = "".join(f"{name}\n" for name, _ in wanted)
-    said = subprocess.run(
+    output = subprocess.run(
         ["git", "-C", str(git), "cat-file", "--batch"], input=names.encode(), capture_output=True, check=True
     ).stdout
     at = 0
     for _, path in wanted:
-        end = said.index(b"\n", at)
-        header, at = said[at:end].split(), end + 1
+        end = output.index(b"\n", at)
+        header, at = output[at:end].split(), end + 1
         if header[1] == b"missing":
             continue
         size = int(header[2])
         target = tree / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(said[at : at + size])
+        target.write_bytes(output[at : at + size])
         at += size + 1
     return {path for _, path in wanted if path.endswith(".go")}
 

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 import anyio
 from golore.graph.model.edge_kinds import EDGE_LABELS
 from golore.graph.model.tables import NODE_COLUMNS, NODE_TYPES
-from golore.mcp_server.cli.main import make_parser
+from golore.mcp_server.cli.main import build_parser
 from golore.mcp_server.server.app import build_server
 from golore.mcp_server.server.open_repositories import Repositories
 
@@ -29,7 +29,7 @@ NOTICE: Final = "<!-- Written by docs/generate.py. Edit the code that it is deri
 
 def commands_page() -> str:
     """Every command, from the declarations of the parser. Not argparse's own help: that differs between Pythons."""
-    parser = make_parser()
+    parser = build_parser()
     about = {name: help for name, help, _ in _subcommands(parser)}
     parts = ["# Commands\n\n", parser.description or "", "\n\n", "| command | what it does |\n|---|---|\n"]
     parts += [f"| [`{name}`](#golore-{name}) | {help} |\n" for name, help in about.items()]
@@ -91,8 +91,8 @@ def packages_page() -> str:
     """Every package and module, with the first sentence of its docstring."""
     parts = [
         "# Packages and modules\n\nWhere things are. The folders install as one package: `graph/` is imported as "
-        "`golore.graph`. Imports go `mcp_server` → `learner` or `summarizers` → `graph`. Inside a folder, a package may "
-        "import those that are listed below it, never those above. import-linter checks both.\n"
+        "`golore.graph`. Imports go `mcp_server` → `learner` or `summarizers` → `graph`. Inside a folder, a package "
+        "may import those that are listed below it, never those above. import-linter checks both.\n"
     ]
     for folder in FOLDERS:
         parts.append(f"\n## {folder}\n\n{_docstring(ROOT / folder / '__init__.py')}\n")

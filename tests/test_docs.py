@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
-from golore.mcp_server.cli.main import make_parser
+from golore.mcp_server.cli.main import build_parser
 from golore.mcp_server.server import tools
 from support.shop import make_shop
 
@@ -94,7 +94,7 @@ def test_paths_in_markdown_exist() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_in_documents_are_accepted_by_the_parser(page: Path) -> None:
     lines = [line for block in blocks(page, "sh", "console") for line in block.replace("\\\n", " ").splitlines()]
-    parser = make_parser()
+    parser = build_parser()
     for line in lines:
         for call in re.findall(r"(?:^\$ |^|&& |; )(?:uv run (?:--[\w-]+ )*)?golore ([^|&;]+)", line):
             words = shlex.split(call, comments=True)

@@ -1,4 +1,4 @@
 """The `golore` command line: argparse declarations and error messages.
 
-May import every package of `mcp_server`, and does so when a command runs.
+May import every package of `mcp_server`, but only imports them when a command runs.
 """

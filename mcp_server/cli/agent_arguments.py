@@ -1,4 +1,4 @@
-"""What agents run or ask, and their configuration."""
+"""Declares the commands for agents: `mcp`, `serve`, `install`, `uninstall` and `hook`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from golore.mcp_server.cli.options import Make, add, add_plain, whole
 
 AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode")
-"""Those that golore can be installed for."""
+"""Agents that golore can be installed for."""
 SCOPES: Final = ("project", "user")
 
 
@@ -19,27 +19,34 @@ def add_commands(make: Make) -> None:
 
 
 def _add_servers(make: Make) -> None:
-    about = "answer a coding agent over MCP, on standard input and output"
+    about = "run the MCP server for one coding agent, on standard input and output"
     mcp = add_plain(make, "mcp", about, _mcp)
-    about = "answer coding agents over MCP, on a port of this machine, with a token"
+    about = "run the MCP server over HTTP on a local port; clients need its token"
     serve = add(make, "serve", about, _serve, reads=False)
-    serve.add_argument("--port", type=whole, metavar="N", help="the port (default: 7425; 0: any that is free)")
+    serve.add_argument("--port", type=whole, metavar="N", help="port to listen on (default: 7425; 0: any free port)")
     for parser in (mcp, serve):
-        parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="repositories (default: the one here)")
+        parser.add_argument(
+            "paths", nargs="*", type=Path, metavar="PATH", help="repositories to serve (default: the current one)"
+        )
 
 
 def _add_agents(make: Make) -> None:
     for name, about, run in (
-        ("install", "have an agent ask golore: hooks and the MCP server in its configuration", _install),
-        ("uninstall", "take out of an agent's configuration what install put in", _uninstall),
+        ("install", "add golore's hooks and MCP server to an agent's configuration", _install),
+        ("uninstall", "remove from an agent's configuration what install added", _uninstall),
     ):
-        parser = make(name, help=about, description=f"{about[:1].upper()}{about[1:]}. The change is shown first.")
+        description = f"{about[:1].upper()}{about[1:]}. Shows the change and asks before making it."
+        parser = make(name, help=about, description=description)
         parser.set_defaults(run=run)
         parser.add_argument("agent", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
-        parser.add_argument("--scope", choices=SCOPES, default="project", help="for this repository, or for this user")
+        parser.add_argument(
+            "--scope", choices=SCOPES, default="project", help="configure this repository (default) or this user"
+        )
         parser.add_argument("--yes", action="store_true", help="make the change without asking")
-        parser.add_argument("--repo", type=Path, default=Path(), metavar="PATH", help="the repository (default: here)")
-    about = "tell an agent what is known of the file it opens; agents run this, see `install`"
+        parser.add_argument(
+            "--repo", type=Path, default=Path(), metavar="PATH", help="the repository (default: current directory)"
+        )
+    about = "print what is known about the file that an agent opens; agents run this, see `install`"
     hook = add_plain(make, "hook", about, _hook)
     hook.add_argument("agent", nargs="?", default="", metavar="AGENT", help=", ".join(AGENTS))
 

@@ -1,4 +1,4 @@
-"""What git knows of the code."""
+"""Declares `recent`, which reads the git history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from golore.mcp_server.cli.options import Make, add, positive
 
 
 def add_commands(make: Make) -> None:
-    about = "the newest commits, what is not committed; for a file or a symbol, who changed it and when"
+    about = "list the newest commits and uncommitted changes; for a file or symbol, who changed it and when"
     recent = add(make, "recent", about, _recent)
     recent.add_argument("target", nargs="?", default="", metavar="FILE|SYMBOL", help="such as store/store.go or Save")
     recent.add_argument("--limit", type=positive, default=10, metavar="N", help="at most N commits (default: 10)")

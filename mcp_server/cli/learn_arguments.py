@@ -1,4 +1,4 @@
-"""Learning a repository, and seeing to what was learned."""
+"""Declares `learn`, `watch`, `status`, `audit` and `doctor`."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from golore.mcp_server.cli.options import Make, add, add_root, whole
 def add_commands(make: Make) -> None:
     _add_learn(make)
     _add_watch(make)
-    add(make, "status", "what is stored, and how far it is behind the files", _status)
+    add(make, "status", "print what the store contains and which files have changed since the last learn", _status)
     _add_audit(make)
-    add(make, "doctor", "what is installed, what is missing, and what to do", _doctor)
+    add(make, "doctor", "check the installation: print what is missing and what to do about it", _doctor)
 
 
 def _add_learn(make: Make) -> None:
-    about = "read a repository into its store, or bring the store up to date"
+    about = "learn a Go repository, or bring its store up to date"
     learn = add(make, "learn", about, _learn, reads=False)
     add_root(learn)
-    learn.add_argument("--full", action="store_true", help="make the graph anew, whatever the store holds")
-    learn.add_argument("--no-summaries", action="store_true", help="ask no model (a learn never does)")
-    learn.add_argument("--workers", type=whole, metavar="N", help="worker processes; 0: do all in this one")
+    learn.add_argument("--full", action="store_true", help="rebuild the whole graph instead of updating it")
+    learn.add_argument("--no-summaries", action="store_true", help="no effect: learn never asks a model")
+    learn.add_argument(
+        "--workers", type=whole, metavar="N", help="number of worker processes; 0: use this process only"
+    )
 
 
 def _add_watch(make: Make) -> None:
-    watch = add(make, "watch", "learn, then keep the store up to date while files change", _watch, reads=False)
+    watch = add(make, "watch", "learn, then update the store whenever files change", _watch, reads=False)
     add_root(watch)
 
 
 def _add_audit(make: Make) -> None:
-    about = "precision and recall of what was learned, judged by your own Go toolchain"
+    about = "compare the graph with your Go toolchain's type checker; print precision and recall"
     audit = add(make, "audit", about, _audit, reads=False)
     add_root(audit)
     audit.add_argument(
@@ -40,7 +42,7 @@ def _add_audit(make: Make) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="where to look for imports that the go command does not find; may be repeated",
+        help="directory to search for imports that the go command does not find; may be repeated",
     )
 
 

@@ -1,7 +1,7 @@
-"""The `golore` command: what can be asked, and how failures are told.
+"""The `golore` command: parses the arguments, runs the command and prints errors.
 
-The commands are declared in `commands`; what they do is in the modules beside this one. Those are imported when their
-command runs, because `golore --version` should not wait for a database engine.
+The `*_arguments` modules declare the commands. The modules that implement a command are imported when it runs, so that
+`golore --version` does not wait for a database engine.
 """
 
 from __future__ import annotations
@@ -33,43 +33,43 @@ _INTERRUPTED: Final = 130
 _EXAMPLES: Final = """\
 examples:
   golore learn                     learn the repository in this directory
-  golore callers Store.Save        who calls a method, with the lines
-  golore implementers io.Reader    which types satisfy an interface
-  golore impact --depth 2 Open     what a change of Open may reach
-  golore path main Store.Save      how main comes to call Save
+  golore callers Store.Save        list the callers of a method, with line numbers
+  golore implementers io.Reader    list the types that satisfy an interface
+  golore impact --depth 2 Open     list what a change of Open may affect
+  golore path main Store.Save      print how main reaches Save
 
-A symbol is named as `go doc` prints it, or by any end of that name that is not ambiguous.
-Exit codes: 0 fine, 1 failure, 2 wrong usage."""
+Name a symbol as `go doc` prints it, or by any unambiguous suffix of that name.
+Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _accept_any_text(stream)
-    options = _parsed(make_parser(), arguments)
+    options = _parse(build_parser(), arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         code = run(options)
         sys.stdout.flush()
     except GoloreError as error:
-        return _failed(str(error), error.exit_code)
+        return _print_failure(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _failed("Interrupted; the store is as it was.", _INTERRUPTED)
+        return _print_failure("Interrupted; the store is intact.", _INTERRUPTED)
     except BrokenPipeError:
-        # Who read the output has had enough; Python would complain once more when it flushes at exit.
+        # The reader closed the pipe. Python would report that a second time when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _failed(_explained(error), 1)
-    except Exception as error:  # noqa: BLE001  the last line of defence before the user
+        return _print_failure(_os_error_message(error), 1)
+    except Exception as error:  # noqa: BLE001  users get a message, not a traceback
         if os.environ.get("GOLORE_DEBUG"):
             traceback.print_exc()
-        said = f"{type(error).__name__}: {error}".split("\n")[0]
-        return _failed(f"Sorry, golore failed ({said}). Set GOLORE_DEBUG=1 to see where.", 1)
+        cause = f"{type(error).__name__}: {error}".split("\n")[0]
+        return _print_failure(f"Internal error ({cause}). Set GOLORE_DEBUG=1 to print the traceback.", 1)
     return code
 
 
 def _accept_any_text(stream: TextIO) -> None:
-    """Let a stream print names that its encoding lacks, rather than fail over them."""
+    """Make a stream escape characters that its encoding lacks, instead of failing."""
     match stream:
         case io.TextIOWrapper():
             stream.reconfigure(errors="backslashreplace")
@@ -77,21 +77,21 @@ def _accept_any_text(stream: TextIO) -> None:
             pass
 
 
-def _failed(sentence: str, code: int) -> int:
+def _print_failure(sentence: str, code: int) -> int:
     print(f"golore: {sentence}", file=sys.stderr)
     return code
 
 
-def _explained(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
+def _os_error_message(error: OSError) -> str:
+    path = f" ({error.filename})" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"The disk is full{where}. Make room and try again."
+        return f"The disk is full{path}. Free some space and try again."
     if isinstance(error, PermissionError):
-        return f"There is no permission{where}. Check who owns it."
-    return f"{error.strerror or error}{where}."
+        return f"Permission denied{path}. Check its owner and mode."
+    return f"{error.strerror or error}{path}."
 
 
-def make_parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="golore",
         description="Learns a Go repository and answers questions about it.",
@@ -116,8 +116,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options. Words of a text may stand on both sides of an option, where argparse takes them for strangers."""
+def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the options. argparse does not recognize words of TEXT that follow an option; they are appended here."""
     options, rest = parser.parse_known_args(arguments)
     if rest and ("text" not in options or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -128,7 +128,7 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) ->
 
 def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.version:
-        # The machinery for this takes longer to load than everything above.
+        # importlib.metadata takes longer to import than everything above.
         from importlib.metadata import version
 
         print(f"golore {version('golore')}")

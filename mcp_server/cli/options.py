@@ -1,4 +1,4 @@
-"""What the declarations of commands have in common: how one is made, and the options that several have."""
+"""Functions that declare commands, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def add(make: Make, name: str, about: str, run: Run, *, reads: bool = True) -> argparse.ArgumentParser:
-    """A command with the options that all of its sort have."""
+    """Declare a command with `--json` and, if it `reads` a learned repository, `--repo`."""
     parser = add_plain(make, name, about, run)
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON")
     if reads:
@@ -20,7 +20,7 @@ def add(make: Make, name: str, about: str, run: Run, *, reads: bool = True) -> a
 
 
 def add_plain(make: Make, name: str, about: str, run: Run) -> argparse.ArgumentParser:
-    """A command without any."""
+    """Declare a command without options. `about` is its line in `golore --help` and its description."""
     parser = make(name, help=about, description=f"{about[:1].upper()}{about[1:]}.")
     parser.set_defaults(run=run)
     return parser
@@ -28,12 +28,19 @@ def add_plain(make: Make, name: str, about: str, run: Run) -> argparse.ArgumentP
 
 def add_repository(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="PATH", help="a place in the repository (default: here)"
+        "--repo", type=Path, default=Path(), metavar="PATH", help="path in the repository (default: current directory)"
     )
 
 
 def add_root(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("root", nargs="?", type=Path, default=Path(), metavar="PATH", help="its root (default: here)")
+    parser.add_argument(
+        "root",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        metavar="PATH",
+        help="root of the repository (default: current directory)",
+    )
 
 
 def add_symbol(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +48,7 @@ def add_symbol(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=positive, metavar="N", help="list at most N of each sort")
+    parser.add_argument("--limit", type=positive, metavar="N", help="list at most N rows per section")
 
 
 def positive(text: str) -> int:
@@ -54,5 +61,5 @@ def positive(text: str) -> int:
 def whole(text: str) -> int:
     number = int(text)
     if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than nothing")
+        raise argparse.ArgumentTypeError(f"{text} is negative")
     return number

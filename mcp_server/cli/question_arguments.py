@@ -1,4 +1,4 @@
-"""Questions to the graph."""
+"""Declares the commands that query the graph: `context`, `show`, `callers`, `impact`, `path`, `search`, `query`, …"""
 
 from __future__ import annotations
 
@@ -8,60 +8,72 @@ from typing import Final
 from golore.mcp_server.cli.options import Make, add, add_limit, add_symbol, positive
 
 _QUESTIONS: Final = {
-    "callers": "who calls a function or method",
-    "callees": "what a function or method calls",
-    "implementers": "which types satisfy an interface; for another type, which interfaces it satisfies",
-    "users": "who calls, refers to or embeds a symbol",
+    "callers": "list the callers of a function or method",
+    "callees": "list what a function or method calls",
+    "implementers": "list the types that satisfy an interface, or the interfaces that another type satisfies",
+    "users": "list the symbols that call, refer to or embed a symbol",
 }
 
 
 def add_commands(make: Make) -> None:
     _add_context(make)
-    show = add(make, "show", "a declaration: signature, documentation, place, relations, summary", _show)
+    show = add(make, "show", "print a declaration: signature, documentation, location, relations, summary", _show)
     add_symbol(show)
     show.add_argument(
-        "--history", action="store_true", help="all its summaries, newest first; also of a file, a package or ."
+        "--history",
+        action="store_true",
+        help="print all summaries, newest first; SYMBOL may also be a file, a package or .",
     )
     for name, about in _QUESTIONS.items():
-        asked = add(make, name, about, _question)
-        asked.set_defaults(question=name)
-        add_symbol(asked)
-        add_limit(asked)
+        command = add(make, name, about, _question)
+        command.set_defaults(question=name)
+        add_symbol(command)
+        add_limit(command)
     _add_impact(make)
-    path = add(make, "path", "how one function comes to call another", _path)
-    path.add_argument("source", metavar="A", help="where to begin")
-    path.add_argument("target", metavar="B", help="what is called in the end")
+    path = add(make, "path", "print a chain of calls from one function to another", _path)
+    path.add_argument("source", metavar="A", help="function to start from")
+    path.add_argument("target", metavar="B", help="function to reach")
     _add_search(make)
-    query = add(make, "query", "ask the graph in Cypher; only reading is allowed", _query)
+    query = add(make, "query", "run a read-only Cypher query on the graph", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
 
 
 def _add_context(make: Make) -> None:
-    about = "what an agent is told of a file, a package or a symbol, and the files that belong to it"
+    about = "print what an agent is shown for a file, a package or a symbol, and the related files"
     context = add(make, "context", about, _context)
     context.add_argument("target", metavar="FILE|PACKAGE|SYMBOL", help="such as store/store.go, store/ or Store.Save")
-    context.add_argument("--budget", type=positive, metavar="N", help="characters of text (default: about 2,000)")
+    context.add_argument(
+        "--budget", type=positive, metavar="N", help="at most N characters of text (default: about 2,000)"
+    )
 
 
 def _add_impact(make: Make) -> None:
-    impact = add(make, "impact", "what a change of a symbol may reach, tests listed apart", _impact)
+    impact = add(make, "impact", "list what a change of a symbol may affect; tests are listed separately", _impact)
     add_symbol(impact)
     add_limit(impact)
-    impact.add_argument("--depth", type=positive, default=3, metavar="N", help="steps to follow (default: 3)")
+    impact.add_argument("--depth", type=positive, default=3, metavar="N", help="follow at most N steps (default: 3)")
 
 
 def _add_search(make: Make) -> None:
-    search = add(make, "search", "find files, declarations, packages and notes by a name or by words", _search)
-    search.add_argument("words", nargs="+", metavar="QUERY", help="a name, a part of one, words, or a sentence")
-    search.add_argument("--kind", default="", metavar="KIND", help="func, struct, symbol, file, package, note, doc, …")
-    search.add_argument("--limit", type=positive, default=20, metavar="N", help="results (default: 20)")
+    search = add(make, "search", "find files, symbols, packages, notes and documents by name or by words", _search)
+    search.add_argument("words", nargs="+", metavar="QUERY", help="a name, part of a name, words, or a sentence")
     search.add_argument(
-        "--path", "--package", default="", metavar="GLOB", help="only below this directory or import path, or a glob"
+        "--kind", default="", metavar="KIND", help="only this kind: func, struct, symbol, file, package, note, doc, …"
+    )
+    search.add_argument("--limit", type=positive, default=20, metavar="N", help="at most N results (default: 20)")
+    search.add_argument(
+        "--path",
+        "--package",
+        default="",
+        metavar="GLOB",
+        help="only below this directory or import path, or matching a glob",
     )
     search.add_argument("--module", default="", metavar="PATH", help="only in this module")
-    search.add_argument("--tests", action=argparse.BooleanOptionalAction, help="only tests, or none (default: both)")
-    search.add_argument("--generated", action="store_true", help="generated files as well")
-    search.add_argument("--explain", action="store_true", help="say what each score is made of")
+    search.add_argument(
+        "--tests", action=argparse.BooleanOptionalAction, help="only tests, or no tests (default: both)"
+    )
+    search.add_argument("--generated", action="store_true", help="include generated files")
+    search.add_argument("--explain", action="store_true", help="print the parts of each score")
 
 
 def _context(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What sessions with agents have taught."""
+"""Declares `learn-sessions`, which proposes notes from the transcripts of an agent."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from golore.mcp_server.cli.options import Make, add
 
 
 def add_commands(make: Make) -> None:
-    about = "find corrections in an agent's transcripts, and make notes of those you accept"
+    about = "find corrections in an agent's transcripts, and turn those that you accept into notes"
     sessions = add(make, "learn-sessions", about, _learn_sessions)
     sessions.add_argument(
         "path",
         nargs="?",
         type=Path,
         metavar="PATH",
-        help="a transcript, or a directory of them (default: this repository's)",
+        help="a transcript, or a directory of transcripts (default: those of this repository)",
     )
-    sessions.add_argument("--agent", choices=["claude"], default="claude", help="whose transcripts (default: claude)")
-    sessions.add_argument("--since", default="", metavar="WHEN", help="12h, 7d, 2w or a date (default: everything)")
-    sessions.add_argument("--accept", action="append", default=[], metavar="ID", help="make a note of it; or all")
-    sessions.add_argument("--reject", action="append", default=[], metavar="ID", help="drop it for good; or all")
-    sessions.add_argument("--hook", action="store_true", help="for a hook: read the session on standard input, quietly")
+    sessions.add_argument("--agent", choices=["claude"], default="claude", help="the agent (default: claude)")
+    sessions.add_argument(
+        "--since", default="", metavar="WHEN", help="only messages of the last 12h, 7d or 2w, or since a date"
+    )
+    sessions.add_argument(
+        "--accept", action="append", default=[], metavar="ID", help="turn a proposal, or `all`, into notes"
+    )
+    sessions.add_argument(
+        "--reject", action="append", default=[], metavar="ID", help="drop a proposal, or `all`, permanently"
+    )
+    sessions.add_argument(
+        "--hook", action="store_true", help="for a hook: read its input, propose notes, print nothing"
+    )
 
 
 def _learn_sessions(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The graph and its knowledge out of their store, and back."""
+"""Declares `export`, `import`, `snapshot`, `restore` and `diff`."""
 
 from __future__ import annotations
 
@@ -9,34 +9,43 @@ from golore.mcp_server.cli.options import Make, add, add_repository
 
 
 def add_commands(make: Make) -> None:
-    export = add(make, "export", "the whole graph with notes and summaries, one JSON object a line, sorted", _export)
+    export = add(make, "export", "write the whole graph with notes and summaries as JSON lines or Parquet", _export)
     export.add_argument(
         "--format",
         choices=["jsonl", "parquet"],
         default="jsonl",
-        help="lines of JSON, or a directory of Parquet files with what a learn needs to go on from there",
+        help="jsonl: sorted JSON lines; parquet: a directory that also has the facts, so that a learn after the import "
+        "parses only changed files",
     )
-    export.add_argument("--output", type=Path, metavar="PATH", help="write there (default: standard output)")
-    load = add(make, "import", "make the store from an export: of another machine, or of CI", _import, reads=False)
-    load.add_argument("source", type=Path, metavar="EXPORT", help="a file of JSON lines, or a directory of Parquet")
+    export.add_argument(
+        "--output", type=Path, metavar="PATH", help="file or directory to write (default: standard output)"
+    )
+    load = add(make, "import", "create the store from an export of another machine or of CI", _import, reads=False)
     load.add_argument(
-        "--replace", action="store_true", help="drop notes and summaries that are here and not in the export"
+        "source", type=Path, metavar="EXPORT", help="a file of JSON lines, or a directory of Parquet files"
+    )
+    load.add_argument(
+        "--replace", action="store_true", help="delete local notes and summaries that are not in the export"
     )
     add_repository(load)
     _add_snapshots(make)
 
 
 def _add_snapshots(make: Make) -> None:
-    snapshot = add(make, "snapshot", "keep the store as it is under a name", _snapshot)
+    snapshot = add(
+        make, "snapshot", "save a copy of the store under a name; without one, list the snapshots", _snapshot
+    )
     snapshot.add_argument("name", nargs="?", metavar="NAME", help="letters, digits, dots, dashes and underscores")
-    snapshot.add_argument("--list", action="store_true", dest="listed", help="which snapshots there are")
-    snapshot.add_argument("--replace", action="store_true", help="take the place of one with the same name")
-    snapshot.add_argument("--remove", action="store_true", help="remove the snapshot of that name instead")
-    restore = add(make, "restore", "make the store what it was at a snapshot", _restore)
-    restore.add_argument("name", metavar="NAME", help="as `golore snapshot --list` tells")
-    diff = add(make, "diff", "what came, went or changed between two snapshots, or since one", _diff)
+    snapshot.add_argument("--list", action="store_true", dest="listed", help="list the snapshots")
+    snapshot.add_argument("--replace", action="store_true", help="replace a snapshot of the same name")
+    snapshot.add_argument("--remove", action="store_true", help="delete the snapshot of that name")
+    restore = add(make, "restore", "restore the store from a snapshot", _restore)
+    restore.add_argument("name", metavar="NAME", help="a name that `golore snapshot --list` prints")
+    diff = add(make, "diff", "print what was added, removed or changed between two snapshots, or since one", _diff)
     diff.add_argument("before", metavar="A", help="a snapshot")
-    diff.add_argument("after", nargs="?", default="now", metavar="B", help="another one (default: now)")
+    diff.add_argument(
+        "after", nargs="?", default="now", metavar="B", help="another snapshot (default: now, the current store)"
+    )
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -58,7 +67,7 @@ def _snapshot(options: argparse.Namespace) -> int:
     if options.listed or (options.name is None and not options.remove):
         return run_list(options.repo, as_json=options.as_json)
     if options.name is None:
-        raise UsageError("Name the snapshot that is to be removed.")
+        raise UsageError("Name the snapshot to remove: `golore snapshot --remove NAME`.")
     if options.remove:
         return run_remove(options.repo, options.name)
     return run_snapshot(options.repo, options.name, replace=options.replace, as_json=options.as_json)

@@ -1,4 +1,4 @@
-"""Summaries: drafts by models, and better ones."""
+"""Declares `summarize`, `drafts` and `upgrade`."""
 
 from __future__ import annotations
 
@@ -14,33 +14,35 @@ def add_commands(make: Make) -> None:
 
 
 def _add_summarize(make: Make) -> None:
-    about = "have a local model write drafts of summaries, most depended-upon first"
+    about = "write draft summaries with a local model, most depended-upon code first"
     summarize = add(make, "summarize", about, _summarize)
-    summarize.add_argument("--limit", type=positive, metavar="N", help="ask for at most N texts")
-    summarize.add_argument("--minutes", type=float, metavar="M", help="ask for none after so many minutes")
-    summarize.add_argument("--model", metavar="NAME", help="the model, as the server calls it")
-    summarize.add_argument("--host", metavar="URL", help="its server (default: Ollama's on this machine)")
-    summarize.add_argument("--server", choices=["ollama", "openai"], help="what the server speaks (default: ollama)")
-    summarize.add_argument("--parallel", type=positive, metavar="N", help="texts that are asked for at a time")
+    summarize.add_argument("--limit", type=positive, metavar="N", help="request at most N texts")
+    summarize.add_argument("--minutes", type=float, metavar="M", help="request no more texts after M minutes")
+    summarize.add_argument("--model", metavar="NAME", help="name of the model on its server")
+    summarize.add_argument("--host", metavar="URL", help="URL of the server (default: Ollama on this machine)")
+    summarize.add_argument("--server", choices=["ollama", "openai"], help="protocol of the server (default: ollama)")
+    summarize.add_argument("--parallel", type=positive, metavar="N", help="number of requests at the same time")
     summarize.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
 
 
 def _add_drafts(make: Make) -> None:
-    drafts = add(make, "drafts", "the summaries that are most worth improving", _drafts)
-    drafts.add_argument("--limit", type=positive, default=10, metavar="N", help="how many (default: 10)")
-    drafts.add_argument("--level", choices=["symbol", "file", "package", "repository"], help="only of this level")
+    drafts = add(make, "drafts", "list the summaries that are most worth improving", _drafts)
+    drafts.add_argument("--limit", type=positive, default=10, metavar="N", help="at most N summaries (default: 10)")
+    drafts.add_argument(
+        "--level", choices=["symbol", "file", "package", "repository"], help="only summaries of this level"
+    )
 
 
 def _add_upgrade(make: Make) -> None:
-    about = "have a frontier model rewrite the most valuable drafts, through an API, for money; asks first"
+    about = "rewrite the most valuable drafts with a frontier model, through a paid API; asks first"
     upgrade = add(make, "upgrade", about, _upgrade)
-    upgrade.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
-    upgrade.add_argument("--max-cost", type=float, metavar="USD", help="stop before more than this is spent")
-    upgrade.add_argument("--provider", choices=["anthropic", "openai"], help="whose API (default: anthropic)")
-    upgrade.add_argument("--model", metavar="NAME", help="the model, as the API calls it")
-    upgrade.add_argument("--host", metavar="URL", help="another server that speaks the API")
-    upgrade.add_argument("--price", metavar="IN/OUT", help="dollars for a million tokens, such as 3/15")
-    upgrade.add_argument("--yes", action="store_true", help="do it without asking")
+    upgrade.add_argument("--limit", type=positive, default=20, metavar="N", help="at most N summaries (default: 20)")
+    upgrade.add_argument("--max-cost", type=float, metavar="USD", help="stop before spending more than this")
+    upgrade.add_argument("--provider", choices=["anthropic", "openai"], help="API to use (default: anthropic)")
+    upgrade.add_argument("--model", metavar="NAME", help="name of the model in the API")
+    upgrade.add_argument("--host", metavar="URL", help="URL of another server with this API")
+    upgrade.add_argument("--price", metavar="IN/OUT", help="dollars per million tokens, such as 3/15")
+    upgrade.add_argument("--yes", action="store_true", help="send without asking")
 
 
 def _summarize(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Vectors for searches by meaning."""
+"""Declares `embed`, which makes the vectors for search by meaning."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from golore.mcp_server.cli.options import Make, add, positive
 
 
 def add_commands(make: Make) -> None:
-    embed = add(make, "embed", "make vectors for searches by meaning; needs golore[vectors] or Ollama", _embed)
-    embed.add_argument("--model", default="", metavar="NAME", help="minilm (the default), or ollama:MODEL")
+    embed = add(make, "embed", "make the vectors for search by meaning; needs golore[vectors] or Ollama", _embed)
+    embed.add_argument(
+        "--model", default="", metavar="NAME", help="minilm or ollama:MODEL (default: that of the last run, or minilm)"
+    )
     embed.add_argument("--limit", type=positive, metavar="N", help="embed at most N texts")
-    embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after so many minutes")
+    embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after M minutes")
 
 
 def _embed(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What each command of the command line does.
+"""The commands of the command line, one module each.
 
 May import `mcp_server.services` and `mcp_server.text`.
 """

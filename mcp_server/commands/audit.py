@@ -1,4 +1,4 @@
-"""`golore audit`: what the store says, judged by the user's own Go type checker."""
+"""`golore audit`: compares the graph with the results of the user's own Go type checker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.services.shown_learn import learn_with_progress
 from golore.mcp_server.text.output import print_json
 
-_Place = tuple[str, str, int]
+_Declaration = tuple[str, str, int]
 """Qualified name, file and line of a declaration."""
 
 
@@ -36,37 +36,37 @@ def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
     if json_wanted:
         print_json({"toolchain": toolchain.version, **as_json(result)})
     else:
-        print(f"Judged by {toolchain.version}\n\n{render_table(result)}", end="")
+        print(f"Compared with {toolchain.version}\n\n{render_table(result)}", end="")
     return 0
 
 
 def our_edges(store: Store) -> OurEdges:
-    """Everything in a store that the judge has a word on."""
-    places = {
+    """The files, calls, implementations and unresolved uses of a store, as the comparison needs them."""
+    declarations = {
         id: (name, file, line)
         for id, name, file, line in store.rows("MATCH (s:Symbol) RETURN s.id, s.qualified_name, s.file, s.line")
     }
     unresolved = store.rows("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites")
     return OurEdges(
         frozenset(path for (path,) in store.rows("MATCH (f:File) RETURN f.path")),
-        tuple(_calls(store, places)),
-        tuple(_implements(store, places)),
-        tuple(OurUnresolved(file, name, why, _lines(sites)) for file, name, why, sites in unresolved),
+        tuple(_calls(store, declarations)),
+        tuple(_implements(store, declarations)),
+        tuple(OurUnresolved(file, name, reason, _lines(sites)) for file, name, reason, sites in unresolved),
     )
 
 
-def _calls(store: Store, places: dict[str, _Place]) -> Iterator[OurCall]:
+def _calls(store: Store, declarations: dict[str, _Declaration]) -> Iterator[OurCall]:
     for label in ("Symbol", "External"):
         for edge in store.edges(EdgeKind("CALLS", Symbol.__name__, label)):
-            caller, file, line = places[edge.source]
-            yield OurCall(caller, file, line, *places.get(edge.target, (edge.target, "", 0)), edge.sites)
+            caller, file, line = declarations[edge.source]
+            yield OurCall(caller, file, line, *declarations.get(edge.target, (edge.target, "", 0)), edge.sites)
 
 
-def _implements(store: Store, places: dict[str, _Place]) -> Iterator[OurImplements]:
+def _implements(store: Store, declarations: dict[str, _Declaration]) -> Iterator[OurImplements]:
     for label in ("Symbol", "External"):
         for edge in store.edges(EdgeKind("IMPLEMENTS", Symbol.__name__, label)):
-            interface = places.get(edge.target, (edge.target, "", 0))
-            yield OurImplements(*places[edge.source], *interface, edge.pointer)
+            interface = declarations.get(edge.target, (edge.target, "", 0))
+            yield OurImplements(*declarations[edge.source], *interface, edge.pointer)
 
 
 def _lines(sites: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
-"""`golore context`: the card of a file, a package, the repository or a symbol, and the files that belong to it.
+"""`golore context`: prints the card of a file, a package, the repository or a symbol, and the related files.
 
-The cards are made by a learn and only looked up here; another length than the usual one is made from the graph.
+A learn makes the cards; here they are only read. With a budget, the card of a file is built from the graph and the card
+of a package or the repository is cut.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SHOWN: Final = 10
 
 
 class ContextAnswer(NamedTuple):
-    """`stale`: a file that this is about has changed since it was learned; None where that cannot be told."""
+    """`stale`: a file that the text describes has changed since it was learned; None if that is unknown."""
 
     path: str
     kind: str
@@ -36,10 +37,10 @@ class ContextAnswer(NamedTuple):
 
 
 def run_context(text: str, start: Path, *, as_json: bool, budget: int | None) -> int:
-    named = Path(text)
-    # An absolute path may lie in another repository than the one here.
-    here = named if named.is_absolute() and named.exists() else start
-    with open_repository(here) as opened, closing(_card_store_of(opened.repository)) as card_store:
+    path = Path(text)
+    # An absolute path may be in another repository than `start`.
+    inside = path if path.is_absolute() and path.exists() else start
+    with open_repository(inside) as opened, closing(_card_store_of(opened.repository)) as card_store:
         context = _context(opened, card_store, find_target(opened, text), text, budget)
     if as_json:
         print_json(_document(context))
@@ -75,7 +76,7 @@ def _symbol_context(
 ) -> ContextAnswer:
     symbols = target.symbols
     if not symbols:
-        raise UsageError(f"{text} is declared outside the repository. `golore users {text}` lists who uses it.")
+        raise UsageError(f"{text} is declared outside the repository. `golore users {text}` lists its users.")
     lines = [declaration_text(opened.store, card_store, symbol.file, symbol.qualified_name) for symbol in symbols]
     with AnnotationReader(opened.repository.store) as annotation_reader:
         lines += [f"- {line}" for line in annotation_reader.of_nodes(symbol.id for symbol in symbols)]
@@ -86,7 +87,7 @@ def _symbol_context(
 
 
 def _is_stale(repository: LearnedRepository, card: Card) -> bool:
-    if not card.digest:  # a file that is not learned, as those in testdata: only the history knows it
+    if not card.digest:  # not learned, such as a file in testdata; its card only has history
         return False
     try:
         return digest((repository.root / card.path).read_bytes()) != card.digest
@@ -99,10 +100,10 @@ def _is_changed(repository: LearnedRepository, store: Store, path: str) -> bool 
     if changes is None:
         return None
     prefix = "" if path in ("", "./") else path
-    deeper = path == ""
+    is_repository = path == ""
     return any(
-        one.startswith(prefix) and one.endswith(".go") and (deeper or "/" not in one[len(prefix) :])
-        for one in changes.paths
+        changed.startswith(prefix) and changed.endswith(".go") and (is_repository or "/" not in changed[len(prefix) :])
+        for changed in changes.paths
     )
 
 
@@ -110,8 +111,8 @@ def _cut(text: str, budget: int) -> str:
     if len(text) <= budget:
         return text
     kept = text[:budget].rpartition("\n")[0]
-    left = len(text[len(kept) :].strip().splitlines())
-    return f"{kept}\n… {left} lines left out"
+    left_out = len(text[len(kept) :].strip().splitlines())
+    return f"{kept}\n… {left_out} lines left out"
 
 
 def _document(context: ContextAnswer) -> dict[str, Any]:
@@ -127,10 +128,10 @@ def _document(context: ContextAnswer) -> dict[str, Any]:
 def _lines(context: ContextAnswer) -> Iterator[str]:
     yield context.path or "the repository"
     if context.stale:
-        yield "It has changed since it was learned; lines may have moved. `golore learn` brings this up to date."
+        yield "Changed since the last learn; lines may have moved. Run `golore learn` to update this."
     yield context.text or "There is nothing to add to its own text."
     if context.related:
         yield "Related:"
         yield from (f"- {file}: {why}" for file, why in context.related[:_SHOWN])
         if len(context.related) > _SHOWN:
-            yield f"- {len(context.related) - _SHOWN} more with --json"
+            yield f"- {len(context.related) - _SHOWN} more: use --json to see them"

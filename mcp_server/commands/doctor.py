@@ -1,4 +1,4 @@
-"""`golore doctor`: what is installed, what is missing, and what to do about it."""
+"""`golore doctor`: checks the installation, and prints what is missing and what to do about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from golore.graph.errors import GoloreError, ToolchainError
 from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
-_WORDS: Final = {"fine": "green", "optional": "yellow", "wrong": "red"}
+_STYLES: Final = {"fine": "green", "optional": "yellow", "wrong": "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def run_doctor(start: Path, *, as_json: bool) -> int:
         print_json({"works": works, "findings": findings})
     else:
         print_lines(_lines(findings))
-        print("golore works here." if works else "golore does not work here yet: see what is marked wrong.")
+        print("golore works here." if works else "golore does not work here: see what is marked wrong.")
     return 0 if works else 1
 
 
@@ -48,10 +48,10 @@ def examine(start: Path) -> Iterator[Finding]:
     yield Finding("python", "fine", f"{platform.python_version()} ({sys.executable})")
     for name in ("tree-sitter", "tree-sitter-go"):
         yield _package(name)
-    yield _tried("parser", _parse)
+    yield _checked("parser", _check_parser)
     yield _package(engine_name())
-    yield _tried("graph store", _store)
-    yield _speed()
+    yield _checked("graph store", _check_store)
+    yield _compiled()
     yield _standard_library()
     yield _toolchain()
     yield _git()
@@ -66,41 +66,41 @@ def _package(name: str) -> Finding:
         return Finding(name, "wrong", "not installed", f"Run `pip install {name}`, or install golore again.")
 
 
-def _tried(name: str, trial: Callable[[], str]) -> Finding:
+def _checked(name: str, check: Callable[[], str]) -> Finding:
     try:
-        return Finding(name, "fine", trial())
+        return Finding(name, "fine", check())
     except GoloreError as error:
         return Finding(name, "wrong", str(error), "Install golore again.")
-    except Exception as error:  # noqa: BLE001  whatever is wrong with the installation is what is asked here
+    except Exception as error:  # noqa: BLE001  any failure is a finding
         return Finding(name, "wrong", f"{type(error).__name__}: {error}", "Install golore again.")
 
 
-def _parse() -> str:
+def _check_parser() -> str:
     from golore.learner.extraction.extract import extract
 
     symbols = extract(b"package p\n\nfunc F() {}\n").outline.symbols
     if [symbol.name for symbol in symbols] != ["F"]:
-        raise GoloreError("A line of Go is not understood.")
+        raise GoloreError("The parser does not understand a line of Go.")
     return "parses Go"
 
 
-def _store() -> str:
+def _check_store() -> str:
     from golore.graph.database.store import Store
 
-    with tempfile.TemporaryDirectory() as room, Store.open(Path(room), write=True) as store:
+    with tempfile.TemporaryDirectory() as directory, Store.open(Path(directory), write=True) as store:
         with store.bulk_load():
             pass
         store.meta()
-    return "can be made, locked and read"
+    return "can be created, locked and read"
 
 
-def _speed() -> Finding:
+def _compiled() -> Finding:
     from golore.learner import compiled
 
     if compiled():
-        return Finding("compiled", "fine", "the hot modules run as C")
+        return Finding("compiled", "fine", "the hot modules are compiled to C")
     advice = "Install a C compiler and Python's headers, and install golore again without GOLORE_PURE."
-    return Finding("compiled", "optional", "the hot modules run as Python: learning is slower", advice)
+    return Finding("compiled", "optional", "the hot modules are not compiled: learning is slower", advice)
 
 
 def _standard_library() -> Finding:
@@ -134,16 +134,16 @@ def _store_finding(start: Path) -> Finding:
     except GoloreError:
         store = store_of(start)
         found = f"{store} (nothing learned yet)"
-    holder = next(path for path in (store, *store.parents) if path.exists())
-    if not holder.is_dir() or not os.access(holder, os.W_OK | os.X_OK):
-        advice = f"Make {holder} writable, or set GOLORE_HOME to a directory that is."
+    existing = next(path for path in (store, *store.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        advice = f"Make {existing} writable, or set GOLORE_HOME to a directory that is."
         return Finding("store", "wrong", f"{found}: no permission to write", advice)
     return Finding("store", "fine", found)
 
 
 def _models(start: Path) -> Finding:
-    """Whether drafts can be written. Only a server on this machine is asked."""
-    from golore.mcp_server.commands.summarize import made_model
+    """Whether a model for drafts is available. Only a server on this machine is contacted."""
+    from golore.mcp_server.commands.summarize import open_model
     from golore.mcp_server.services.settings import is_loopback, model_settings
 
     needed = "only `golore summarize` needs one"
@@ -153,13 +153,13 @@ def _models(start: Path) -> Finding:
         store = store_of(start)
     try:
         settings = model_settings(store, {})
-        with closing(made_model(settings)) as model:
+        with closing(open_model(settings)) as model:
             if not is_loopback(model.host):
-                return Finding("models", "fine", f"{model.name} at {model.host}, which is not asked here")
+                return Finding("models", "fine", f"{model.name} at {model.host}, which is not contacted here")
             model.check()
             return Finding("models", "fine", f"{model.name} at {model.host}, {model.context:,} tokens of context")
     except GoloreError as error:
-        missing = "" if shutil.which("ollama") else " Ollama is not installed; https://ollama.com/download has it."
+        missing = "" if shutil.which("ollama") else " Ollama is not installed: see https://ollama.com/download."
         return Finding("models", "optional", f"no model for drafts; {needed}", f"{error}{missing}")
 
 
@@ -167,8 +167,8 @@ def _lines(findings: list[Finding]) -> list[str]:
     rows = columns([(finding.state, finding.name, finding.found) for finding in findings], indent=0)
     lines: list[str] = []
     for finding, row in zip(findings, rows, strict=True):
-        word = finding.state
-        lines.append(styled(word, _WORDS[word]) + row[len(word) :])
+        state = finding.state
+        lines.append(styled(state, _STYLES[state]) + row[len(state) :])
         if finding.advice:
             lines.append(f"{'':>10}→ {finding.advice}")
     return lines

@@ -1,4 +1,4 @@
-"""`golore drafts`: print the summaries that are most worth improving."""
+"""`golore drafts`: prints the summaries that are most worth improving."""
 
 from __future__ import annotations
 

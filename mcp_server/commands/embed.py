@@ -1,4 +1,4 @@
-"""`golore embed`: make the vectors that searches by meaning need."""
+"""`golore embed`: makes the vectors that search by meaning needs."""
 
 from __future__ import annotations
 

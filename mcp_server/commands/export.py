@@ -1,4 +1,4 @@
-"""`golore export`: the whole store as lines of JSON, to standard output or a file, or as a directory of Parquet."""
+"""`golore export`: writes the store as JSON lines to standard output or a file, or as a directory of Parquet files."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> in
         with replacing(output) as file:
             text = TextIOWrapper(file, encoding="utf-8", newline="\n")
             export_store(store, text)
-            text.detach()  # writes what is buffered; the file itself is closed by `replacing`
+            text.detach()  # flushes the buffer; `replacing` closes the file
     return 0

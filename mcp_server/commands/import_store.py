@@ -1,6 +1,6 @@
-"""`golore import`: make the store of a repository from an export, and say how far the working tree is from it.
+"""`golore import`: creates the store of a repository from an export, and lists the files that differ from it.
 
-Files that are as they were learned are noted in the cache, so that the next learn does not read them again.
+Files that have not changed since they were learned are recorded in the cache: the next learn does not read them.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def run_import(source: Path, start: Path, *, replace: bool, as_json: bool) -> in
     with show_progress() as progress:
         update_cards(repository.root, repository.store, whole=True, progress=progress)
     if as_json:
-        told = plain(imported._asdict())
-        print_json({"root": str(repository.root), "store": str(repository.store), **told, "differing": plain(changes)})
+        directories = {"root": str(repository.root), "store": str(repository.store)}
+        print_json({**directories, **plain(imported._asdict()), "differing": plain(changes)})
     else:
         print_lines([*_summary(source, repository, imported), *difference_lines(changes)])
     return 0
 
 
 def compare_tree(repository: LearnedRepository) -> Changes | None:
-    """Which files are not as the graph has them; None where there is no Go code to compare."""
+    """The files that differ from the graph; None if there is no Go code to compare. Records the others in the cache."""
     with Store.open(repository.store, write=False) as store:
         learned = dict(zip(*store.columns("MATCH (f:File) RETURN f.path, f.digest"), strict=True))
     try:
@@ -58,8 +58,8 @@ def compare_tree(repository: LearnedRepository) -> Changes | None:
         data = (found.root / file.path).read_bytes()
         now = digest(data)
         if learned.get(file.path) == now:
-            believed = file.mtime_ns if file.mtime_ns < since else 0
-            same.append(CachedFile(file.path, now, len(data), believed, facts_key(now, facts.EXTRACTOR)))
+            trusted_mtime = file.mtime_ns if file.mtime_ns < since else 0
+            same.append(CachedFile(file.path, now, len(data), trusted_mtime, facts_key(now, facts.EXTRACTOR)))
         elif file.path in learned:
             edited.append(file.path)
     with Cache.open(repository.store / CACHE_NAME) as cache:
@@ -70,24 +70,24 @@ def compare_tree(repository: LearnedRepository) -> Changes | None:
 
 def difference_lines(changes: Changes | None) -> list[str]:
     if changes is None:
-        return ["There is no Go code here to compare it with."]
+        return ["There is no Go code here to compare with."]
     if not len(changes):
-        return ["All files are as they were learned."]
+        return ["No file has changed since it was learned."]
     named = listed(changes.paths, _NAMED)
-    verb, them = ("differs", "it") if len(changes) == 1 else ("differ", "them")
+    verb = "differs" if len(changes) == 1 else "differ"
     files = counted(len(changes), "file")
-    return [f"{files} {verb} from what was learned: {named}. `golore learn` learns {them}."]
+    return [f"{files} {verb} from what was learned: {named}. Run `golore learn` to update the graph."]
 
 
 def _summary(source: Path, repository: LearnedRepository, imported: ImportResult) -> list[str]:
-    held = [counted(imported.nodes, "node"), counted(imported.edges, "edge")]
+    parts = [counted(imported.nodes, "node"), counted(imported.edges, "edge")]
     if imported.knowledge:
-        held.append(f"{counted(imported.knowledge, 'row')} of notes and summaries")
-    lines = [f"Imported {', '.join(held)} from {source} into {repository.store}."]
+        parts.append(f"{counted(imported.knowledge, 'row')} of notes and summaries")
+    lines = [f"Imported {', '.join(parts)} from {source} into {repository.store}."]
     if _numbers(imported.header.edition) < _numbers(learner_version()):
-        lines.append("An older golore has learned it; the next learn makes the graph anew.")
+        lines.append("An older golore learned it; the next learn rebuilds the graph.")
     elif not imported.facts:
-        lines.append("The export has no facts, so the next learn parses every file once; one as Parquet has them.")
+        lines.append("The export has no facts, so the next learn parses every file once; a Parquet export has them.")
     return lines
 
 
@@ -102,14 +102,14 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _target(start: Path) -> LearnedRepository:
-    """The learned repository around a place, or else a new one there."""
+    """`start`, or the learned repository around it if `start` has neither a store nor a `.git` nor a `go.mod`."""
     if not start.is_dir():
         raise UsageError(f"There is no directory {start}. Check the path.")
     root = start.resolve()
-    here = LearnedRepository(root, store_of(root))
-    if (here.store / MANIFEST_NAME).exists() or (root / ".git").exists() or (root / "go.mod").exists():
-        return here
+    repository = LearnedRepository(root, store_of(root))
+    if (repository.store / MANIFEST_NAME).exists() or (root / ".git").exists() or (root / "go.mod").exists():
+        return repository
     try:
         return find_repository(start)
     except StoreMissing:
-        return here
+        return repository

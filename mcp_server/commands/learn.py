@@ -1,4 +1,4 @@
-"""`golore learn`: bring the store up to date and print what was learned."""
+"""`golore learn`: brings the store up to date and prints what was learned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> 
 
 
 def _document(repository: LearnedRepository, report: Report, counts: StoreCounts) -> dict[str, object]:
-    held = {
+    totals = {
         "root": str(repository.root.resolve()),
         "store": str(repository.store),
         "symbols": sum(counts.symbols.values()),
@@ -37,4 +37,4 @@ def _document(repository: LearnedRepository, report: Report, counts: StoreCounts
         "unresolved": counts.unresolved,
         "unresolved_sites": counts.unresolved_sites,
     }
-    return {**plain(report), **held}
+    return {**plain(report), **totals}

@@ -1,4 +1,4 @@
-"""`golore note`: what was asked for, and how notes are printed."""
+"""`golore note`: carries out the options of the command and prints notes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def run_note(options: argparse.Namespace) -> int:
         return _rate(repository, options)
     if options.summary:
         return _summarize(repository, options)
-    what, outcome = _done(repository, options)
-    _print_outcome(what, note_actions.publish_note(repository, outcome), as_json=options.as_json)
+    action, outcome = _apply(repository, options)
+    _print_outcome(action, note_actions.publish_note(repository, outcome), as_json=options.as_json)
     return 0
 
 
@@ -44,7 +44,7 @@ def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
         print_lines(rating_lines(repository))
         return 0
     if not options.target and options.rate != "reset":
-        raise UsageError("Say what was useful or not: `golore note Store.Save --rate useful`.")
+        raise UsageError("Name what you rate: `golore note Store.Save --rate useful`.")
     item = ""
     if options.target:
         with open_repository(options.repo) as opened:
@@ -53,8 +53,8 @@ def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
     return 0
 
 
-def _done(repository: LearnedRepository, options: argparse.Namespace) -> tuple[str, NoteOutcome]:
-    """What was done, in a word, and with which note."""
+def _apply(repository: LearnedRepository, options: argparse.Namespace) -> tuple[str, NoteOutcome]:
+    """Write or change a note as the options say. Returns a word for what was done, and the outcome."""
     if options.forget:
         return "forgotten", note_actions.forget_note(repository, options.forget)
     if options.done:
@@ -64,35 +64,35 @@ def _done(repository: LearnedRepository, options: argparse.Namespace) -> tuple[s
             return "confirmed", note_actions.confirm_note(opened, options.confirm)
     if options.by:
         if not options.supersede:
-            raise UsageError("Say which note is superseded: `golore note --supersede OLD --by NEW`.")
+            raise UsageError("Name the note to supersede: `golore note --supersede OLD --by NEW`.")
         return "superseding", note_actions.replace_note(repository, options.supersede, options.by)
     text = " ".join(options.text)
     if not options.target or not text:
-        raise UsageError("Say what the note is about and what it says: `golore note Store.Save TEXT`.")
+        raise UsageError("Give a target and the text of the note: `golore note Store.Save TEXT`.")
     author = options.author or _own_name(repository.root)
     request = NoteRequest(
         options.target, text, options.kind or "note", tuple(options.tag), author, supersedes=options.supersede
     )
-    agree = None if options.as_json or not is_terminal(sys.stdin) else _agree
+    agree = None if options.as_json or not is_terminal(sys.stdin) else _ask_to_supersede
     with open_repository(options.repo) as opened:
         outcome = note_actions.write(opened, request, agree)
     return "noted" if outcome.is_new else "known", outcome
 
 
-def _agree(note: PinnedNote) -> bool:
+def _ask_to_supersede(note: PinnedNote) -> bool:
     print(f"{note.id} says much the same: {quoted(note.text, 300)}", file=sys.stderr)
-    print("Does the new one supersede it? [y/N] ", end="", file=sys.stderr, flush=True)
+    print("Should the new note supersede it? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _own_name(root: Path) -> str:
-    """Whom git would name as the author, or else who is logged in."""
+    """The author that git would record, or else the login name."""
     if name := os.environ.get("GIT_AUTHOR_NAME", ""):
         return name
-    asking: list[Callable[[], str]] = [lambda: _git_name(root), getpass.getuser]
-    for ask in asking:
+    lookups: list[Callable[[], str]] = [lambda: _git_name(root), getpass.getuser]
+    for look_up in lookups:
         try:
-            if name := ask():
+            if name := look_up():
                 return name
         except (OSError, subprocess.SubprocessError, KeyError):
             continue
@@ -104,17 +104,16 @@ def _git_name(root: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
 
 
-def _print_outcome(what: str, outcome: NoteOutcome, *, as_json: bool) -> None:
+def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
     note = outcome.note
     if as_json:
         alike = [document(one) for one in outcome.alike]
-        told = {"outcome": what, "note": document(note), "alike": alike, "messages": outcome.messages}
-        print_json(told)
+        print_json({"outcome": action, "note": document(note), "alike": alike, "messages": outcome.messages})
         return
-    print_lines([f"{note.id} {what}: {note.kind} on {short_name(note.anchor.name)}"])
+    print_lines([f"{note.id} {action}: {note.kind} on {short_name(note.anchor.name)}"])
     for one in outcome.alike:
         print(f"golore: {one.id} says much the same: {quoted(one.text, 300)}", file=sys.stderr)
-        print(f"golore: To replace that one: `golore note --supersede {one.id} --by {note.id}`.", file=sys.stderr)
+        print(f"golore: To replace it: `golore note --supersede {one.id} --by {note.id}`.", file=sys.stderr)
     for message in outcome.messages:
         print(f"golore: {message}", file=sys.stderr)
 
@@ -144,12 +143,12 @@ def _is_id(text: str) -> bool:
 
 
 def document(note: PinnedNote) -> dict[str, Any]:
-    """A note as programs get it."""
+    """A note as a JSON object."""
     anchor = note.anchor
     described = {"level": anchor.level, "name": anchor.name, "file": anchor.card_path}
-    told = {name: value for name, value in plain(note).items() if name not in ("anchor", "done", "newer")}
+    fields = {name: value for name, value in plain(note).items() if name not in ("anchor", "done", "newer")}
     return {
-        **told,
+        **fields,
         "status": note.status,
         "done": note.done,
         "superseded_by": note.newer,
@@ -170,14 +169,14 @@ def _lines(notes: list[PinnedNote]) -> Iterable[str]:
         yield f"  {quoted(note.text, 500)}{tags}"
         source = "" if note.source in ("", "person", note.author) else f" ({note.source})"
         since = "" if note.confirmed == note.created else f", confirmed {note.confirmed[:10]}"
-        was = "" if note.subject == anchor.name else f", written about {note.subject}"
-        yield f"  {note.author or 'somebody'}{source}, {note.created[:10]}{since}{was}"
+        subject = "" if note.subject == anchor.name else f", written about {note.subject}"
+        yield f"  {note.author or 'unknown author'}{source}, {note.created[:10]}{since}{subject}"
     if len(notes) > _SHOWN:
-        yield f"and {counted(len(notes) - _SHOWN, 'more note')}: name a target, a --kind or a --tag"
+        yield f"and {counted(len(notes) - _SHOWN, 'more note')}: give a target, --kind or --tag to list fewer"
 
 
 def _summarize(repository: LearnedRepository, options: argparse.Namespace) -> int:
-    """Hand a person's words over as the summary of a target."""
+    """Save a person's text as the summary of a target."""
     from golore.graph.cards.card_builder import rebuild_cards_of
     from golore.graph.files.knowledge_db import Knowledge
     from golore.graph.knowledge.summaries import write_summary
@@ -187,17 +186,17 @@ def _summarize(repository: LearnedRepository, options: argparse.Namespace) -> in
 
     text = " ".join(options.text)
     if not options.target or not text:
-        raise UsageError("Say what the summary is of and what it says: `golore note --summary store/ TEXT`.")
+        raise UsageError("Give a target and the text of the summary: `golore note --summary store/ TEXT`.")
     with open_repository(options.repo) as opened, Knowledge.open(repository.store) as knowledge:
         subject = note_actions.subject_of(opened, options.target)
         record = write_summary(knowledge, opened.store, repository.root, subject.level, subject.id, text)
         card = anchor_at(
             CodeFinder(repository.root.resolve(), opened.store), subject.level, subject.id
         ).anchor.card_path
-    looked = update_summaries(repository.root, repository.store, changed=(), wait=1.0)
-    rebuild_cards_of(repository.store, {*looked.card_paths, card})
+    check = update_summaries(repository.root, repository.store, changed=(), wait=1.0)
+    rebuild_cards_of(repository.store, {*check.card_paths, card})
     if options.as_json:
         print_json({"outcome": "summarized", "summary": record})
     else:
-        print_lines([f"The summary of {record.subject} is kept."])
+        print_lines([f"Saved the summary of {record.subject}."])
     return 0

@@ -1,4 +1,4 @@
-"""The commands that ask about symbols: find what is meant, ask, and print the answer as text or JSON."""
+"""The commands about symbols: each resolves a name, queries the graph and prints the answer as text or JSON."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from golore.mcp_server.text.replies import (
 )
 
 _SHOWN: Final = 50
-"""Rows of each section in text. JSON has everything unless a limit is given."""
+"""Rows of each section in text. JSON has all rows unless a limit is given."""
 _STEPS: Final = 1_000
+"""Steps of a path in text."""
 _Stale = tuple[str, ...] | None
-"""Files that changed since they were learned; None where that cannot be told."""
+"""Files that changed since the last learn; None if that is unknown."""
 _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
     "callers": (questions.callers, questions.CALLABLE),
     "callees": (questions.callees, questions.CALLING),
@@ -42,7 +43,7 @@ _QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[
 
 def run_question(question: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
     ask, kinds = _QUESTIONS[question]
-    with _opened(start, as_json=as_json) as (store, names, stale):
+    with _open(start, as_json=as_json) as (store, names, stale):
         meaning = only_meaning(names, text, kinds)
         answer = ask(store, meaning)
     if as_json:
@@ -53,20 +54,20 @@ def run_question(question: str, text: str, start: Path, *, as_json: bool, limit:
 
 
 def run_show(text: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start, as_json=as_json) as (store, names, stale):
+    with _open(start, as_json=as_json) as (store, names, stale):
         meaning = only_meaning(names, text)
         shown = questions.show(store, meaning)
-        told = symbol_summaries(store, (symbol.id for symbol in meaning.symbols if not symbol.external))
+        summaries = symbol_summaries(store, (symbol.id for symbol in meaning.symbols if not symbol.external))
     if as_json:
-        print_json({**_show_document(shown), "summaries": told, "stale": stale})
+        print_json({**_show_document(shown), "summaries": summaries, "stale": stale})
     else:
-        summaries = [f"summary ({one['quality']}): {one['text']}" for one in told]
-        print_lines([*_show_lines(shown), *summaries])
+        summary_lines = [f"summary ({one['quality']}): {one['text']}" for one in summaries]
+        print_lines([*_show_lines(shown), *summary_lines])
     return 0
 
 
 def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int | None) -> int:
-    with _opened(start, as_json=as_json) as (store, names, stale):
+    with _open(start, as_json=as_json) as (store, names, stale):
         meaning = only_meaning(names, text)
         found = impact.impact(store, meaning, depth)
     if as_json:
@@ -77,7 +78,7 @@ def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int 
 
 
 def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start, as_json=as_json) as (store, names, stale):
+    with _open(start, as_json=as_json) as (store, names, stale):
         first = only_meaning(names, source, questions.CALLING)
         last = only_meaning(names, target, questions.CALLABLE)
         route = impact.path(store, first, last)
@@ -89,7 +90,7 @@ def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
 
 
 def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
-    with _opened(start, as_json=as_json) as (store, _, _):
+    with _open(start, as_json=as_json) as (store, _, _):
         rows = store.query(cypher)
     if as_json:
         print_json({"rows": rows})
@@ -99,15 +100,16 @@ def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
 
 
 @contextmanager
-def _opened(start: Path, *, as_json: bool) -> Generator[tuple[Store, Names, _Stale]]:
-    """The store to ask, after a warning about files that changed since they were learned."""
+def _open(start: Path, *, as_json: bool) -> Generator[tuple[Store, Names, _Stale]]:
+    """Open the store and warn about files that changed since the last learn. With JSON, print what an unclear name may
+    mean before raising `UnclearName`."""
     with open_repository(start) as opened:
         stale = warn_if_stale(opened.repository.root, opened.store)
         try:
             yield opened.store, opened.names, stale
         except UnclearName as unclear:
             if as_json:
-                print_json({**_not_one_document(unclear.matches), "stale": stale})
+                print_json({**_unclear_name_document(unclear.matches), "stale": stale})
             raise
 
 
@@ -118,7 +120,7 @@ def _show_lines(shown: SymbolAnswer) -> list[str]:
     return [*lines[:-1], *unresolved_lines(shown.unresolved, full_name)]
 
 
-def _not_one_document(found: NameMatches) -> dict[str, Any]:
+def _unclear_name_document(found: NameMatches) -> dict[str, Any]:
     if found.meanings:
         return {"ambiguous": [_meaning_document(meaning) for meaning in found.meanings]}
     return {"unknown": found.text, "suggestions": [plain(symbol) for symbol in found.suggestions]}

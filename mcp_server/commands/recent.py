@@ -1,7 +1,7 @@
-"""`golore recent`: the newest commits, the branch, what is not committed; who changed a file or a symbol, and when.
+"""`golore recent`: prints the newest commits, the branch and uncommitted changes; for a file or symbol, its authors.
 
-Commits come from the cache, which is brought up to date when HEAD has moved. What is not committed is asked of git
-each time. Lines are those of the file as it is now; a symbol's are as it was learned.
+Commits are read from the cache, which is updated when HEAD has moved. Uncommitted changes are read from git each time.
+Line numbers are those of the current file; those of a symbol are from the last learn.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _AUTHORS: Final = 5
 
 
 class BlameLine(NamedTuple):
-    """A commit, and how many of the lines in question are from it."""
+    """A commit, and the number of current lines that are from it."""
 
     change: RecentCommit
     lines: int
 
 
 class RecentAnswer(NamedTuple):
-    """What is known of the repository, a file or a symbol. `lines` tell who wrote it as it is now."""
+    """The history of the repository, a file or a symbol. `lines`: the commits that its current lines are from."""
 
     subject: str
     checkout: GitHead
@@ -63,7 +63,7 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
         if target.endswith(".go") and not path:
             raise UsageError(f"There is no file {target} here. Give its path from the root of the repository.")
         if target and not path:
-            answers = _of_symbol(repository, recent, checkout, target, limit)
+            answers = _symbol_answers(repository, recent, checkout, target, limit)
         else:
             answers = [_answer(root, recent, checkout, path, limit)]
     if as_json:
@@ -75,7 +75,7 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
 
 
 def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, limit: int) -> RecentAnswer:
-    """Of a file, or of the repository."""
+    """The answer for a file, or for the repository if `path` is empty."""
     pending = uncommitted(root, path or ".") if checkout.is_one else ()
     if not path:
         return RecentAnswer("", checkout, pending, tuple(recent.commits(limit)), (), bool(recent.roots))
@@ -85,7 +85,7 @@ def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, lim
     return RecentAnswer(path, checkout, pending, tuple(commits), lines, bool(recent.roots))
 
 
-def _of_symbol(
+def _symbol_answers(
     repository: LearnedRepository, recent: RecentCommits, checkout: GitHead, target: str, limit: int
 ) -> list[RecentAnswer]:
     root = repository.root.resolve()
@@ -95,7 +95,9 @@ def _of_symbol(
         statement = "MATCH (s:Symbol {id: $id}) RETURN s.end_line"
         ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
     if not symbols:
-        raise UsageError(f"{target} lies outside the repository: git knows nothing of it here.")
+        raise UsageError(
+            f"{target} is declared outside the repository, so git has no history of it. Name a symbol declared here."
+        )
     answers: list[RecentAnswer] = []
     for symbol in symbols:
         blame = blame_of(root, recent, symbol.file) if checkout.head else None
@@ -124,30 +126,30 @@ def _document(answer: RecentAnswer) -> dict[str, Any]:
 
 def _commit(change: RecentCommit, checkout: GitHead) -> dict[str, Any]:
     when = datetime.fromtimestamp(change.time, UTC).isoformat().replace("+00:00", "Z")
-    said = {"commit": change.id, "time": when, "author": change.author, "subject": change.subject}
-    return {**said, "or_before": True} if change.id in checkout.roots else said
+    fields = {"commit": change.id, "time": when, "author": change.author, "subject": change.subject}
+    return {**fields, "or_before": True} if change.id in checkout.roots else fields
 
 
 def _lines(answer: RecentAnswer, now: int) -> Iterator[str]:
     checkout = answer.checkout
     if not checkout.is_one:
-        yield "This is no git repository: there is no history."
+        yield "This is not a git repository, so there is no history."
         return
-    where = f"On branch {checkout.branch}" if checkout.branch else "HEAD is on no branch"
+    branch = f"On branch {checkout.branch}" if checkout.branch else "HEAD is detached"
     if not checkout.head:
-        yield f"{where}: there are no commits yet."
+        yield f"{branch}: there are no commits yet."
         return
     if answer.subject:
         yield answer.subject
-    yield f"{where}, at {checkout.head[:10]}."
+    yield f"{branch}, at {checkout.head[:10]}."
     if answer.is_shallow:
-        yield "The clone is shallow: what its oldest commits seem to change may be older."
+        yield "The clone is shallow: changes attributed to its oldest commits may be older."
     yield from _pending(answer)
     if answer.commits:
-        yield "Commits, the newest first:"
+        yield "Commits, newest first:"
         yield from columns([_row(change, checkout, now) for change in answer.commits])
     elif not answer.pending:
-        yield "No commit of it is known." if answer.subject else "No commit has touched Go files."
+        yield "No commits of it are known." if answer.subject else "No commit has changed Go files."
     if answer.lines:
         yield from _authors(answer.lines)
 
@@ -155,9 +157,9 @@ def _lines(answer: RecentAnswer, now: int) -> Iterator[str]:
 def _pending(answer: RecentAnswer) -> Iterator[str]:
     if answer.subject:
         if answer.pending:
-            yield "It has changes that are not committed."
+            yield "It has uncommitted changes."
     elif answer.pending:
-        yield f"{counted(len(answer.pending), 'file')} with changes that are not committed:"
+        yield f"{counted(len(answer.pending), 'file')} with uncommitted changes:"
         yield from (f"  {one.status} {one.path}" for one in answer.pending[:_SHOWN])
         if len(answer.pending) > _SHOWN:
             yield f"  and {len(answer.pending) - _SHOWN:,} more"
@@ -181,11 +183,11 @@ def _age(seconds: int) -> str:
 
 
 def _authors(lines: Sequence[BlameLine]) -> Iterator[str]:
-    """Who wrote what is there now."""
-    written: dict[str, int] = {}
+    """The authors of the current lines, most lines first."""
+    counts: dict[str, int] = {}
     for line in lines:
         name = line.change.author if line.change.id else "not committed"
-        written[name] = written.get(name, 0) + line.lines
-    ordered = sorted(written.items(), key=lambda item: (-item[1], item[0]))
+        counts[name] = counts.get(name, 0) + line.lines
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     authors = listed([f"{name} {number:,}" for name, number in ordered], _AUTHORS)
-    yield f"Lines as they are now, by author: {authors}"
+    yield f"Current lines by author: {authors}"

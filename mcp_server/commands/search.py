@@ -1,4 +1,4 @@
-"""`golore search`: find files, declarations, packages, notes and documents by a name or by words."""
+"""`golore search`: finds files, symbols, packages, notes and documents by name or by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`golore snapshot`, `restore` and `diff`: keep the store under a name, go back to it, and compare."""
+"""`golore snapshot`, `restore` and `diff`: save, restore and compare copies of the store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _DiffSide(NamedTuple):
     store: Store
     knowledge: Knowledge | None
     files: object
-    """What tells that two sides are the same without a look."""
+    """The digests of a snapshot's files: if equal, the sides are identical. None for the current store."""
 
 
 def run_snapshot(start: Path, name: str, *, replace: bool, as_json: bool) -> int:
@@ -47,7 +47,7 @@ def run_snapshot(start: Path, name: str, *, replace: bool, as_json: bool) -> int
     if as_json:
         print_json(snapshot)
     else:
-        print_lines([f"Kept as {snapshot.name} ({_size(snapshot)}). `golore restore {snapshot.name}` brings it back."])
+        print_lines([f"Saved as {snapshot.name} ({_size(snapshot)}). `golore restore {snapshot.name}` restores it."])
     return 0
 
 
@@ -58,7 +58,7 @@ def run_list(start: Path, *, as_json: bool) -> int:
     elif found:
         print_lines(columns([(one.name, one.created[:19].replace("T", " "), _size(one)) for one in found]))
     else:
-        print_lines(["There are no snapshots. `golore snapshot NAME` makes one."])
+        print_lines(["There are no snapshots. `golore snapshot NAME` saves one."])
     return 0
 
 
@@ -71,7 +71,7 @@ def run_remove(start: Path, name: str) -> int:
 def run_restore(start: Path, name: str, *, as_json: bool) -> int:
     repository = _repository(start)
     snapshot_named(repository.store, name)
-    undo = _kept_before(repository.store, name)
+    undo = _save_for_undo(repository.store, name)
     snapshot = restore_snapshot(repository.store, name)
     changes = compare_tree(repository)
     with show_progress() as progress:
@@ -79,9 +79,11 @@ def run_restore(start: Path, name: str, *, as_json: bool) -> int:
     if as_json:
         print_json({**plain(snapshot), "differing": plain(changes), "undo": undo})
     else:
-        print_lines([f"Restored {name} of {snapshot.created[:19].replace('T', ' ')}.", *difference_lines(changes)])
+        print_lines(
+            [f"Restored {name}, saved at {snapshot.created[:19].replace('T', ' ')}.", *difference_lines(changes)]
+        )
         if undo:
-            print_lines([f"What was there until now is kept as {undo}."])
+            print_lines([f"The previous state is saved as {undo}: `golore restore {undo}` undoes this."])
     return 0
 
 
@@ -115,7 +117,7 @@ def _side(repository: LearnedRepository, name: str) -> Generator[_DiffSide]:
 
 
 def _counts(found: Iterable[Difference]) -> dict[str, dict[str, int]]:
-    """By what it is, how many came, went, changed, or only moved."""
+    """The number of added, removed, changed and moved items, by type, label and kind."""
     counts: dict[str, Counter[str]] = {}
     for one in found:
         name = " ".join(filter(None, (one.type, one.label, one.kind)))
@@ -125,14 +127,15 @@ def _counts(found: Iterable[Difference]) -> dict[str, dict[str, int]]:
 
 def _table(counts: dict[str, dict[str, int]], before: str, after: str) -> list[str]:
     if not counts:
-        return [f"{before} and {after} hold the same."]
+        return [f"{before} and {after} are identical."]
     rows = [("", ADDED, REMOVED, CHANGED, _MOVED)]
-    rows += [(name, *(f"{number:,}" for number in told.values())) for name, told in counts.items()]
+    rows += [(name, *(f"{number:,}" for number in numbers.values())) for name, numbers in counts.items()]
     return [f"From {before} to {after}:", *columns(rows)]
 
 
-def _kept_before(directory: Path, name: str) -> str:
-    """The name of a snapshot by which a restore can be undone; none where there is nothing left to keep."""
+def _save_for_undo(directory: Path, name: str) -> str:
+    """Save the current store, so that restoring `name` can be undone. Returns the snapshot's name; empty if none was
+    saved: because `name` is that snapshot itself, or because the store cannot be read."""
     if name == BEFORE_RESTORE:
         return ""
     with suppress(GoloreError):
@@ -141,7 +144,7 @@ def _kept_before(directory: Path, name: str) -> str:
 
 
 def _repository(start: Path) -> LearnedRepository:
-    """The repository whose store is or was here: what a restore is for may have lost all but the snapshots."""
+    """The repository at or above `start`, even if only the snapshots of its store are left: restore needs that."""
     with suppress(StoreMissing, StoreError):
         return find_repository(start)
     if not start.exists():

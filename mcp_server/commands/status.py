@@ -1,4 +1,4 @@
-"""`golore status`: what the store holds, and how far it is behind the files."""
+"""`golore status`: prints what the store contains and which files have changed since the last learn."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Status:
     up_to_date: bool
     cards: int
     history: str
-    """The commit up to which the cards know git's history; empty where they know none."""
+    """The last commit of the git history that the cards use; empty if they use none."""
     summaries: dict[str, int]
-    """Those that count, by level and quality, and how many of them are stale, suspect or gone."""
+    """The number of current summaries by level and quality, and how many of them are stale, suspect or gone."""
     drafting: dict[str, int]
-    """What became of models' answers so far: how many came, what was complained of, how many were kept and refused."""
+    """The number of answers of models so far: received, with each kind of problem, kept and refused."""
 
 
 def run_status(start: Path, *, as_json: bool) -> int:
@@ -110,7 +110,7 @@ def _lines(status: Status) -> list[str]:
         ("externals", f"{counts.externals:,}"),
         ("unresolved", counted(counts.unresolved_sites, "site")),
         ("cards", f"{status.cards:,}, {_history(status.history)}"),
-        ("summaries", f"{_listed(status.summaries)}, besides those from the graph"),
+        ("summaries", f"{_listed(status.summaries)}, not counting structural ones"),
         *([("answers", _listed(status.drafting))] if status.drafting else []),
         ("problems", f"{len(status.problems):,} in {counted(counts.files_with_problems, 'file')}"),
         ("store", f"{status.store} ({status.size_bytes / 1e6:,.1f} MB, {status.engine}, golore {status.golore})"),

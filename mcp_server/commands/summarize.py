@@ -1,7 +1,6 @@
-"""`golore summarize`: have a model write drafts of what has no summary yet, or a stale one.
+"""`golore summarize`: has a model write drafts for code that has no summary or a stale one.
 
-What the model's server needs comes from the settings; what a draft is worth is decided in `summarizers`. One run at a
-time works on a store. Cards and graph are brought up to date in between and at the end, also after Ctrl-C.
+Only one run at a time works on a store. Cards and graph are updated during the run and at its end, also after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from golore.summarizers.models.openai import OpenAiModel
 
 LOCK_NAME: Final = "summarize.lock"
 _EVERY: Final = 25
-"""Texts after which the cards tell of them."""
+"""The number of new drafts after which the cards are updated."""
 _INTERRUPTED: Final = 130
 _LEAST_PRIORITY: Final = 19
 
@@ -51,12 +50,12 @@ def run_summarize(
     if is_background:
         with suppress(OSError):
             os.nice(_LEAST_PRIORITY)
-    with closing(made_model(settings)) as model:
+    with closing(open_model(settings)) as model:
         make_ready(model, threading.Event())
         try:
             outcome = summarize(repository, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
         except KeyboardInterrupt:
-            print("golore: Interrupted; what is written is kept, and the next run goes on.", file=sys.stderr)
+            print("golore: Interrupted. The drafts written so far are saved; the next run continues.", file=sys.stderr)
             return _INTERRUPTED
     if as_json:
         print_json({**plain(outcome), "model": model.name})
@@ -69,12 +68,12 @@ def summarize(
     repository: LearnedRepository, model: Model, bounds: Bounds, parallel: int, *, is_silent: bool = False
 ) -> DraftRun:
     try:
-        held = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
+        lock = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="summarized")
     except StoreBusy as busy:
         raise StoreBusy(f"{busy} Wait until that run has ended.") from busy
-    telling = SummaryPublisher(repository)
+    publisher = SummaryPublisher(repository)
     try:
-        # What a kill has left untold; and what has changed since: a text is written from what is learned.
+        # Publishes the drafts of a killed run, and marks stale ones: drafts are written from what was learned.
         update_summaries(repository.root, repository.store)
         with show_progress() as progress:
             return draft(
@@ -84,15 +83,15 @@ def summarize(
                 bounds=bounds,
                 parallel=parallel,
                 progress=None if is_silent else progress,
-                kept=telling.add,
+                kept=publisher.add,
             )
     finally:
-        telling.tell()
-        held.release()
+        publisher.publish()
+        lock.release()
 
 
 class SummaryPublisher:
-    """Brings cards and graph up to date with new texts, some at a time."""
+    """Publishes new summaries: the cards after every few, the graph at the end."""
 
     def __init__(self, repository: LearnedRepository) -> None:
         self._repository = repository
@@ -101,28 +100,28 @@ class SummaryPublisher:
     def add(self, record: SummaryRecord) -> None:
         self._new.append(record)
         if len(self._new) >= _EVERY:
-            self.tell_cards()
+            self.publish_cards()
 
-    def tell_cards(self) -> None:
+    def publish_cards(self) -> None:
         if not self._new:
             return
         with Knowledge.open(self._repository.store) as knowledge, knowledge.transaction() as run:
-            places = card_paths_of(run, ((record.level, record.subject) for record in self._new))
+            card_paths = card_paths_of(run, ((record.level, record.subject) for record in self._new))
         self._new.clear()
-        rebuild_cards_of(self._repository.store, places)
+        rebuild_cards_of(self._repository.store, card_paths)
 
-    def tell(self) -> None:
-        """The cards, and the graph's copy. A learn that goes on does the latter when it ends."""
+    def publish(self) -> None:
+        """Update the cards and the copies in the graph. If a learn is running, it updates the copies when it ends."""
         with suppress(GoloreError):
-            self.tell_cards()
+            self.publish_cards()
             update_summaries(self._repository.root, self._repository.store, changed=(), wait=1.0)
 
 
-def made_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
+def open_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
     if settings.server == "openai":
         if not settings.host:
-            raise ModelUnavailable("Which server? Name it with --host, such as --host http://127.0.0.1:8080.")
-        # A key of the user's is for services; a server on this machine asks for none.
+            raise ModelUnavailable("No server is set. Name it with --host, such as --host http://127.0.0.1:8080.")
+        # The user's key is for remote services; a server on this machine needs none.
         key = "" if is_loopback(settings.host) else os.environ.get("OPENAI_API_KEY", "")
         return OpenAiModel(
             settings.model, settings.host, key=key, context=settings.context, seconds=float(settings.seconds)
@@ -134,21 +133,21 @@ def made_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
 
 def _lines(outcome: DraftRun, model: str) -> list[str]:
     rate = outcome.asked / outcome.seconds * 60 if outcome.seconds else 0.0
-    told = f"{counted(outcome.kept, 'draft')} by {model} in {outcome.seconds:.0f} s ({rate:.1f} a minute)"
-    lines = [styled(f"Wrote {told}.", "bold")]
+    drafts = f"{counted(outcome.kept, 'draft')} by {model} in {outcome.seconds:.0f} s ({rate:.1f} per minute)"
+    lines = [styled(f"Wrote {drafts}.", "bold")]
     if not outcome.asked and not outcome.left and not outcome.stopped:
-        lines = ["Everything that a model can be asked about has a summary that is up to date."]
+        lines = ["Nothing to do: everything that a model can summarize has an up-to-date summary."]
     if outcome.repaired:
         lines.append(f"{counted(outcome.repaired, 'text')} passed the check at the second attempt.")
     if outcome.refused:
-        why = ", ".join(f"{sort} {number:,}" for sort, number in sorted(outcome.reasons.items()))
-        lines.append(f"{counted(outcome.refused, 'text')} failed the check twice ({why}); there the graph tells alone.")
+        reasons = ", ".join(f"{kind} {number:,}" for kind, number in sorted(outcome.reasons.items()))
+        lines.append(f"{counted(outcome.refused, 'text')} not saved: failed the check twice ({reasons}).")
     if outcome.failed:
         lines.append(f"{counted(outcome.failed, 'answer')} could not be used; the next run asks again.")
     if outcome.skipped:
         lines.append(f"{counted(outcome.skipped, 'subject')} skipped: changed since the last learn, or refused before.")
     if outcome.left:
-        lines.append(f"{counted(outcome.left, 'subject')} left; run it again to go on.")
+        lines.append(f"{counted(outcome.left, 'subject')} left; run it again to continue.")
     if outcome.stopped:
         lines.append(f"Stopped: {outcome.stopped}")
     return lines

@@ -1,4 +1,4 @@
-"""`golore show --history`: all summaries of a symbol, file, package or the repository, newest first."""
+"""`golore show --history`: prints all summaries of a symbol, file, package or the repository, newest first."""
 
 from __future__ import annotations
 

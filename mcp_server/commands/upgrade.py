@@ -1,4 +1,4 @@
-"""`golore upgrade`: have a frontier model rewrite the most valuable draft summaries, through its API.
+"""`golore upgrade`: has a frontier model rewrite the most valuable draft summaries, through its API.
 
 The cost is estimated and shown before anything is sent. The key comes from the environment and is sent to that one
 server only.
@@ -37,7 +37,7 @@ _OPENAI: Final = "https://api.openai.com"
 
 @dataclass(slots=True)
 class Upgrade:
-    """What came of a bulk upgrade. `cost` is in dollars, 0 where the prices are not known."""
+    """The result of a run. `cost` is in dollars, 0 if the prices are unknown."""
 
     model: str
     taken: int = 0
@@ -64,14 +64,14 @@ def run_upgrade(
     repository = find_repository(start)
     settings = upgrade_settings({"provider": provider, "model": model, "host": host, **_prices(price)})
     if max_cost is not None and not settings.price_in:
-        raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars for a million tokens.")
-    with closing(frontier_model(settings)) as asked:
-        return _run(repository, asked, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
+        raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars per million tokens.")
+    with closing(frontier_model(settings)) as opened:
+        return _run(repository, opened, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
 
 
 def _run(
     repository: LearnedRepository,
-    asked: Model,
+    model: Model,
     settings: UpgradeSettings,
     limit: int,
     max_cost: float | None,
@@ -81,17 +81,16 @@ def _run(
 ) -> int:
     with open_current_store(repository) as store:
         found = drafts(repository, store, limit, with_material=True)
-        prompts = [_prompt(repository, store, one, asked.context) for one in found]
+        prompts = [_prompt(repository, store, one, model.context) for one in found]
     work = [(one, prompt) for one, prompt in zip(found, prompts, strict=True) if prompt is not None]
-    told = _estimate(work, settings, asked)
     if not as_json:
-        print_lines(told)
+        print_lines(_estimate_lines(work, settings, model))
     if not work:
         return 0
-    if not is_agreed and not _agreed():
+    if not is_agreed and not _ask_to_send():
         print("Nothing was sent.", file=sys.stderr)
         return 1
-    outcome = _upgrade(repository, asked, work, settings, max_cost)
+    outcome = _upgrade(repository, model, work, settings, max_cost)
     if as_json:
         print_json(outcome)
     else:
@@ -103,9 +102,11 @@ def frontier_model(settings: UpgradeSettings) -> AnthropicModel | OpenAiModel:
     variable = _KEYS[settings.provider]
     key = os.environ.get(variable, "")
     if not key and not settings.host:
-        raise ModelUnavailable(f"There is no key in {variable}. Set it, or name a server without one with --host.")
+        raise ModelUnavailable(
+            f"{variable} is not set. Set it to your API key, or name a server that needs none with --host."
+        )
     if not settings.model:
-        raise ModelUnavailable("Which model? Name it with --model, as the API calls it, or in your settings.")
+        raise ModelUnavailable("No model is set. Name it with --model, as the API does, or in your settings.")
     if settings.provider == "anthropic":
         return AnthropicModel(settings.model, key, settings.host or HOST, context=settings.context)
     return OpenAiModel(settings.model, settings.host or _OPENAI, key=key, context=settings.context)
@@ -131,7 +132,7 @@ def _upgrade(
     outcome = Upgrade(model.name)
     for one, prompt in work:
         if max_cost is not None and outcome.cost + _cost(tokens_of(prompt), ANSWER, settings) > max_cost:
-            outcome.stopped = f"The next text might cost more than what is left of ${max_cost:.2f}."
+            outcome.stopped = f"The next text could exceed the limit of ${max_cost:.2f}."
             break
         try:
             _improve(repository, model, one, prompt, settings, outcome)
@@ -147,8 +148,8 @@ def _upgrade(
 def _improve(
     repository: LearnedRepository, model: Model, one: Draft, prompt: Prompt, settings: UpgradeSettings, outcome: Upgrade
 ) -> None:
-    """One text; asked for once more where it is not taken."""
-    why = ""
+    """Request one text, and once more if the first is refused."""
+    reason = ""
     for attempt in range(2):
         answer = ask(model, prompt, threading.Event())
         outcome.prompt_tokens += answer.prompt_tokens
@@ -158,15 +159,15 @@ def _improve(
             with Store.open(repository.store, write=False) as store:
                 record = accept(repository, store, one.level, one.subject, answer.text, one.digest, model=model.name)
         except UsageError as refusal:
-            why = str(refusal)
+            reason = str(refusal)
             if attempt == 0:
-                prompt = again(prompt, answer.text, [why])
+                prompt = again(prompt, answer.text, [reason])
             continue
         publish_summary(repository, record)
         outcome.taken += 1
         return
     outcome.refused += 1
-    outcome.reasons.append(f"{one.subject}: {why}")
+    outcome.reasons.append(f"{one.subject}: {reason}")
 
 
 def _cost(tokens_in: int, tokens_out: int, settings: UpgradeSettings) -> float:
@@ -183,15 +184,15 @@ def _prices(text: str) -> dict[str, float]:
         raise UsageError(f"--price {text} is not IN/OUT, such as 3/15.") from failure
 
 
-def _estimate(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings, model: Model) -> list[str]:
+def _estimate_lines(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings, model: Model) -> list[str]:
     if not work:
         return ["There is nothing to improve: no summary is a draft or stale."]
     tokens = sum(tokens_of(prompt) for _, prompt in work)
     answers = len(work) * ANSWER
     if settings.price_in:
-        price = f"at most about ${_cost(tokens, answers, settings):.2f}, twice that if every text must be written twice"
+        price = f"at most about ${_cost(tokens, answers, settings):.2f}, twice that if every text is written twice"
     else:
-        price = "at a price that is not known here; --price IN/OUT tells it"
+        price = "at an unknown price; give it with --price IN/OUT"
     sent = f"about {tokens:,} tokens of code and facts"
     return [
         styled(f"{counted(len(work), 'summary')} to be rewritten by {model.name}:", "bold")
@@ -199,9 +200,9 @@ def _estimate(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings, model
     ]
 
 
-def _agreed() -> bool:
+def _ask_to_send() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("Nothing is sent without consent. Say --yes.")
+        raise UsageError("Nothing is sent without confirmation. Use --yes to confirm.")
     return input("Send it? [y/N] ").strip().lower() in ("y", "yes")
 
 
@@ -211,7 +212,7 @@ def _lines(outcome: Upgrade) -> list[str]:
     done = f"{counted(outcome.taken, 'summary')} rewritten by {outcome.model}"
     lines = [styled(done, "bold") + f" ({tokens})."]
     if outcome.refused:
-        lines.append(f"{counted(outcome.refused, 'text')} not taken:")
+        lines.append(f"{counted(outcome.refused, 'text')} refused:")
         lines += [f"  {reason}" for reason in outcome.reasons]
     if outcome.stopped:
         lines.append(f"Stopped: {outcome.stopped}")

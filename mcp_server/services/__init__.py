@@ -1,5 +1,5 @@
-"""What the command line, the MCP server and the hooks share: the repository, the open store, targets, notes, search
-sources, settings.
+"""Code shared by the command line, the MCP server and the hooks: the repository, the open store, targets, notes,
+search sources, settings.
 
 May import `mcp_server.text`, `learner`, `summarizers` and `graph`.
 """

@@ -1,4 +1,4 @@
-"""The summary of a subject: the one that somebody wrote, or else the one that is composed from the graph."""
+"""The summary of a subject: the one that was written, or else the one that is composed from the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRUCTURAL: Final = "structural"
 
 
 def summary_of(store: Store, level: str, subject: str) -> tuple[str, str]:
-    """The quality and the text."""
+    """The quality and the text of a summary."""
     if Knowledge.exists(store.directory):
         with Knowledge.open(store.directory) as knowledge:
             found = current(knowledge, level, subject)
@@ -30,5 +30,7 @@ def symbol_summaries(store: Store, ids: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def _quality(knowledge: Knowledge, found: SummaryRecord) -> str:
-    weak = doubtful_children(knowledge, found)
-    return f"{found.standing}; {weak:,} of the summaries it was written from in doubt" if weak else found.standing
+    doubtful = doubtful_children(knowledge, found)
+    return (
+        f"{found.standing}; {doubtful:,} of the summaries it was written from in doubt" if doubtful else found.standing
+    )

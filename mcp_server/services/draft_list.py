@@ -1,7 +1,8 @@
-"""Which summaries are most worth improving, and what is needed to improve them: for `golore drafts` and memory_drafts.
+"""The summaries that are most worth improving, with material to improve them: for `golore drafts` and `memory_drafts`.
 
-A draft is worth the more the more depends on what it is about, the more often its card was shown, and if it is stale.
-Where nobody has written anything, what is composed from the graph counts as the draft. A person's text is not offered.
+The value of a draft grows with the rank of its files, the users of its symbol and how often its card was shown; it is
+higher if the draft is stale. Where no summary was written, the structural one counts as the draft. A text that a person
+wrote is not offered.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _UNWRITTEN: Final = 0.7
 _LEVELS: Final = {"symbol": 0.6, "file": 1.0, "package": 1.5, "repository": 2.0}
 _CONTEXT: Final = 3_000
 """Tokens of code and facts that come with a draft."""
-_UNWRITTEN_MOST: Final = 200
+_MOST_UNWRITTEN: Final = 200
 _MORE: Final = 50
 
 
 class Draft(NamedTuple):
-    """One that could be better. `digest` is of what it would be written from now."""
+    """A summary that could be improved. `digest` is that of its inputs as they are now."""
 
     level: str
     subject: str
@@ -46,21 +47,21 @@ class Draft(NamedTuple):
 def drafts(
     repository: LearnedRepository, store: Store, limit: int, level: str = "", *, with_material: bool
 ) -> list[Draft]:
-    """The most valuable ones, best first."""
+    """The most valuable drafts, best first, with code and facts to write from if `with_material`."""
     with ExitStack() as stack:
         knowledge = stack.enter_context(Knowledge.open(repository.store))
         card_store = open_card_store(repository.store, write=False)
         if card_store is not None:
             stack.enter_context(closing(card_store))
-        worth = _Worth(store, card_store, knowledge)
-        ranked = _candidates(worth, knowledge, limit, level)
+        importance = _Importance(store, card_store, knowledge)
+        ranked = _candidates(importance, knowledge, limit, level)
         found: list[Draft] = []
-        matter = InputReader(store, repository.root, knowledge)
+        reader = InputReader(store, repository.root, knowledge)
         for one in ranked:
             if len(found) == limit:
                 break
-            inputs = inputs_from(matter, one.level, one.subject)
-            if inputs is None:  # gone, or changed since it was learned
+            inputs = inputs_from(reader, one.level, one.subject)
+            if inputs is None:  # deleted, or changed since it was learned
                 continue
             text = one.text or structural_summary(store, one.level, one.subject)
             material = _material(store, card_store, inputs) if with_material else ""
@@ -68,34 +69,36 @@ def drafts(
         return found
 
 
-def _candidates(worth: _Worth, knowledge: Knowledge, limit: int, level: str) -> list[Draft]:
-    """The best by what is quickly told; then by how many use a symbol, too, which is asked of few."""
+def _candidates(importance: _Importance, knowledge: Knowledge, limit: int, level: str) -> list[Draft]:
+    """Drafts, best first. The users of a symbol take a query each, so they are counted for the best candidates only."""
     found: list[Draft] = []
     known: set[tuple[str, str]] = set()
     for record in all_current(knowledge):
         known.add((record.level, record.subject))
         is_weak = record.source == "model" or (record.source == "agent" and record.doubt)
         if is_weak and record.doubt != "gone":
-            value = worth.of(record.level, record.subject, record.id) * (_STALE if record.doubt else 1.0)
+            value = importance.of(record.level, record.subject, record.id) * (_STALE if record.doubt else 1.0)
             found.append(Draft(record.level, record.subject, record.text, record.quality, record.standing, value))
-    for other, subject in worth.unwritten():
+    for other, subject in importance.unwritten():
         if (other, subject) not in known:
-            found.append(Draft(other, subject, "", "structural", "structural", worth.of(other, subject) * _UNWRITTEN))
+            found.append(
+                Draft(other, subject, "", "structural", "structural", importance.of(other, subject) * _UNWRITTEN)
+            )
     wanted = sorted((one for one in found if not level or one.level == level), key=_best_first)
-    near = [one._replace(value=round(one.value * worth.by_users(one), 4)) for one in wanted[: limit * 4 + _MORE]]
-    return sorted(near, key=_best_first)
+    best = [one._replace(value=round(one.value * importance.by_users(one), 4)) for one in wanted[: limit * 4 + _MORE]]
+    return sorted(best, key=_best_first)
 
 
 def _best_first(one: Draft) -> tuple[float, str, str]:
     return (-one.value, one.level, one.subject)
 
 
-class _Worth:
-    """How much hangs on a subject: what depends on it, and how often it is looked at."""
+class _Importance:
+    """The importance of a subject: the rank of its files, its users, and how often its cards were shown."""
 
     def __init__(self, store: Store, card_store: CardStore | None, knowledge: Knowledge) -> None:
         self._store = store
-        self._deck = card_store
+        self._card_store = card_store
         self._shown = card_store.times_shown() if card_store is not None else {}
         self._ranks: dict[str, float] = {}
         self._files: dict[str, list[str]] = {}
@@ -122,20 +125,20 @@ class _Worth:
         return 1.0 + log1p(users) / 4
 
     def unwritten(self) -> list[tuple[str, str]]:
-        """Files on which most depends; and the repository."""
+        """The files of the highest rank, and the repository."""
         statement = "MATCH (f:File) WHERE NOT f.test AND NOT f.generated RETURN f.id"
         paths = sorted(row[0] for row in self._store.rows(statement))
         paths.sort(key=lambda path: -self._rank(path))
-        return [*(("file", path) for path in paths[:_UNWRITTEN_MOST]), ("repository", REPOSITORY_ID)]
+        return [*(("file", path) for path in paths[:_MOST_UNWRITTEN]), ("repository", REPOSITORY_ID)]
 
     def _rank(self, path: str) -> float:
         if path not in self._ranks:
-            standing = self._deck.rank_and_history(path) if self._deck is not None else None
-            self._ranks[path] = standing[0] if standing is not None else 0.0
+            found = self._card_store.rank_and_history(path) if self._card_store is not None else None
+            self._ranks[path] = found[0] if found is not None else 0.0
         return self._ranks[path]
 
 
 def _material(store: Store, card_store: CardStore | None, inputs: Inputs) -> str:
-    """Code and facts, as a model would be shown them, without the words that ask."""
+    """The code and facts of a model's prompt, without the paragraph that says what to write."""
     prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), _CONTEXT)
     return prompt.text.rpartition("\n\n")[0]

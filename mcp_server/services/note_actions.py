@@ -1,7 +1,7 @@
-"""What can be done with notes, for the command line and for agents alike: write, confirm, end, supersede, forget, list.
+"""Actions on notes, for the command line and for agents: write, confirm, end, supersede, forget, list.
 
-A note counts from the moment it is in the knowledge. Its copy in the graph and the cards that show it follow at once;
-where a learn has the store, the copy waits for the end of that, and that is said.
+A note is saved once it is in `knowledge.db`. Its copy in the graph and the cards that show it are updated right after;
+if a learn is using the store, the copy waits for the end of that learn, and a message says so.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.targets import Target, find_target
 
 _WAIT: Final = 1.0
-"""Seconds to wait for a learn before a note's copy is left to it."""
-LATER: Final = "A learn has the store just now: the note is kept, and in the graph when the next learn ends."
+"""Seconds to wait for a learn before leaving a note's copy to it."""
+LATER: Final = "A learn is using the store: the note is saved, and will be in the graph when the next learn ends."
 
 
 class NoteRequest(NamedTuple):
-    """A note that somebody wants to write."""
+    """A note to write."""
 
     target: str
     text: str
@@ -59,8 +59,11 @@ class NoteRequest(NamedTuple):
 
 
 class NoteOutcome(NamedTuple):
-    """The note, whether it is new, those that say much the same of the same code, what else is to be told, and the
-    cards that are to be made again (see `publish_note`)."""
+    """The result of an action: the note, and whether it is new.
+
+    `alike`: notes that say much the same about the same code. `messages`: further messages for the writer.
+    `card_paths`: cards to rebuild (see `publish_note`).
+    """
 
     note: PinnedNote
     is_new: bool
@@ -70,7 +73,7 @@ class NoteOutcome(NamedTuple):
 
 
 def subject_of(opened: OpenRepository, text: str) -> Target:
-    """What a note can be pinned to. Raises `UsageError` for code outside the repository."""
+    """The target that a note is pinned to. Raises `UsageError` for code outside the repository."""
     target = find_target(opened, text)
     if target.level == "symbol" and not target.symbols:
         raise UsageError(f"{text} is declared outside the repository. Note it on the code here that uses it.")
@@ -80,24 +83,24 @@ def subject_of(opened: OpenRepository, text: str) -> Target:
 def write(
     opened: OpenRepository, request: NoteRequest, agree: Callable[[PinnedNote], bool] | None = None
 ) -> NoteOutcome:
-    """Write a note. `agree` is asked whether it takes the place of one that says much the same; without, that is left
-    to the writer, who is told of it. One that is there already, from the same hand, is not written twice."""
+    """Write a note. The same note by the same author is not written twice. `agree` decides whether it supersedes a note
+    that says much the same; without `agree`, such notes are only returned in `alike`."""
     if request.kind not in KINDS:
         raise UsageError(f"There is no kind {request.kind!r}. Use one of {', '.join(KINDS)}.")
     text = checked_text(request.text)
     subject = subject_of(opened, request.target)
     found = anchor_at(CodeFinder(opened.repository.root.resolve(), opened.store), subject.level, subject.id)
-    tags = tuple(sorted({_name(tag) for tag in request.tags} - {""}))
-    author, source = _name(request.author), _name(request.source)
+    tags = tuple(sorted({_one_line(tag) for tag in request.tags} - {""}))
+    author, source = _one_line(request.author), _one_line(request.source)
     draft = NewNote(request.kind, text, author, found.anchor, source, tags, lookalikes=found.lookalikes or ())
-    messages = [_twins(subject)] if len(subject.symbols) > 1 else []
+    messages = [_twins_message(subject)] if len(subject.symbols) > 1 else []
     with Knowledge.open(opened.repository.store) as knowledge:
         if request.supersedes:
             draft = draft._replace(supersedes=note_of(knowledge, request.supersedes).id)
         alike = much_the_same(knowledge, draft)
         same = next((note for note in alike if is_same(note, draft)), None)
         if same is not None:
-            return _known(knowledge, same, draft.supersedes, messages)
+            return _already_written(knowledge, same, draft.supersedes, messages)
         if alike and not draft.supersedes and agree is not None and agree(alike[0]):
             draft = draft._replace(supersedes=alike[0].id)
         (id,) = write_notes(knowledge, [draft])
@@ -107,17 +110,17 @@ def write(
     return NoteOutcome(note, True, tuple(alike), tuple(messages), _cards(note, *replaced))
 
 
-def _known(knowledge: Knowledge, same: PinnedNote, older: str, messages: list[str]) -> NoteOutcome:
-    """The outcome where the very note is there: it may have been written before it was clear what it replaces."""
+def _already_written(knowledge: Knowledge, same: PinnedNote, older: str, messages: list[str]) -> NoteOutcome:
+    """The outcome if the same note exists. It may still supersede another: that may not have been known at first."""
     replaced: list[PinnedNote] = []
     if older and older != same.id:
         supersede(knowledge, same.id, older)
         replaced.append(note_of(knowledge, older))
-    return NoteOutcome(same, False, (), ("The same is noted already.", *messages), _cards(*replaced))
+    return NoteOutcome(same, False, (), ("The same note exists already.", *messages), _cards(*replaced))
 
 
 def confirm_note(opened: OpenRepository, id: str) -> NoteOutcome:
-    """Note that it holds for the code as it is, where the note stands now."""
+    """Mark a note as true for the current code, at the anchor where it is now."""
     with Knowledge.open(opened.repository.store) as knowledge:
         before = note_of(knowledge, id)
         found = current_anchor(CodeFinder(opened.repository.root.resolve(), opened.store), before.anchor)
@@ -130,14 +133,14 @@ def end_task(repository: LearnedRepository, id: str) -> NoteOutcome:
     with Knowledge.open(repository.store) as knowledge:
         note = note_of(knowledge, id)
         if note.kind != "task":
-            raise UsageError(f"{note.id} is no task but a {note.kind}. Supersede it, or forget it.")
+            raise UsageError(f"{note.id} is not a task but a {note.kind}. Supersede it, or forget it.")
         set_done(knowledge, note.id)
         note = note_of(knowledge, note.id)
     return NoteOutcome(note, False, (), (), _cards(note))
 
 
 def replace_note(repository: LearnedRepository, older: str, newer: str) -> NoteOutcome:
-    """Let a note that is written already take the place of another."""
+    """Make an existing note supersede another."""
     with Knowledge.open(repository.store) as knowledge:
         old, new = note_of(knowledge, older), note_of(knowledge, newer)
         supersede(knowledge, new.id, old.id)
@@ -146,11 +149,11 @@ def replace_note(repository: LearnedRepository, older: str, newer: str) -> NoteO
 
 
 def forget_note(repository: LearnedRepository, id: str) -> NoteOutcome:
-    """Remove a note for good."""
+    """Delete a note permanently. Notes that only it superseded are active again."""
     with Knowledge.open(repository.store) as knowledge:
         note = note_of(knowledge, id)
         revived = [note_of(knowledge, one) for one in forget(knowledge, note.id)]
-    messages = tuple(f"{one.id}, which it superseded, counts again." for one in revived)
+    messages = tuple(f"{one.id}, which it superseded, is active again." for one in revived)
     return NoteOutcome(note, False, (), messages, _cards(note, *revived))
 
 
@@ -163,16 +166,16 @@ def list_notes(
     everything: bool = False,
     history: bool = False,
 ) -> list[PinnedNote]:
-    """The notes about a target and what is in it, or all of them; those that no longer count only with `everything` or
-    as the history of others."""
+    """The active notes about a target and its contents, or all active notes if there is no target. `everything` adds
+    done and superseded notes; `history` adds the notes that each one superseded."""
     with Knowledge.open(opened.repository.store) as knowledge:
         found = _about(opened, knowledge, target) if target else all_notes(knowledge)
         if history:
-            return [one for note in in_display_order(found, _always()) for one in chain_of(knowledge, note)]
+            return [one for note in in_display_order(found, _earliest_time()) for one in chain_of(knowledge, note)]
     found = [note for note in found if kind in ("", note.kind) and (not tag or tag in note.tags)]
     if everything:
         return sorted(found, key=lambda note: (note.created, note.id), reverse=True)
-    return in_display_order(found, _always())
+    return in_display_order(found, _earliest_time())
 
 
 def chain(repository: LearnedRepository, id: str) -> list[PinnedNote]:
@@ -181,8 +184,8 @@ def chain(repository: LearnedRepository, id: str) -> list[PinnedNote]:
         return chain_of(knowledge, note_of(knowledge, id))
 
 
-def _always() -> datetime:
-    """A time at which no note has faded: who asks for notes gets them."""
+def _earliest_time() -> datetime:
+    """A time at which no note has faded: lists show notes that are too old for cards."""
     return datetime.min.replace(tzinfo=UTC)
 
 
@@ -195,14 +198,14 @@ def _about(opened: OpenRepository, knowledge: Knowledge, target: str) -> Iterabl
 
 
 def _is_in(card_path: str, around: str) -> bool:
-    """Whether a card is that of a file or package, or of a file of the package."""
+    """Whether a card path equals `around`, or is a file of the package `around`."""
     directory = f"{card_path.rpartition('/')[0] or '.'}/"
     return card_path == around or (card_path.endswith(".go") and directory == around)
 
 
 def publish_note(repository: LearnedRepository, outcome: NoteOutcome) -> NoteOutcome:
-    """Bring the copy in the graph and the cards up to date, with what is to be told of that. Nothing is to have the
-    store open in the meantime."""
+    """Copy the note into the graph and rebuild the affected cards. The caller must have closed the store. Returns the
+    outcome with messages added."""
     if not outcome.card_paths:
         return outcome
     messages = list(outcome.messages)
@@ -216,12 +219,12 @@ def publish_note(repository: LearnedRepository, outcome: NoteOutcome) -> NoteOut
             with card_store, Store.open(repository.store, write=False) as store:
                 rebuild_cards(store, card_store, with_package_files(card_store, outcome.card_paths))
     except (StoreError, OSError) as failure:
-        messages.append(f"The card is not up to date ({failure}); the next learn sees to it.")
+        messages.append(f"The card is not up to date ({failure}); the next learn updates it.")
     return outcome._replace(messages=tuple(messages))
 
 
-def _name(text: str) -> str:
-    """A short text on one line."""
+def _one_line(text: str) -> str:
+    """A text on one line, cut to 80 characters."""
     return " ".join(cleaned(text).split())[:80]
 
 
@@ -229,6 +232,6 @@ def _cards(*notes: PinnedNote) -> frozenset[str]:
     return frozenset(note.anchor.card_path for note in notes)
 
 
-def _twins(subject: Target) -> str:
+def _twins_message(subject: Target) -> str:
     others = ", ".join(symbol.id for symbol in subject.symbols[1:])
-    return f"It is pinned to {subject.id}; declarations of the same name for other builds are {others}."
+    return f"It is pinned to {subject.id}; its twins for other builds are {others}."

@@ -1,6 +1,6 @@
-"""Opens a store for questions. A graph that an older golore made is learned again first, with a message.
+"""Opens a store for queries. A graph that an older golore made is learned again first, with a message.
 
-`status` and `doctor`, which report on the store itself, and commands that write it anyway open it directly.
+`status` and `doctor`, which report on the store itself, and commands that write the store open it directly.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class OpenRepository:
 
 @contextmanager
 def open_repository(start: Path) -> Generator[OpenRepository]:
-    """The repository around a directory, for a command that was called there."""
+    """Open the learned repository that contains `start`."""
     repository = find_repository(start)
     with open_current_store(repository) as store:
         yield OpenRepository(repository, store, Names(store), (Path.cwd(), start.resolve()))
 
 
 def open_current_store(repository: LearnedRepository) -> Store:
-    """The store for reading, with a graph as this version of golore makes it."""
+    """Open the store for reading. An outdated graph is learned again; if that fails, the old graph is used."""
     try:
         store = Store.open(repository.store, write=False)
     except StoreOutdated:

@@ -1,4 +1,4 @@
-"""Saying that something was useful or not, for the command line and for agents alike; and looking at what was said."""
+"""Ratings: whether something was useful, for the command line and for agents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import note_of
 from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, take_back
+from golore.graph.phrases import counted
 from golore.graph.search.index import open_index
 from golore.mcp_server.services.note_actions import subject_of
 from golore.mcp_server.services.open_store import OpenRepository
@@ -24,7 +25,7 @@ _WAIT: Final = 0.1
 
 
 def item_of(opened: OpenRepository, target: str) -> str:
-    """What a text means as something to rate: a note by its id, or a symbol, file or package as people name it."""
+    """The id of what is rated: a note, named by its id, or a symbol, file or package, named as a target."""
     is_id = len(target) >= _SHORTEST_ID and all(letter in "0123456789abcdef" for letter in target)
     if not is_id:
         return subject_of(opened, target).id
@@ -33,25 +34,25 @@ def item_of(opened: OpenRepository, target: str) -> str:
 
 
 def rate_item(repository: LearnedRepository, item: str, word: str, by: str = "") -> str:
-    """Rate a file by its path, a symbol by its qualified name or a note by its id; what to tell of it."""
+    """Rate a file by its path, a symbol by its qualified name or a note by its id. Returns a message."""
     if word not in WORDS:
         raise UsageError(f"There is no rating {word!r}. Use one of {', '.join(WORDS)}.")
     with Knowledge.open(repository.store) as knowledge:
         if word == "reset":
             number = take_back(knowledge, item)
-            told = f"Taken back: {number} of what was said of {item or 'everything'}."
+            message = f"Removed {counted(number, 'rating')} of {item or 'everything'}."
         else:
-            told = _told(rate(knowledge, item, useful=word == "useful", by=by))
+            message = _line(rate(knowledge, item, useful=word == "useful", by=by))
         worth = {one.item: one.worth for one in rated_items(knowledge)}
     index = open_index(repository.store, write=True)
     if index is not None:
         with index, index.writing():
             index.set_ratings(worth)
-    return told
+    return message
 
 
 def record_shown(store_directory: Path, target: str, characters: int) -> None:
-    """Record that an agent was told of something, as hooks do; where it cannot be written, it goes unrecorded."""
+    """Record that an agent was shown a target, as hooks do. If the store cannot be written, nothing is recorded."""
     with suppress(sqlite3.Error):
         card_store = open_card_store(store_directory, write=False, wait=_WAIT)
         if card_store is not None:
@@ -60,12 +61,12 @@ def record_shown(store_directory: Path, target: str, characters: int) -> None:
 
 
 def rating_lines(repository: LearnedRepository) -> list[str]:
-    """What was rated, one line each."""
+    """All ratings, one line per item."""
     if not Knowledge.exists(repository.store):
         return ["Nothing has been rated."]
     with Knowledge.open(repository.store) as knowledge:
-        return [_told(one) for one in rated_items(knowledge)] or ["Nothing has been rated."]
+        return [_line(one) for one in rated_items(knowledge)] or ["Nothing has been rated."]
 
 
-def _told(one: RatedItem) -> str:
-    return f"{one.item}: useful {one.useful}, useless {one.useless}; stands {one.worth:+.0%} in searches."
+def _line(one: RatedItem) -> str:
+    return f"{one.item}: useful {one.useful}, useless {one.useless}; search score {one.worth:+.0%}."

@@ -1,6 +1,6 @@
-"""The learned repository that a file belongs to, and the directory of its store (see `graph.home`).
+"""The learned repository that a file belongs to, and the directory of its store (see `graph.files.store_path`).
 
-A linked worktree is a repository of its own, also where it lies inside another checkout of the same one.
+A linked worktree is a repository of its own, even inside another checkout of the same repository.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def find_repository(start: Path, environ: Mapping[str, str] = os.environ) -> Lea
         if (store / MANIFEST_NAME).is_file():
             return LearnedRepository(root, store)
         if classify(root) is GitLink.WORKTREE:
-            break  # what was learned of a checkout around it is of other files
+            break  # the store of an enclosing checkout describes other files
     raise StoreMissing(f"{start} is not in a learned repository. Run `golore learn` at the root of the repository.")

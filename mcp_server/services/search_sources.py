@@ -1,8 +1,8 @@
-"""Where searches get their answers from: the index of a store, brought up to date with the graph before it is asked.
+"""The sources of a search: the index of a store, brought up to date with the graph before it is queried.
 
-A process that stays keeps what it has read of an index for as long as it is the same. Where the index cannot be brought
-up to date, because somebody else writes it or the disk is full, files that it knows otherwise than the graph are left
-out: what is gone is never found.
+A long-running process caches what it has read of an index until the index changes. If the index cannot be updated,
+because another process writes it or the disk is full, files that differ from the graph are left out: deleted code is
+never found.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from golore.graph.search.signals import IndexView, view_of
 from golore.learner.derived.search_step import bring_up_to_date, is_current, state_of
 from golore.mcp_server.services.repository import LearnedRepository
 
-_kept: dict[Path, tuple[bytes, IndexView]] = {}
-_MOST_KEPT = 4
+_views: dict[Path, tuple[bytes, IndexView]] = {}
+_MOST_VIEWS = 4
 _WAIT: Final = 1.0
-"""Seconds to wait for somebody who writes the index."""
+"""Seconds to wait for another writer of the index."""
 MODEL_NAME: Final = "vectors.model"
-"""The file of a store that names the model of its vectors, if it has any."""
+"""The file in a store that names the model of its vectors; it exists only if there are vectors."""
 
 
 @contextmanager
 def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchContext]:
-    """For a store that is open for reading."""
+    """Open the sources of a search. `store` is open for reading."""
     index, is_behind = index_of(repository, store)
     with index, index.reading():
         view = _view_of(repository.store, index)
         if is_behind:
-            view = _as_in_graph(view, store)
+            view = _without_outdated_files(view, store)
         meaning = None
         if (repository.store / MODEL_NAME).exists():
             from golore.mcp_server.services.vectors import meaning_of
 
             meaning = meaning_of(repository.store, index, state_of(index))
-        yield SearchContext(index, view, store, _reader(repository.root), _favour(repository.store), meaning)
+        yield SearchContext(index, view, store, _reader(repository.root), _favours(repository.store), meaning)
 
 
 def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, bool]:
-    """The index, brought up to date where that can be, and whether it is behind the graph all the same."""
+    """The index, brought up to date if possible, and whether it is still behind the graph."""
     index = open_index(repository.store)
     if index is not None and is_current(index, store):
         return index, False
@@ -70,24 +70,24 @@ def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, 
 
 def _view_of(directory: Path, index: SearchIndex) -> IndexView:
     state = state_of(index)
-    known = _kept.get(directory)
+    known = _views.get(directory)
     if known is None or known[0] != state:
-        while len(_kept) >= _MOST_KEPT:
-            _kept.pop(next(iter(_kept)))
-        known = _kept[directory] = (state, view_of(index))
+        while len(_views) >= _MOST_VIEWS:
+            _views.pop(next(iter(_views)))
+        known = _views[directory] = (state, view_of(index))
     return known[1]
 
 
-def _favour(directory: Path) -> dict[str, float]:
+def _favours(directory: Path) -> dict[str, float]:
     if not Knowledge.exists(directory):
         return {}
     with Knowledge.open(directory) as knowledge:
         return favours(knowledge)
 
 
-def _as_in_graph(view: IndexView, store: Store) -> IndexView:
-    now = file_rows(store, None)
-    same = {id: row for id, row in view.files.items() if row.path in now and row.digest == now[row.path].digest}
+def _without_outdated_files(view: IndexView, store: Store) -> IndexView:
+    rows = file_rows(store, None)
+    same = {id: row for id, row in view.files.items() if row.path in rows and row.digest == rows[row.path].digest}
     return view._replace(files=same)
 
 

@@ -1,9 +1,11 @@
-"""Settings: what stands in files, what the environment says, and what goes before what.
+"""Settings from files, the environment and the command line.
 
-An option of a command goes before the environment, that before the store's `settings.toml`, that before the user's own
-(`$XDG_CONFIG_HOME/golore/settings.toml`). Hooks read their table by themselves (see `hooksettings`), in the same file.
-A store lies in the repository, which may be a stranger's: what it says of a server counts only for this machine, and
-nothing in it says where a key is sent.
+An option of a command overrides the environment, which overrides the store's `settings.toml`, which overrides the
+user's `$XDG_CONFIG_HOME/golore/settings.toml`. Hooks read their table of the store's file themselves (see
+`hooks.hook_settings`).
+
+A store is in the repository, which may be a stranger's. Its settings can therefore only name a server on this machine,
+and cannot set where a key is sent.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ PROVIDERS: Final = ("anthropic", "openai")
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The table `[models]`: who drafts. `context` is in tokens; `watch` lets `golore watch` draft in the background."""
+    """The table `[models]`: the model for drafts. `context` is in tokens. With `watch`, `golore watch` drafts, too."""
 
     server: str = "ollama"
     host: str = ""
@@ -39,7 +41,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeSettings:
-    """The table `[upgrade]`: who improves drafts for money. Prices are in dollars for a million tokens; 0: unknown."""
+    """The table `[upgrade]`: the paid model that improves drafts. Prices are dollars per million tokens; 0: unknown."""
 
     provider: str = "anthropic"
     host: str = ""
@@ -49,19 +51,19 @@ class UpgradeSettings:
     price_out: float = 0.0
 
 
-_Made = TypeVar("_Made", ModelSettings, UpgradeSettings)
+_Settings = TypeVar("_Settings", ModelSettings, UpgradeSettings)
 
 
 def model_settings(
     store: Path, options: Mapping[str, object], environ: Mapping[str, str] = os.environ
 ) -> ModelSettings:
-    """What counts for the store; options that are None say nothing."""
+    """The settings for a store. Options that are None are ignored."""
     values = _table(_user_file(environ), "models")
     own = _table(store / SETTINGS_NAME, "models")
     if "host" in own and not is_loopback(str(own["host"])):
         raise UsageError(
             f"{store / SETTINGS_NAME} names the server {own['host']}, which is not on this machine. "
-            f"If that is meant, say so with --host, in GOLORE_MODEL_HOST or in {_user_file(environ)}."
+            f"To use it anyway, name it with --host, in GOLORE_MODEL_HOST or in {_user_file(environ)}."
         )
     values |= own
     for name, variable in (("host", "GOLORE_MODEL_HOST"), ("model", "GOLORE_MODEL"), ("server", "GOLORE_MODEL_SERVER")):
@@ -69,18 +71,18 @@ def model_settings(
             values[name] = environ[variable]
     if "host" not in values and values.get("server", "ollama") == "ollama" and environ.get("OLLAMA_HOST"):
         values["host"] = environ["OLLAMA_HOST"]
-    found = _made(ModelSettings, values | _said(options), "models")
+    found = _build(ModelSettings, values | _given(options), "models")
     if found.server not in SERVERS:
-        raise UsageError(f"models.server is {found.server!r}; it can be {' or '.join(SERVERS)}.")
+        raise UsageError(f"models.server is {found.server!r}; it must be {' or '.join(SERVERS)}.")
     return found
 
 
 def upgrade_settings(options: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> UpgradeSettings:
-    """From the user's own file and the command: never from a store."""
+    """The settings from the user's file and the options of the command, never from a store."""
     values = _table(_user_file(environ), "upgrade")
-    found = _made(UpgradeSettings, values | _said(options), "upgrade")
+    found = _build(UpgradeSettings, values | _given(options), "upgrade")
     if found.provider not in PROVIDERS:
-        raise UsageError(f"upgrade.provider is {found.provider!r}; it can be {' or '.join(PROVIDERS)}.")
+        raise UsageError(f"upgrade.provider is {found.provider!r}; it must be {' or '.join(PROVIDERS)}.")
     return found
 
 
@@ -109,19 +111,19 @@ def _table(path: Path, name: str) -> dict[str, Any]:
     return dict(cast("dict[str, Any]", found))
 
 
-def _said(options: Mapping[str, object]) -> dict[str, Any]:
+def _given(options: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _made(kind: type[_Made], values: dict[str, Any], table: str) -> _Made:
+def _build(kind: type[_Settings], values: dict[str, Any], table: str) -> _Settings:
     defaults = kind()
     for name, value in values.items():
         if not hasattr(defaults, name):
             known = ", ".join(sorted(kind.__dataclass_fields__))
-            raise UsageError(f"There is no setting {table}.{name}. There are: {known}.")
+            raise UsageError(f"There is no setting {table}.{name}. Known settings: {known}.")
         wanted = cast("type[object]", type(getattr(defaults, name)))
         if wanted is float and type(value) is int:
             values[name] = float(value)
         elif type(value) is not wanted:
-            raise UsageError(f"{table}.{name} is not of the right type: a {wanted.__name__} is wanted.")
+            raise UsageError(f"{table}.{name} has the wrong type: it must be {wanted.__name__}.")
     return kind(**values)

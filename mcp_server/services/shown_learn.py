@@ -1,4 +1,4 @@
-"""A learn that shows its progress on standard error, for commands."""
+"""Learns with progress on standard error, for commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from golore.mcp_server.text.progress import show_progress
 
 
 def learn_with_progress(repository: LearnedRepository, *, full: bool = False, workers: int | None = None) -> Report:
-    """Learn, then embed what is new, if the user has asked for vectors before (`golore embed`)."""
+    """Learn, then embed new texts if the store has vectors (see `golore embed`)."""
     with show_progress() as progress:
         report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
         if (repository.store / MODEL_NAME).exists():

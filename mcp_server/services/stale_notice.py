@@ -1,4 +1,4 @@
-"""What the commands that answer say when the files have changed since they were learned."""
+"""The warning of commands that query the graph when files have changed since the last learn."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NAMED: Final = 3
 
 
 def warn_if_stale(root: Path, store: Store) -> tuple[str, ...] | None:
-    """The changed files, after one line about them on standard error; None if it cannot be told whether any changed."""
+    """Warn on standard error if files changed since the last learn. Returns those files; None if that is unknown."""
     changes = changes_since(root, store)
     if changes is None:
-        sentence = "It cannot be told whether files have changed since: the store has no cache. Run `golore learn`."
+        sentence = "Cannot tell whether files changed since the last learn: the store has no cache. Run `golore learn`."
     elif not len(changes):
         return ()
     else:

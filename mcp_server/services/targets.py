@@ -1,6 +1,6 @@
-"""Resolves TARGET, the way people and agents name things: the repository, a package, a file or a symbol.
+"""Resolves TARGET, as people and agents name the repository, a package, a file or a symbol.
 
-- `.` is the package in the current directory, or the repository where that is its root.
+- `.` is the package in the current directory, or the repository if that is its root.
 - A path names a file (`store/store.go`) or a package (`store/`), from the current directory or the repository's root.
 - Anything else is the import path of a package, or the name of a symbol.
 """
@@ -20,11 +20,11 @@ from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.text.replies import matches_reply, people_lines
 
 _HERE: Final = (".", "./")
-_NEAR: Final = 5
+_SUGGESTED: Final = 5
 
 
 class UnclearName(UsageError):
-    """A name that means nothing, or several things. `matches` has what it may mean."""
+    """A name that matches no symbol, or several. `matches` has the candidates or similar names."""
 
     exit_code = 1
 
@@ -37,23 +37,23 @@ class UnclearName(UsageError):
 
 
 class Target(NamedTuple):
-    """One node of the graph. `card_path` is the path of the card that describes it; of a symbol, that of its file."""
+    """One node of the graph. `card_path` is the path of the card that describes it; for a symbol, that of its file."""
 
     level: str
     id: str
     card_path: str
     meaning: Meaning | None = None
-    """of a symbol: all its declarations, also those for other builds"""
+    """For a symbol: all its declarations, including twins."""
 
     @property
     def symbols(self) -> tuple[Ref, ...]:
-        """The declarations of a symbol in this repository; none for one that is declared outside."""
+        """The declarations of a symbol in this repository; none if it is declared outside."""
         found = self.meaning.symbols if self.meaning is not None else ()
         return tuple(symbol for symbol in found if not symbol.external)
 
 
 def find_target(opened: OpenRepository, text: str) -> Target:
-    """The one node that a text names. Raises `UnclearName` or `UsageError` with what it may mean."""
+    """The node that a text names. Raises `UnclearName` or `UsageError`, with suggestions, if there is not just one."""
     text = text.strip()
     if text in ("", "/"):
         return Target("repository", REPOSITORY_ID, "")
@@ -62,7 +62,7 @@ def find_target(opened: OpenRepository, text: str) -> Target:
         for path in paths:
             if _has_file(opened.store, path):
                 return Target("file", path, path)
-        raise UsageError(_no_file(opened.store, text))
+        raise UsageError(_no_file_message(opened.store, text))
     if text in _HERE:
         package = _package(opened.store, paths[0]) if paths and paths[0] else None
         return package or Target("repository", REPOSITORY_ID, "")
@@ -73,7 +73,7 @@ def find_target(opened: OpenRepository, text: str) -> Target:
 
 
 def only_meaning(names: Names, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
-    """The one symbol that a name means, of these kinds where any are given. Raises `UnclearName`."""
+    """The symbol that a name means, of these kinds if any are given. Raises `UnclearName` if there is not just one."""
     matches = names.find(text, kinds)
     if len(matches.meanings) != 1:
         raise UnclearName(matches)
@@ -81,7 +81,7 @@ def only_meaning(names: Names, text: str, kinds: frozenset[str] = frozenset()) -
 
 
 def find_file(root: Path, text: str, bases: tuple[Path, ...]) -> str:
-    """The path below the root of a file on disk; empty where there is none."""
+    """The path of a file on disk, relative to the root; empty if there is no such file below the root."""
     root = root.resolve()
     for base in dict.fromkeys((*bases, root)):
         path = (base / text).resolve()
@@ -91,7 +91,7 @@ def find_file(root: Path, text: str, bases: tuple[Path, ...]) -> str:
 
 
 def _paths_below_root(opened: OpenRepository, text: str) -> Iterator[str]:
-    """The paths that a text may mean, as the graph has them; the root itself is the empty one."""
+    """The paths that a text may mean, relative to the root, as in the graph. The root itself is the empty path."""
     root = opened.repository.root.resolve()
     if text.startswith("/") and not Path(text).resolve().is_relative_to(root):
         raise UsageError(f"{text} is not below {root}. Give a path in this repository.")
@@ -123,10 +123,10 @@ def _symbol(names: Names, text: str) -> Target:
     return Target("symbol", first.id, first.file, meaning)
 
 
-def _no_file(store: Store, text: str) -> str:
+def _no_file_message(store: Store, text: str) -> str:
     base = text.rpartition("/")[2]
     statement = "MATCH (f:File) WHERE f.path ENDS WITH $name RETURN f.path ORDER BY size(f.path), f.path"
-    same = [path for (path,) in store.rows(statement, {"name": base}) if path == base or path.endswith(f"/{base}")]
-    if same:
-        return f"{text} is not in the graph. Did you mean {' or '.join(same[:_NEAR])}?"
+    similar = [path for (path,) in store.rows(statement, {"name": base}) if path == base or path.endswith(f"/{base}")]
+    if similar:
+        return f"{text} is not in the graph. Did you mean {' or '.join(similar[:_SUGGESTED])}?"
     return f"{text} is not in the graph. Give the path of a Go file from the root; learn the repository if it is new."

@@ -1,6 +1,6 @@
 """Accepts a better text in place of a draft summary, and publishes it: on the card and in the graph.
 
-A text is accepted only if what it was written from has not changed and everything it names exists.
+A text is accepted only if its inputs have not changed and everything that it names exists.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from golore.summarizers.grounding.check import grounding_problems
 def accept(
     repository: LearnedRepository, store: Store, level: str, subject: str, text: str, digest: str, *, model: str = ""
 ) -> SummaryRecord:
-    """Keep an agent's text in the place of a draft. A `UsageError` says why it is not taken."""
+    """Save an agent's text in place of a draft. Raises `UsageError` with the reason if the text is refused."""
     plain = " ".join(text.split())
     with Knowledge.open(repository.store) as knowledge:
         inputs = inputs_of(store, repository.root, knowledge, level, subject)
         context = "\n".join(f"{piece.title}\n{piece.text}" for piece in inputs.pieces) if inputs is not None else ""
-        wrong = grounding_problems(store, repository.root, plain, context)
-        if wrong:
-            told = " ".join(dict.fromkeys(one.sentence for one in wrong))
-            raise UsageError(f"The text was not taken. {told} Write it again without that.")
+        problems = grounding_problems(store, repository.root, plain, context)
+        if problems:
+            sentences = " ".join(dict.fromkeys(problem.sentence for problem in problems))
+            raise UsageError(f"The text was refused. {sentences} Write it again without that.")
         return write_summary(
             knowledge, store, repository.root, level, subject, plain, source="agent", model=model, expected=digest
         )
 
 
 def publish_summary(repository: LearnedRepository, record: SummaryRecord, *, wait: float = 1.0) -> None:
-    """Bring cards and graph up to date with a new text; what does not work now is done by the next learn."""
+    """Update the cards and the graph with a new summary. If that fails now, the next learn does it."""
     with suppress(GoloreError):
         with Knowledge.open(repository.store) as knowledge, knowledge.transaction() as run:
-            places = card_paths_of(run, [(record.level, record.subject)])
-        rebuild_cards_of(repository.store, places)
+            card_paths = card_paths_of(run, [(record.level, record.subject)])
+        rebuild_cards_of(repository.store, card_paths)
         update_summaries(repository.root, repository.store, changed=(), wait=wait)

@@ -1,8 +1,8 @@
-"""`golore embed`: vectors for searches by meaning, made in batches, what matters first; and asking them.
+"""Makes the vectors for search by meaning, in batches, the most important texts first; and searches them.
 
-Only texts without a vector are embedded, so that a run that is broken off goes on where it stopped and a learn is
-followed by few. Another model begins its own file; when it has all texts, the old ones are removed. A store remembers
-which model it is asked with.
+Only texts without a vector are embedded: an interrupted run continues where it stopped, and a learn leaves few texts to
+embed. Another model begins a file of its own; when that has all texts, the files of other models are removed. The store
+records which model its vectors are searched with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from golore.mcp_server.services.search_sources import MODEL_NAME, index_of
 from golore.summarizers.models.embeddings import BATCH, Embedder, open_embedder
 
 _AFTER_LEARN: Final = 20.0
-"""Seconds that a learn is followed by embedding what it changed; the rest waits for the next one."""
+"""Seconds to embed texts after a learn; the rest waits for the next learn."""
 _embedders: dict[str, Embedder] = {}
 _spaces: dict[Path, tuple[tuple[object, ...], Space]] = {}
 
@@ -44,12 +44,12 @@ def embed(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> EmbedResult:
-    """Make the vectors that are missing, for as long as is allowed."""
-    begun = time.monotonic()
+    """Make missing vectors, for at most `limit` texts. Starts no batch after `seconds`."""
+    started = time.monotonic()
     with Store.open(repository.store, write=False) as store:
         index, _ = index_of(repository, store)
         with index, index.reading():
-            texts = dict(_in_order(index))
+            texts = dict(_ordered_texts(index))
     file = VectorFile(repository.store, embedder.name, embedder.dimensions)
     known = file.keys()
     missing = [(key, text) for key, text in texts.items() if key not in known]
@@ -57,7 +57,7 @@ def embed(
     if progress is not None:
         progress.stage("Embedding", len(wanted))
     made = 0
-    while made < len(wanted) and (seconds is None or time.monotonic() - begun < seconds):
+    while made < len(wanted) and (seconds is None or time.monotonic() - started < seconds):
         batch = wanted[made : made + BATCH]
         file.append([key for key, _ in batch], embedder.passages([text for _, text in batch]))
         made += len(batch)
@@ -66,11 +66,11 @@ def embed(
     if made == len(missing):
         for path in file.others():
             path.unlink(missing_ok=True)
-    return EmbedResult(made, len(missing) - made, time.monotonic() - begun)
+    return EmbedResult(made, len(missing) - made, time.monotonic() - started)
 
 
 def update_vectors(repository: LearnedRepository, progress: Progress | None = None) -> None:
-    """After a learn, embed what it changed, where a store has vectors at all. Words work without."""
+    """After a learn, embed new texts if the store has vectors. Errors are ignored: search by words works without."""
     selected = selected_model(repository.store)
     if selected:
         with suppress(GoloreError):
@@ -78,7 +78,7 @@ def update_vectors(repository: LearnedRepository, progress: Progress | None = No
 
 
 def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
-    """How near each file is to a question; None where a store has no vectors or their model is not at hand."""
+    """A function that returns the files nearest to a text; None if the store has no vectors or lacks their model."""
     selected = selected_model(directory)
     if not selected:
         return None
@@ -101,10 +101,10 @@ def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[s
 
 
 def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) -> Space:
-    made_of = (state, file, file.size)
+    version = (state, file, file.size)
     known = _spaces.get(directory)
-    if known is None or known[0] != made_of:
-        known = _spaces[directory] = (made_of, Space(file, index.meanings()))
+    if known is None or known[0] != version:
+        known = _spaces[directory] = (version, Space(file, index.meanings()))
     return known[1]
 
 
@@ -121,9 +121,9 @@ def selected_model(directory: Path) -> str:
         return ""
 
 
-def _in_order(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
-    """All texts by their keys: files before declarations, those with comments before those without, and in each the
-    files first that change most."""
+def _ordered_texts(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
+    """Key and text of everything to embed: files first, then declarations with comments, then other declarations; in
+    each group, texts of the most often changed files first."""
     view = view_of(index)
     rows = [view.files[id] for id, _ in index.meanings() if id in view.files]
     rows.sort(key=lambda row: (-view.past.busy[row.id], row.path))

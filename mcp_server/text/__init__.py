@@ -1,4 +1,4 @@
-"""How answers look: columns, colours, JSON, progress.
+"""The layout of answers: columns, colours, JSON, progress.
 
 May import `graph`.
 """

@@ -1,4 +1,4 @@
-"""What is printed after a learn."""
+"""The text that is printed after a learn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXAMPLES: Final = 5
 
 
 def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
-    held = ", ".join(
+    totals = ", ".join(
         (
             counted(report.packages, "package"),
             counted(report.files, "file"),
@@ -23,14 +23,14 @@ def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
     )
     done = f"{counted(report.files_parsed, 'file')} parsed, {counted(report.rows_written, 'row')} written"
     if not report.rows_written:
-        done = "nothing has changed since the last time"
-    lines = [styled(f"Learned {held} in {report.seconds:.1f} s", "bold") + f" ({done})."]
+        done = "nothing has changed since the last learn"
+    lines = [styled(f"Learned {totals} in {report.seconds:.1f} s", "bold") + f" ({done})."]
     if counts.unresolved:
         lines.append(f"{counted(counts.unresolved_sites, 'use')} could not be resolved.")
     if report.missing_imports:
         lines.append(
-            f"The source of {counted(len(report.missing_imports), 'imported package')} is not at hand: "
-            f"{listed(report.missing_imports, _EXAMPLES)}. What goes through their types stays unresolved."
+            f"The source of {counted(len(report.missing_imports), 'imported package')} is not available: "
+            f"{listed(report.missing_imports, _EXAMPLES)}. Uses that depend on their types stay unresolved."
         )
     if report.problems:
         lines.append(f"{counted(len(report.problems), 'problem')}:")

@@ -1,7 +1,4 @@
-"""How answers leave the program: aligned text for people, coloured only on a terminal, and JSON for programs.
-
-What the answers say is not known here.
-"""
+"""Prints answers: aligned text for people, coloured only on a terminal, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
 def plain(value: object) -> Any:
-    """A value in terms of JSON: records become objects, tuples lists, paths texts."""
+    """Convert a value for JSON: records become objects, tuples and sets become lists, other types become strings."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if names := getattr(value, "_fields", None):
@@ -47,15 +44,15 @@ def has_colours(stream: TextIO) -> bool:
 
 
 def styled(text: str, style: str) -> str:
-    """The text as standard output can show it."""
+    """The text in a style, or unchanged if standard output has no colours."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if has_colours(sys.stdout) else text
 
 
 def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
-    """Lines with each column as wide as its widest cell; the last one is left as it is."""
+    """Lines with each column as wide as its widest cell; the last column is not padded."""
     if not rows:
         return []
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines: list[str] = []
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
@@ -64,7 +61,7 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Rows as a table with the names of the columns above."""
+    """Rows as a table whose first line has the names of the columns."""
     if not rows:
         return ["No rows."]
     names = list(rows[0])
@@ -76,7 +73,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def as_utf8(stream: TextIO) -> TextIO:
-    """The stream, made to write the same bytes on every machine."""
+    """Make a stream write UTF-8 and Unix line ends on every machine. Returns the stream."""
     match stream:
         case io.TextIOWrapper():
             stream.reconfigure(encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""Progress of a learn on standard error: a bar with rate and remaining time on a terminal, plain lines elsewhere."""
+"""Prints progress on standard error: a bar with rate and remaining time on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BETWEEN_LINES: Final = 10.0
 
 @contextlib.contextmanager
 def show_progress() -> Generator[Progress]:
-    """What is fitting for the standard error of this process."""
+    """A bar if standard error is a terminal, plain lines otherwise."""
     if not is_terminal(sys.stderr):
         yield PlainLines()
         return
@@ -26,23 +26,23 @@ def show_progress() -> Generator[Progress]:
 
 
 class PlainLines:
-    """A line for each step, and one now and then in a long one."""
+    """Prints a line for each step, and one every ten seconds during a long one."""
 
     def __init__(self) -> None:
         self._name = ""
         self._total = self._done = 0
-        self._started = self._said = time.monotonic()
+        self._started = self._last_printed = time.monotonic()
 
     def stage(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
-        self._started = self._said = time.monotonic()
+        self._started = self._last_printed = time.monotonic()
         print(f"{name} {total:,}" if total else name, file=sys.stderr)
 
     def tick(self, units: int) -> None:
         self._done += units
         now = time.monotonic()
-        if now - self._said >= _BETWEEN_LINES and self._total:
-            self._said = now
+        if now - self._last_printed >= _BETWEEN_LINES and self._total:
+            self._last_printed = now
             rate = self._done / (now - self._started)
             left = (self._total - self._done) / rate if rate else 0.0
             print(f"{self._name} {self._done:,} of {self._total:,}, {rate:,.0f}/s, {left:.0f} s left", file=sys.stderr)
@@ -56,8 +56,8 @@ def _bar() -> Generator[Progress]:
     from rich.progress import Progress as RichProgress
 
     class Bar:
-        def __init__(self, shown: RichProgress) -> None:
-            self._shown = shown
+        def __init__(self, display: RichProgress) -> None:
+            self._display = display
             self._task: TaskID | None = None
             self._started = 0.0
             self._done = 0
@@ -65,17 +65,17 @@ def _bar() -> Generator[Progress]:
         def stage(self, name: str, total: int) -> None:
             self._finish()
             self._started, self._done = time.monotonic(), 0
-            self._task = self._shown.add_task(name, total=total or None, rate="")
+            self._task = self._display.add_task(name, total=total or None, rate="")
 
         def tick(self, units: int) -> None:
             if self._task is not None:
                 self._done += units
                 rate = self._done / max(time.monotonic() - self._started, 0.001)
-                self._shown.update(self._task, advance=units, rate=f"{rate:,.0f}/s")
+                self._display.update(self._task, advance=units, rate=f"{rate:,.0f}/s")
 
         def _finish(self) -> None:
             if self._task is not None:
-                self._shown.update(self._task, total=self._done or 1, completed=self._done or 1)
+                self._display.update(self._task, total=self._done or 1, completed=self._done or 1)
 
     with RichProgress(
         TextColumn("{task.description:<10}"),
@@ -86,5 +86,5 @@ def _bar() -> Generator[Progress]:
         TimeRemainingColumn(),
         console=Console(stderr=True, no_color=not has_colours(sys.stderr)),
         transient=True,
-    ) as shown:
-        yield Bar(shown)
+    ) as display:
+        yield Bar(display)

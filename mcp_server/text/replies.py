@@ -1,7 +1,7 @@
 """Answers as text, in two styles: aligned lines with full names for people, compact lines with short names for agents.
 
-What an answer says is decided once, here: resolved first, then candidates, and always how much is unresolved. The style
-decides how symbols are named and how rows are laid out.
+The contents are the same in both styles: resolved first, then candidates, and always the number of unresolved uses. The
+style decides how symbols are named and how rows are laid out.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from golore.mcp_server.text.output import columns, styled
 BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
 CHARACTERS: Final = 3
-"""Characters in a token, at least: names and paths of Go code have fewer characters to a token than prose."""
+"""Fewest characters per token: names and paths of Go code have fewer characters per token than prose."""
 _SITES: Final = 4
 _OUTSIDE: Final = 4
 _MATCHES: Final = 15
 _MEMBERS: Final = 40
 _LEFT_OUT: Final = 100
-"""Characters reserved for the sentence on what was left out."""
+"""Characters reserved for the sentence that says what was left out."""
 _ABOUT_USERS: Final = ("callers", "users")
 _TITLES: Final = {
     "callers": "Callers of {}",
@@ -65,7 +65,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`head` and `tail` are always shown whole; of each section as many rows as fit."""
+    """`head` and `tail` are shown in full; of each section, as many rows as fit."""
 
     head: tuple[str, ...]
     sections: tuple[Section, ...] = ()
@@ -84,7 +84,7 @@ def full_name(qualified_name: str) -> str:
 
 
 def short_name(qualified_name: str) -> str:
-    """For agents: `store.Memory.Save`, as Go code would name it. That is enough to ask about it again."""
+    """For agents: `store.Memory.Save`, as in Go code. golore accepts this name in further questions."""
     return qualified_name.rpartition("/")[2]
 
 
@@ -125,7 +125,7 @@ def answer_reply(answer: Answer, name: Naming) -> Reply:
         head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
     elif not answer.resolved:
         head.append(f"{_NONE[answer.question]} for certain.")
-    # Unresolved uses of the name leave in doubt who uses it, not what it does.
+    # Unresolved uses of the name may be further users; they say nothing about callees, implementations or tests.
     return Reply(tuple(head), tuple(sections), unresolved_lines(answer.unresolved, name) if is_about_users else ())
 
 
@@ -255,7 +255,7 @@ def _agent_text(reply: Reply, most: int, budget: int) -> str:
 
 
 def _cut(text: str, room: int, budget: int) -> str:
-    """Ends a text at the last line that fits; only needed where the head alone is too long."""
+    """Cut a text at the last line that fits; only needed if the head alone is too long."""
     if len(text) <= room:
         return text
     kept = text[: max(0, room - _LEFT_OUT)]
@@ -264,7 +264,7 @@ def _cut(text: str, room: int, budget: int) -> str:
 
 
 def _heading(title: str, subject: Meaning) -> str:
-    """In full, whatever the style: a reader may need the name to ask again."""
+    """The title with the full name, in both styles: a reader may need it to ask again."""
     first = subject.first
     twins = f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds" if len(subject.symbols) > 1 else ""
     return f"{title.format(subject.name)} ({first.kind}, {location(first)}{twins})"

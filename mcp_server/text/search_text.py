@@ -1,4 +1,4 @@
-"""How search results look: the parts that the command line and the MCP tool share."""
+"""The layout of search results: the parts that the command line and the MCP tool share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from golore.mcp_server.text.output import plain
 
 
 def result_of(hit: Hit) -> dict[str, Any]:
-    """A hit as an object; what it does not have is left out."""
+    """A hit as a JSON object, without `symbols` or `signals` if they are empty."""
     document: dict[str, Any] = plain(hit)
     for name in ("symbols", "signals"):
         if not document[name]:

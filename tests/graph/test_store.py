@@ -521,14 +521,14 @@ from golore.graph.database.store import Store
 calls = EdgeKind("CALLS", "Symbol", "Symbol")
 with Store.open(Path(sys.argv[1]), write=True) as store:
     print("ready", flush=True)
-    for turn in range(int(store.marks().get("turn", "0")) + 1, 10_000):
+    for turn in range(int(store.meta().get("turn", "0")) + 1, 10_000):
         rows = [Symbol(f"t{turn}.{i}", "func", "n", "n", "m", "b.go", i, i, 0, 1, "", "", "", "", *[False] * 3)
                 for i in range(20)]
         store.apply(GraphDelta(
             nodes_removed={"Symbol": [f"t{turn - 1}.{i}" for i in range(20)]},
             nodes_added={"Symbol": rows},
             edges_added={calls: [Edge(rows[i].id, rows[(i + 1) % 20].id, (turn,)) for i in range(20)]},
-            marks={"turn": str(turn)},
+            meta={"turn": str(turn)},
         ))
         if turn % 5 == 0:
             store.checkpoint()
@@ -543,6 +543,7 @@ def kill_after(seconds: float, code: str, directory: Path) -> None:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
+    assert process.returncode in (0, -signal.SIGKILL)
 
 
 def test_kill_during_a_bulk_load_leaves_the_old_graph_or_the_new(tmp_path: Path) -> None:
@@ -565,6 +566,7 @@ def test_kill_during_changes_leaves_a_whole_state(tmp_path: Path) -> None:
             links = [edge for edge in store.edges(CALLS) if not edge.source.startswith("m.")]
             assert {edge.sites for edge in links} == ({(int(turn),)} if turn != "0" else set())
             assert store.query("MATCH (:Symbol)-[e:CALLS]->(:Symbol) RETURN count(*) AS n") == [{"n": len(links) + 3}]
+    assert turn != "0", "no change was made before a kill"
 
 
 def test_manifest_names_engine_and_schema(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_without_the_cache_it_is_said_that_it_cannot_be_told(root: Path, capsys:
     answer, said = told(capsys, root, "show", "Memory.Save")
     assert answer["stale"] is None
     assert said.count("\n") == 1
-    assert "It cannot be told whether files have changed since" in said
+    assert "Cannot tell whether files changed since the last learn" in said
     assert not (root / ".golore/cache.db").exists()
 
 

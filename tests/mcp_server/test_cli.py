@@ -83,7 +83,7 @@ def test_a_second_learn_parses_and_writes_nothing(tmp_path: Path, capsys: pytest
     second = json.loads(capsys.readouterr().out)
     assert (second["files_parsed"], second["packages_resolved"], second["rows_written"]) == (0, 0, 0)
     assert main(["learn", root]) == 0
-    assert "nothing has changed since the last time" in capsys.readouterr().out
+    assert "nothing has changed since the last learn" in capsys.readouterr().out
 
 
 def test_on_a_terminal_there_is_a_bar_with_rates(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_an_interrupt_leaves_the_store_as_it_was(tmp_path: Path, workers: str) -
         learning.send_signal(signal.SIGINT)
         _, err = learning.communicate()
     assert learning.returncode == 130
-    assert err == "golore: Interrupted; the store is as it was.\n"
+    assert err == "golore: Interrupted; the store is intact.\n"
     shutil.rmtree(many)
     assert golore("export", cwd=root).stdout == before
     assert golore("status", "--json", cwd=root).returncode == 0

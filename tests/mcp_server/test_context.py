@@ -91,7 +91,7 @@ def test_a_changed_file_is_stale_and_its_neighbours_are_not(
     assert asked(capsys, "store/")["stale"] is False
     assert asked(capsys, ".")["stale"] is True
     assert main(["context", "main.go"]) == 0
-    assert "It has changed since it was learned" in capsys.readouterr().out
+    assert "Changed since the last learn" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("shop")
@@ -102,7 +102,7 @@ def test_a_changed_file_is_stale_and_its_neighbours_are_not(
         ("nowhere.go", 2, "learn the repository if it is new"),
         ("Sav", 1, "Similar names"),
         ("New", 1, "ambiguous"),
-        ("fmt.Println", 2, "`golore users fmt.Println` lists who uses it"),
+        ("fmt.Println", 2, "`golore users fmt.Println` lists its users"),
     ],
 )
 def test_errors_say_what_to_do(target: str, code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -221,7 +221,7 @@ def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
     answer, status, learned = inside(talk, own_shop)
     assert "main.go:15  shop.run" in answer
     assert "Up to date with the files." in status
-    assert "nothing has changed since the last time" in learned
+    assert "nothing has changed since the last learn" in learned
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")

@@ -126,7 +126,7 @@ def test_superseded_notes_stay_in_the_history_and_forgotten_ones_are_gone(bank: 
     assert "older than" in bank.refused("note", "--supersede", third, "--by", first)
     bank.run("note", "--forget", second)
     assert [note["id"] for note in bank.run("note", "--history", third)["notes"]] == [third, first]
-    assert f"{first}, which it superseded, counts again." in bank.run("note", "--forget", third)["messages"]
+    assert f"{first}, which it superseded, is active again." in bank.run("note", "--forget", third)["messages"]
     assert "kept for a year" in bank.card("ledger/ledger.go")
     assert bank.described() == [("Postings are kept for a year.", "example.com/bank/ledger.Post", "")]
     assert b"two years" not in b"".join(path.read_bytes() for path in bank.store.glob("knowledge.db"))
@@ -182,7 +182,7 @@ def test_tasks_are_told_until_they_are_done(bank: Bank) -> None:
     assert "Notes:" not in bank.card("ledger/ledger.go")
     assert bank.only()["status"] == "done"
     note = bank.note(".", "No task.")["id"]
-    assert "is no task but a note" in bank.refused("note", "--done", note)
+    assert "is not a task but a note" in bank.refused("note", "--done", note)
 
 
 def test_plain_notes_fade_and_decisions_do_not(bank: Bank) -> None:
@@ -276,7 +276,7 @@ def test_an_agent_writes_confirms_and_ends_notes(bank: Bank) -> None:
 
     said, again, near, done, context, confirmed, unknown, aimless, wrong, empty = inside(talk, bank.root)
     assert said.startswith("Noted: correction ")
-    assert "The same is noted already." in again
+    assert "The same note exists already." in again
     assert "says much the same" in near
     assert done.startswith("Done: task")
     assert (

@@ -67,14 +67,14 @@ def test_a_rating_moves_a_file_in_searches_until_it_is_taken_back(
 
     before = results()
     assert before[0]["file"] == "store/store.go"
-    assert "store/store.go: useful 0, useless 1; stands -15% in searches." in said(
+    assert "store/store.go: useful 0, useless 1; search score -15%." in said(
         "note", "store/store.go", "--rate", "useless"
     )
     after = results()[0]
     assert after["signals"]["rated"] == pytest.approx(-0.15, abs=0.001)
     assert after["score"] < before[0]["score"]
     assert "store/store.go: useful 0, useless 1" in said("note", "--ratings")
-    assert "Taken back: 1 of what was said of store/store.go." in said("note", "store/store.go", "--rate", "reset")
+    assert "Removed 1 rating of store/store.go." in said("note", "store/store.go", "--rate", "reset")
     assert results() == before
 
     async def talk(client: Client) -> tuple[str, str]:
@@ -85,5 +85,5 @@ def test_a_rating_moves_a_file_in_searches_until_it_is_taken_back(
         )
 
     rated, reset = inside(talk, root)
-    assert rated.startswith("example.com/shop/store.Memory.Save: useful 1, useless 0; stands +15%")
-    assert reset.startswith("Taken back: 1")
+    assert rated.startswith("example.com/shop/store.Memory.Save: useful 1, useless 0; search score +15%")
+    assert reset.startswith("Removed 1 rating")

@@ -108,7 +108,7 @@ def test_text_for_people_has_ages_and_dates(repository: Path, capsys: pytest.Cap
     assert lines[0] == "store/store.go"
     assert lines[3].split()[0] == "2023-11-15"
     assert "ago" in lines[3]
-    assert lines[-1] == "Lines as they are now, by author: Ann 8, Bob 1"
+    assert lines[-1] == "Current lines by author: Ann 8, Bob 1"
 
 
 def test_who_wrote_the_lines_is_asked_of_git_once_for_a_commit(repository: Path, monkeypatch: pytest.MonkeyPatch):
@@ -152,13 +152,13 @@ def test_states_without_history_are_said_plainly(tmp_path: Path, capsys: pytest.
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     learned(tmp_path)
-    assert told(tmp_path, capsys) == ["This is no git repository: there is no history."]
+    assert told(tmp_path, capsys) == ["This is not a git repository, so there is no history."]
     git(tmp_path, "init", "-q")
     assert told(tmp_path, capsys, "main.go") == ["On branch main: there are no commits yet."]
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "-m", "begin")
     git(tmp_path, "checkout", "-q", "--detach")
-    assert told(tmp_path, capsys)[0].startswith("HEAD is on no branch, at ")
+    assert told(tmp_path, capsys)[0].startswith("HEAD is detached, at ")
     assert main(["recent", "gone.go", "--repo", str(tmp_path)]) == 2
     assert "There is no file gone.go here." in capsys.readouterr().err
 

@@ -60,9 +60,9 @@ def test_drafts_are_rewritten_through_an_api(shop: Path, capsys: pytest.CaptureF
     with chat_server() as host:
         command = ["upgrade", "--repo", str(shop), "--provider", "openai", "--host", host, "--model", "smol"]
         assert main([*command, "--limit", "2"]) == 2  # nobody has agreed
-        assert "Say --yes" in capsys.readouterr().err
+        assert "Use --yes" in capsys.readouterr().err
         assert main([*command, "--limit", "2", "--yes", "--price", "3/15", "--max-cost", "0.000001"]) == 1
-        assert "might cost more" in capsys.readouterr().out
+        assert "could exceed the limit" in capsys.readouterr().out
         assert main([*command, "--limit", "2", "--yes", "--price", "3/15"]) == 0
     printed = capsys.readouterr().out
     assert "2 summaries to be rewritten by smol: about" in printed
@@ -78,7 +78,7 @@ def test_anthropics_api_is_asked_with_the_key_from_the_environment(
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     command = ["upgrade", "--json", "--yes", "--repo", str(shop), "--model", "frontier", "--limit", "1"]
     assert main(command) == 1
-    assert "There is no key in ANTHROPIC_API_KEY" in capsys.readouterr().err
+    assert "ANTHROPIC_API_KEY is not set" in capsys.readouterr().err
     with chat_server() as host:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "wrong")
         assert main([*command, "--host", host]) == 1
@@ -139,7 +139,7 @@ def test_a_strangers_settings_send_no_code_away(shop: Path, tmp_path: Path) -> N
     assert (found.host, found.model, found.context, found.parallel) == ("http://127.0.0.1:9", "environs", 2048, 5)
     assert model_settings(shop / ".golore", {"model": "options"}, environ).model == "options"
     settings.write_text("[models]\nparallel = 'many'\n")
-    with pytest.raises(UsageError, match=r"models\.parallel is not of the right type"):
+    with pytest.raises(UsageError, match=r"models\.parallel has the wrong type"):
         model_settings(shop / ".golore", {}, environ)
 
 

@@ -1,4 +1,4 @@
-"""A learned shop to be summarized, the ways to have that done, and a server of chat completions."""
+"""For tests of drafts: a learned shop, functions that draft its summaries and count them, and a chat server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.fake_ollama import FakeOllama
 from support.shop import make_shop
 
 LEVELS = {"file": 4, "package": 2, "repository": 1}
-"""Of what the shop has drafts in the end."""
+"""The number of drafts by level after a complete run."""
 
 
 def learned_shop(root: Path) -> Path:
@@ -42,42 +42,42 @@ def drafted(root: Path) -> Counter[str]:
 
 
 class _Chat(BaseHTTPRequestHandler):
-    """A server of chat completions, as llama.cpp's is."""
+    """A server of chat completions like llama.cpp's; it also answers Anthropic's API."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        self._say(b'{"object":"list","data":[{"id":"smol","object":"model"}]}', "application/json")
+        self._send(b'{"object":"list","data":[{"id":"smol","object":"model"}]}', "application/json")
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/v1/messages":
-            self._message(asked)
+            self._message(request)
             return
         words = ("It is", " a part", " of the shop.")
         events: list[object] = [{"choices": [{"delta": {"content": word}, "finish_reason": None}]} for word in words]
         events.append({"choices": [{"delta": {"content": None}, "finish_reason": "stop"}]})
         events.append({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 6}})
         lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
-        self._say(f"{lines}data: [DONE]\n\n".encode(), "text/event-stream")
+        self._send(f"{lines}data: [DONE]\n\n".encode(), "text/event-stream")
 
-    def _message(self, asked: dict[str, object]) -> None:
-        """As Anthropic's API answers."""
+    def _message(self, request: dict[str, object]) -> None:
+        """Answer as Anthropic's API does."""
         if self.headers["x-api-key"] != "right":
-            self._say(b'{"type":"error","error":{"type":"authentication_error"}}', "application/json", 401)
+            self._send(b'{"type":"error","error":{"type":"authentication_error"}}', "application/json", 401)
             return
         answer = {
             "type": "message",
             "role": "assistant",
-            "model": asked["model"],
+            "model": request["model"],
             "content": [{"type": "text", "text": "It is a part of the shop."}],
             "stop_reason": "end_turn",
             "usage": {"input_tokens": 10, "output_tokens": 7},
         }
-        self._say(json.dumps(answer).encode(), "application/json")
+        self._send(json.dumps(answer).encode(), "application/json")
 
-    def _say(self, data: bytes, kind: str, status: int = 200) -> None:
+    def _send(self, data: bytes, kind: str, status: int = 200) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))

@@ -1,8 +1,8 @@
-"""A server that speaks Ollama's protocol as Ollama does: tags, show, and chat as a stream of JSON lines.
+"""A fake server with Ollama's protocol: tags, show, and chat as a stream of JSON lines.
 
-What it answers with is a function of the prompt: a fixed sentence, or a real model behind another server. How it fails
-is told by the next of its `moods`, in the words that Ollama has for it. It also serves as a process of its own:
-`python fake_ollama.py PORT [SECONDS]` answers each prompt after a while, and writes its port to standard output.
+The answer is a function of the prompt: a fixed sentence, or a real model behind another server. The next of its `moods`
+decides how a request fails, with Ollama's own messages. It also runs as a separate process: `python fake_ollama.py PORT
+[SECONDS]` answers each prompt after so many seconds, and prints its port on standard output.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DETAILS = {
     "parameter_size": "494.03M",
     "quantization_level": "Q4_K_M",
 }
-_WORDS = {
+_FAILURES = {
     "busy": (503, "server busy, please try again.  maximum pending requests exceeded"),
     "crashed": (500, "llama runner process has terminated: signal: killed"),
     "unable": (400, '"tiny:latest" does not support chat'),
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def sentence(prompt: str) -> str:
-    """A text that is true of whatever is asked about."""
+    """A text that is true of any code."""
     return f"It is a part of the program and is written for {len(prompt):,} readers. Its callers rely on its result."
 
 
@@ -53,7 +53,7 @@ class FakeOllama(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.at_work = 0
         self.most_at_work = 0
-        self.held = threading.Event()
+        self.released = threading.Event()
         self.turn = threading.Lock()
 
     @property
@@ -61,7 +61,7 @@ class FakeOllama(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone away is none of a server's worries."""
+        """Ignore errors: tests disconnect on purpose."""
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def fake_ollama(answer: Callable[[str], str] = sentence, *moods: str) -> Generat
     try:
         yield server
     finally:
-        server.held.set()
+        server.released.set()
         server.shutdown()
         thread.join()
         server.server_close()
@@ -101,8 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._plain(404, b"404 page not found", "text/plain")
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        name = asked.get("model") or asked.get("name") or ""
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        name = request.get("model") or request.get("name") or ""
         if self.path not in ("/api/show", "/api/chat"):
             self._plain(404, b"404 page not found", "text/plain")
         elif name not in self.fake.models and f"{name}:latest" not in self.fake.models:
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
             self._json(200, {"details": _DETAILS, "model_info": about, "capabilities": ["completion"]})
         else:
-            self._chat(asked, name)
+            self._chat(request, name)
 
     def _tag(self, name: str) -> dict[str, Any]:
         digest = "a8b0c51577010a279d933d14c2a8ab4b268079d44c5c8830c0a93900f1827c67"
@@ -128,21 +128,21 @@ class _Handler(BaseHTTPRequestHandler):
             "details": _DETAILS,
         }
 
-    def _chat(self, asked: dict[str, Any], name: str) -> None:
+    def _chat(self, request: dict[str, Any], name: str) -> None:
         server = self.fake
-        prompt = "\n".join(message["content"] for message in asked["messages"] if message["role"] == "user")
+        prompt = "\n".join(message["content"] for message in request["messages"] if message["role"] == "user")
         with server.turn:
-            server.requests.append(asked)
+            server.requests.append(request)
             server.prompts.append(prompt)
             mood = server.moods.popleft() if server.moods else ""
             server.at_work += 1
             server.most_at_work = max(server.most_at_work, server.at_work)
         try:
-            if mood in _WORDS:
-                status, words = _WORDS[mood]
-                self._json(status, {"error": words})
+            if mood in _FAILURES:
+                status, message = _FAILURES[mood]
+                self._json(status, {"error": message})
             elif mood == "silent":
-                server.held.wait()
+                server.released.wait()
             else:
                 self._stream(name, prompt, mood)
         finally:
@@ -163,8 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if mood == "garbage":
                     self._chunk(b"<html><body>502 Bad Gateway</body></html>\n")
                 elif mood == "broken":
-                    words = "an error was encountered while running the model: unexpected EOF"
-                    self._chunk(_line({"error": words}))
+                    message = "an error was encountered while running the model: unexpected EOF"
+                    self._chunk(_line({"error": message}))
                 if mood in ("half", "garbage", "broken"):
                     self._chunk(b"")
                     return
@@ -201,15 +201,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _line(value: object) -> bytes:
-    """JSON as Go's encoder writes it: no spaces, and the signs of HTML escaped."""
+    """JSON as Go's encoder writes it: no spaces, and special characters of HTML escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text.encode() + b"\n"
 
 
 def serve_slowly(port: int, seconds: float) -> None:
-    """Answer until killed, each prompt after a while."""
+    """Answer each prompt after `seconds`, until killed."""
     never = threading.Event()
 
     def answer(prompt: str) -> str:

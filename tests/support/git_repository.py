@@ -11,21 +11,23 @@ NOW = 1_700_000_000
 
 
 def git(root: Path, *arguments: str, at: int = NOW) -> str:
-    moment = f"{at} +0000"
-    fixed = {
+    date = f"{at} +0000"
+    environment = {
         **os.environ,
-        "GIT_AUTHOR_DATE": moment,
-        "GIT_COMMITTER_DATE": moment,
+        "GIT_AUTHOR_DATE": date,
+        "GIT_COMMITTER_DATE": date,
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
     }
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
-    done = subprocess.run(["git", *who, *arguments], cwd=root, env=fixed, capture_output=True, text=True, check=True)
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
 def commit(root: Path, files: dict[str, str | None], at: int = NOW) -> None:
-    """Write these files, or remove those without a text, and commit them."""
+    """Write these files, remove those whose text is None, and commit the changes."""
     for name, text in files.items():
         path = root / name
         if text is None:

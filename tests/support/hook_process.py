@@ -1,4 +1,4 @@
-"""A repository with cards for tests of the hook, hook processes, and what an agent would see of their answers."""
+"""For tests of the hook: a repository with cards, hook processes, and the text that an agent sees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def digest(path: Path) -> str:
 
 
 def with_cards(root: Path, texts: dict[str, str], symbols: Iterable[SymbolLine] = ()) -> Path:
-    """A repository of these files whose cards say these texts; what ends in no name is no file."""
+    """Create a repository with these cards. Paths that end in `.go` are also created as files."""
     store = root / ".golore"
     store.mkdir(parents=True, exist_ok=True)
     (store / MANIFEST_NAME).write_text("{}")
@@ -44,7 +44,7 @@ def settings(root: Path, text: str) -> None:
 
 
 def hook(agent: str, payload: object, **environ: str) -> str:
-    """What a hook process prints; that it ends well and is silent besides is part of the deal."""
+    """What a hook process prints. Asserts that it exits with 0 and prints nothing on standard error."""
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     done = subprocess.run(
         [GOLORE, "hook", agent], input=data, env=os.environ | environ, capture_output=True, check=False, cwd="/"
@@ -54,7 +54,7 @@ def hook(agent: str, payload: object, **environ: str) -> str:
 
 
 def seen(printed: str) -> str:
-    """The text that the agent takes from what was printed."""
+    """The text that an agent takes from the output of a hook."""
     if not printed:
         return ""
     answer: Any = json.loads(printed)
@@ -67,7 +67,7 @@ def seen(printed: str) -> str:
 
 
 def read(path: Path, *, session: str = "s", **more: object) -> dict[str, object]:
-    """What Claude Code sends when it has read a file."""
+    """The payload that Claude Code sends after reading a file."""
     return {
         "session_id": session,
         "cwd": str(path.parent),

@@ -1,4 +1,4 @@
-"""A repository whose store is kept up to date beside it, and its comparison with a fresh learn."""
+"""A repository with a store that is updated incrementally, and its comparison with a fresh learn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from golore.learner.pipeline.graph_step import Report, learn_graph
 
 
 class Tree:
-    """A repository whose store is kept up to date beside it."""
+    """A repository with a store beside it that `learn` updates."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -36,7 +36,7 @@ class Tree:
         return exported(self.directory / "store")
 
     def staleness(self) -> list[str]:
-        """How the store differs from one that is learned anew."""
+        """How the store differs from that of a fresh learn."""
         return differences(self.kept(), self.fresh())
 
     def fresh(self) -> list[str]:

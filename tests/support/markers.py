@@ -1,24 +1,24 @@
-"""Marker tests: a txtar archive is a small Go repository whose comments say what its graph must hold.
+"""Marker tests: a txtar archive is a small Go repository whose comments say what its graph must contain.
 
     s.Save() //@ calls("Store.Save"), !calls("Cache.Save")
 
-A marker is about its own line. A name stands for every id or qualified name that ends with it at a dot or a slash. What
-the graph is compared with otherwise (the compiler) is no affair of this module, which only reads the store.
+A marker applies to its own line. A name matches every id or qualified name that ends with it, from a dot or a slash on.
+This module only reads the store; it does not compare the graph with the compiler.
 
-    calls("F"), calls("F", "Caller")   a CALLS edge has this line among its sites; the second name is its source's
-    refs("T")                          the same for REFERENCES
-    unresolved("Name"[, "reason"])     an unresolved use of that name has this line among its sites
-    candidate("F")                     an unresolved use on this line may mean it
-    implements("I"[, "pointer"])       what this line declares implements it: the value too, or only the pointer
-    embeds("T"[, "pointer"])           what this line declares embeds it, as `*T` or as `T`
-    tests("F")                         the test that this line declares exercises it
-    imports("p")                       this line imports it
-    declares("kind", "p.F")            this line declares it
-    evidence("interface")              some call on this line rests on that evidence
+    calls("F"), calls("F", "Caller")   a CALLS edge has a site on this line; the second name is its source
+    refs("T")                          like calls, for a REFERENCES edge
+    unresolved("Name"[, "reason"])     an unresolved use of that name has a site on this line
+    candidate("F")                     F is a candidate of an unresolved use on this line
+    implements("I"[, "pointer"])       what this line declares implements I; with "pointer", only its pointer does
+    embeds("T"[, "pointer"])           what this line declares embeds T; with "pointer", as `*T`
+    tests("F")                         the test that this line declares exercises F
+    imports("p")                       this line imports p
+    declares("kind", "p.F")            this line declares F
+    evidence("interface")              a call on this line has that evidence
     callers("1 resolved, 0 candidates, 2 unresolved")
-                                       so many does the answer name for what this line declares; users, impact the same
+                                       the counts of the answer about what this line declares; also users and impact
 
-A `!` before a marker means that there is no such thing.
+A `!` before a marker negates it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ARGUMENTS: Final = {
 
 
 class MarkerError(Exception):
-    """An archive that does not test anything, or says something that is no marker."""
+    """An archive without markers, or with a malformed one."""
 
 
 class Archive(NamedTuple):
@@ -91,7 +91,7 @@ class Marker(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """An edge with what a marker can say of it. Its line is a site's, or that of the source's declaration."""
+    """An edge as markers see it. Its line is that of a site or of the source's declaration."""
 
     source: str
     target: str
@@ -99,36 +99,36 @@ class Relation(NamedTuple):
     pointer: bool
 
 
-Place = tuple[str, int]
+Location = tuple[str, int]
 
 
-def _relations() -> defaultdict[str, defaultdict[Place, list[Relation]]]:
+def _relations() -> defaultdict[str, defaultdict[Location, list[Relation]]]:
     return defaultdict(lambda: defaultdict(list))
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What a store holds, by file and line."""
+    """The contents of a store, by file and line."""
 
     symbols: dict[str, Symbol]
     externals: dict[str, External]
     unresolved: tuple[Unresolved, ...]
     files: frozenset[str]
     edges: dict[str, tuple[tuple[str, str, tuple[int, ...], str, bool], ...]]
-    answers: dict[tuple[str, Place], str]
-    """What was asked about, by question and place."""
-    at: defaultdict[str, defaultdict[Place, list[Relation]]] = field(default_factory=_relations)
+    answers: dict[tuple[str, Location], str]
+    """Answers to the questions of the markers, by question and location."""
+    at: defaultdict[str, defaultdict[Location, list[Relation]]] = field(default_factory=_relations)
 
 
 def read_archive(text: str) -> Archive:
-    """Files stand below lines of the form `-- name --`; what comes before the first is about the archive."""
+    """Each file follows a line `-- name --`; the text before the first such line describes the archive."""
     parts = _FILE.split(text)
     files = {name: body.removeprefix("\n") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
     return Archive(parts[0].strip(), files)
 
 
 def read_markers(archive: Archive) -> tuple[Marker, ...]:
-    """All markers of the Go files; none at all is as wrong as one that cannot be read."""
+    """All markers of the Go files. Raises `MarkerError` if one is malformed or there are none."""
     found: list[Marker] = []
     for name, text in sorted(archive.files.items()):
         for number, line in enumerate(text.split("\n"), start=1):
@@ -145,7 +145,7 @@ def _parse(file: str, line: int, text: str) -> Iterable[Marker]:
     while True:
         match = _MARKER.match(text, at)
         if match is None:
-            raise MarkerError(f"{file}:{line}: this is no marker: {text[at:].strip() or 'nothing'!r}")
+            raise MarkerError(f"{file}:{line}: not a marker: {text[at:].strip() or 'nothing'!r}")
         negated, kind, arguments, more = match.groups()
         marker = Marker(file, line, bool(negated), kind, tuple(re.findall(r'"([^"]*)"', arguments)))
         fewest, most = _ARGUMENTS.get(kind, (1, 0))
@@ -158,7 +158,7 @@ def _parse(file: str, line: int, text: str) -> Iterable[Marker]:
 
 
 def read_graph(store: Store, markers: Iterable[Marker] = ()) -> Graph:
-    """Everything in the store, and the answers to what the markers ask."""
+    """The contents of the store, and the answers to the questions of the markers."""
     symbols = {node.id: node for node in store.nodes("Symbol") if isinstance(node, Symbol)}
     graph = Graph(
         symbols=symbols,
@@ -196,7 +196,7 @@ _QUESTIONS: Final[Mapping[str, Callable[[Store, Meaning], Answer | Impact]]] = {
 
 def _answers(
     store: Store, symbols: Iterable[Symbol], markers: Iterable[Marker]
-) -> Iterable[tuple[tuple[str, Place], str]]:
+) -> Iterable[tuple[tuple[str, Location], str]]:
     declared = {(symbol.file, symbol.line): symbol.id for symbol in symbols if symbol.kind != "field"}
     names = Names(store)
     for marker in markers:
@@ -209,17 +209,17 @@ def _answers(
 
 
 def failures(graph: Graph, markers: Iterable[Marker]) -> list[str]:
-    """Every expectation that the graph does not meet, with what it holds in that place instead."""
+    """Every marker that the graph does not meet, with what the graph has on that line instead."""
     found: list[str] = []
     for marker in markers:
-        said, holds = _CHECKS[marker.kind](graph, marker)
+        actual, holds = _CHECKS[marker.kind](graph, marker)
         if holds == marker.negated:
-            found.append(f"{marker}  but there is {', '.join(sorted(said)) or 'nothing'}")
+            found.append(f"{marker}  but there is {', '.join(sorted(actual)) or 'nothing'}")
     return found
 
 
 def _matches(id: str, name: str) -> bool:
-    """Whether a name stands for an id: at its end, from a dot or a slash on. Without a file it stands for all twins."""
+    """Whether an id ends with a name, from a dot or a slash on. A name without a file matches all twins."""
     plain = id if "@" in name else _TWIN.sub("", id)
     return plain == name or plain.endswith((f".{name}", f"/{name}"))
 
@@ -227,60 +227,60 @@ def _matches(id: str, name: str) -> bool:
 _Check = Callable[[Graph, Marker], tuple[list[str], bool]]
 
 
-def _along(label: str) -> _Check:
+def _edge_check(label: str) -> _Check:
     def check(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-        there = graph.at[label][marker.file, marker.line]
+        relations = graph.at[label][marker.file, marker.line]
         name, *more = marker.arguments
-        holds = [relation for relation in there if _matches(relation.target, name)]
+        holds = [relation for relation in relations if _matches(relation.target, name)]
         if more and label in ("CALLS", "REFERENCES"):
             holds = [relation for relation in holds if _matches(relation.source, more[0])]
         elif more:
             holds = [relation for relation in holds if relation.pointer == (more[0] == "pointer")]
-        return [f"{r.source} -> {r.target}{' (pointer)' if r.pointer else ''}" for r in there], bool(holds)
+        return [f"{r.source} -> {r.target}{' (pointer)' if r.pointer else ''}" for r in relations], bool(holds)
 
     return check
 
 
 def _unresolved(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-    there = _open_at(graph, marker)
+    uses = _unresolved_at(graph, marker)
     name, *reasons = marker.arguments
-    holds = any(node.name == name and all(reason in node.reason for reason in reasons) for node in there)
-    return [f"{node.name}: {node.reason}" for node in there], holds
+    holds = any(node.name == name and all(reason in node.reason for reason in reasons) for node in uses)
+    return [f"{node.name}: {node.reason}" for node in uses], holds
 
 
 def _candidate(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-    there = [candidate for node in _open_at(graph, marker) for candidate in node.candidates]
-    return there, any(_matches(candidate, marker.arguments[0]) for candidate in there)
+    candidates = [candidate for node in _unresolved_at(graph, marker) for candidate in node.candidates]
+    return candidates, any(_matches(candidate, marker.arguments[0]) for candidate in candidates)
 
 
-def _open_at(graph: Graph, marker: Marker) -> list[Unresolved]:
+def _unresolved_at(graph: Graph, marker: Marker) -> list[Unresolved]:
     return [node for node in graph.unresolved if node.file == marker.file and marker.line in node.sites]
 
 
 def _declares(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-    there = [symbol for symbol in graph.symbols.values() if (symbol.file, symbol.line) == (marker.file, marker.line)]
+    symbols = [symbol for symbol in graph.symbols.values() if (symbol.file, symbol.line) == (marker.file, marker.line)]
     kind, name = marker.arguments
-    holds = any(symbol.kind == kind and _matches(symbol.id, name) for symbol in there)
-    return [f"{symbol.kind} {symbol.id}" for symbol in there], holds
+    holds = any(symbol.kind == kind and _matches(symbol.id, name) for symbol in symbols)
+    return [f"{symbol.kind} {symbol.id}" for symbol in symbols], holds
 
 
 def _evidence(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-    there = [relation.evidence for relation in graph.at["CALLS"][marker.file, marker.line]]
-    return there, marker.arguments[0] in there
+    evidence = [relation.evidence for relation in graph.at["CALLS"][marker.file, marker.line]]
+    return evidence, marker.arguments[0] in evidence
 
 
 def _answer(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
-    given = graph.answers.get((marker.kind, (marker.file, marker.line)), "no declaration")
-    return [given], given == marker.arguments[0]
+    answer = graph.answers.get((marker.kind, (marker.file, marker.line)), "no declaration")
+    return [answer], answer == marker.arguments[0]
 
 
 _CHECKS: Final[Mapping[str, _Check]] = {
-    "calls": _along("CALLS"),
-    "refs": _along("REFERENCES"),
-    "implements": _along("IMPLEMENTS"),
-    "embeds": _along("EMBEDS"),
-    "tests": _along("TESTS"),
-    "imports": _along("IMPORTS"),
+    "calls": _edge_check("CALLS"),
+    "refs": _edge_check("REFERENCES"),
+    "implements": _edge_check("IMPLEMENTS"),
+    "embeds": _edge_check("EMBEDS"),
+    "tests": _edge_check("TESTS"),
+    "imports": _edge_check("IMPORTS"),
     "unresolved": _unresolved,
     "candidate": _candidate,
     "declares": _declares,
@@ -292,7 +292,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
 
 
 def our_edges(graph: Graph) -> OurEdges:
-    """The graph as the audit compares it with the judge."""
+    """The graph in the form that the audit compares with the type checker."""
     return OurEdges(
         graph.files,
         tuple(

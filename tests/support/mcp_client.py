@@ -1,4 +1,4 @@
-"""Talking to golore's MCP server with the SDK's own client, in this process, over standard input or over HTTP."""
+"""Calls golore's MCP server with the SDK's client, in this process or over standard input and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def over_stdio(talk: Callable[[Client], Awaitable[T]], *roots: Path, mode: str = "auto") -> T:
-    """What a talk with a `golore mcp` of its own comes to; `mode` is the client's: auto (new protocol) or legacy."""
+    """The result of `talk` with a new `golore mcp` process. `mode` of the client: auto (new protocol) or legacy."""
     command = StdioServerParameters(command=str(GOLORE), args=["mcp", *map(str, roots)], env=dict(os.environ))
 
     async def run() -> T:
@@ -30,7 +30,7 @@ def over_stdio(talk: Callable[[Client], Awaitable[T]], *roots: Path, mode: str =
 
 
 def inside(talk: Callable[[Client], Awaitable[T]], *roots: Path) -> T:
-    """The same with a server in this process."""
+    """Like `over_stdio`, with a server in this process."""
 
     async def run() -> T:
         with Repositories(roots) as repositories:
@@ -41,7 +41,7 @@ def inside(talk: Callable[[Client], Awaitable[T]], *roots: Path) -> T:
 
 
 async def told(client: Client, tool: str, **arguments: Any) -> str:
-    """The text of an answer that is no error."""
+    """The text of an answer. Asserts that it is not an error."""
     result = await client.call_tool(tool, arguments)
     text = text_of(result.content)
     assert not result.is_error, text
@@ -49,7 +49,7 @@ async def told(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The text of an answer that is an error."""
+    """The text of an error. Asserts that it is one."""
     result = await client.call_tool(tool, arguments)
     text = text_of(result.content)
     assert result.is_error, text

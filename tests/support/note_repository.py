@@ -1,4 +1,4 @@
-"""What tests of notes have in common: a small repository, commands run in this process, and what a card says."""
+"""For tests of notes: a small repository, commands run in this process, and the texts of cards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Bank:
         self._capsys = capsys
 
     def run(self, *words: str) -> Any:
-        """What a command prints as JSON; what it says besides is kept in `said`."""
+        """Run a command and return its JSON output; its standard error is kept in `said`."""
         self._capsys.readouterr()
         path = [str(self.root)] if words[0] == "learn" else ["--repo", str(self.root)]
         code = main([words[0], *path, "--json", *words[1:]])
@@ -83,7 +83,7 @@ class Bank:
         return self.run("note", target, text, *author, *options)["note"]
 
     def pin(self, level: str, id: str, kind: str, text: str) -> None:
-        """The same without a command."""
+        """Like `note`, without running a command."""
         pin(self.root, [(level, id, NewNote(kind, text, "Anna", NOWHERE))])
         project_notes(self.store)
 
@@ -107,7 +107,7 @@ class Bank:
         return card(self.store, path)
 
     def described(self) -> list[tuple[str, str, str]]:
-        """What the graph's notes describe: text of the note, id of what it describes, what is told of drift."""
+        """What the notes of the graph describe: text of the note, id of what it describes, and how that has drifted."""
         with Store.open(self.store, write=False) as store:
             rows = store.rows("MATCH (n:Note)-[:DESCRIBES]->(b) RETURN n.text, b.id, n.drifted ORDER BY n.text, b.id")
             return [(row[0], row[1], row[2]) for row in rows]
@@ -122,7 +122,7 @@ def card(store: Path, path: str) -> str:
 
 
 def pin(root: Path, notes: Sequence[tuple[str, str, NewNote]]) -> list[str]:
-    """Write many notes at once: level, id and a draft without an anchor for each."""
+    """Write many notes at once. Each is the level and id of its target, and a note whose anchor is filled in here."""
     directory = root / ".golore"
     with Store.open(directory, write=False) as store, Knowledge.open(directory) as knowledge:
         finder = CodeFinder(root.resolve(), store)

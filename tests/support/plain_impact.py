@@ -1,7 +1,7 @@
-"""The search of `graph.queries.impact` in its plainest form, one look-up in the graph for each symbol that it passes.
+"""A simple reference implementation of `graph.queries.impact`, with one graph look-up for each symbol on the way.
 
-It is slow and easy to check by reading: what the real one has to agree with, ties included. Of equally short ways the
-first in the order of ids is taken, with what lies outside last.
+It is slow and easy to verify by reading. The real implementation must give the same results, ties included: of equally
+short paths the first in the order of ids is taken, with externals last.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
         level = list(found.values())
         if not level:
             break
-    told = sorted(reached.values(), key=lambda one: (one.depth, by_location(one.symbol)))
+    results = sorted(reached.values(), key=lambda one: (one.depth, by_location(one.symbol)))
     outside = {
         interface.qualified_name
         for symbol in subject.symbols
@@ -126,9 +126,9 @@ def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
     return Impact(
         subject,
         depth,
-        tuple(one for one in told if one.certain and not one.symbol.test),
-        tuple(one for one in told if not one.certain and not one.symbol.test),
-        tuple(one for one in told if one.symbol.test),
+        tuple(one for one in results if one.certain and not one.symbol.test),
+        tuple(one for one in results if not one.certain and not one.symbol.test),
+        tuple(one for one in results if one.symbol.test),
         replace(unresolved_uses(store, subject.first.name), outside=tuple(sorted(outside))),
         complete and not level,
     )
@@ -147,7 +147,7 @@ def touched(store: Store, origin: Reached, depth: int, passed: set[str]) -> Iter
 
 
 Way = tuple[str, Step, bool]
-"""The symbol it was reached from, the step, and whether that is certain."""
+"""The symbol that it was reached from, the step, and whether the step is certain."""
 
 
 def path(store: Store, source: Meaning, target: Meaning, most: int) -> Route:
@@ -166,7 +166,7 @@ def search(
     near: dict[str, Way] = {symbol.id: ("", Step(symbol), True) for symbol in source.symbols}
     far: dict[str, Way] = {symbol.id: ("", Step(symbol), True) for symbol in target.symbols}
     near_level, far_level = list(source.symbols), list(target.symbols)
-    looked = 0
+    visited = 0
     for _ in range(LONGEST):
         if not near_level or not far_level:
             return (), True, True
@@ -175,8 +175,8 @@ def search(
         following: list[Ref] = []
         meetings: list[str] = []
         for symbol in level:
-            looked += 1
-            if looked > most:
+            visited += 1
+            if visited > most:
                 return (), True, False
             for reached, way in onward(store, symbol, through) if is_forward else back(store, symbol, through):
                 if reached.id not in ways:

@@ -1,7 +1,7 @@
-"""A model that always does the same: opens a file, changes a line in it, and says "done".
+"""A fake model that follows a script: it opens a file, changes a line in it, and answers "done".
 
-It speaks the protocols of Anthropic, Google and OpenAI well enough for the real agents, on a port of this machine, and
-keeps what the agents sent. It knows nothing of hooks.
+It implements the protocols of Anthropic, Google and OpenAI well enough for the real agents, on a local port, and
+records what the agents send. It does not know about hooks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class Step(NamedTuple):
-    """A call of a tool; `call` marks it in what the agent sends back."""
+    """A tool call; `call` identifies it in what the agent sends back."""
 
     call: str
     tool: str
@@ -30,7 +30,7 @@ class Script(NamedTuple):
     new: str
 
     def next_step(self, sent: str, tools: set[str]) -> Step | None:
-        """What to do after what was sent so far; None at the end, or where there are no tools."""
+        """The next step after what was sent so far; None at the end, or if the agent offers no fitting tool."""
         steps = [step for step in self._steps() if step.tool in tools and step.call not in sent]
         done = {step.call for step in self._steps() if step.call in sent}
         return next((step for step in steps if step.call not in done), None)
@@ -49,7 +49,7 @@ class Script(NamedTuple):
         ]
 
     def _edit(self) -> Json:
-        """OpenCode and Copilot call it the same and want other names; each ignores those it does not know."""
+        """OpenCode and Copilot name the tool alike but its arguments differently; each ignores unknown arguments."""
         other = {"path": self.file, "old_str": self.old, "new_str": self.new}
         return {"filePath": self.file, "oldString": self.old, "newString": self.new, **other}
 
@@ -57,7 +57,7 @@ class Script(NamedTuple):
 class Model(NamedTuple):
     url: str
     requests: list[str]
-    """The conversation in each request that came, as JSON."""
+    """The conversation of each request, as JSON."""
 
 
 @contextmanager
@@ -94,13 +94,13 @@ def scripted_model(script: Script) -> Generator[Model]:
             self.wfile.write(body)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
         try:
             yield Model(f"http://127.0.0.1:{server.server_port}", requests)
         finally:
             server.shutdown()
-            serving.join()
+            thread.join()
 
 
 def _tools(body: Json) -> set[str]:
@@ -153,8 +153,8 @@ def _gemini(step: Step | None) -> bytes:
 
 
 def _responses(step: Step | None) -> bytes:
-    said = {"type": "output_text", "text": "done"}
-    item: Json = {"type": "message", "id": "m", "role": "assistant", "content": [said]}
+    text = {"type": "output_text", "text": "done"}
+    item: Json = {"type": "message", "id": "m", "role": "assistant", "content": [text]}
     if step:
         arguments = json.dumps(step.arguments)
         item = {"type": "function_call", "id": "f", "call_id": step.call, "name": step.tool, "arguments": arguments}

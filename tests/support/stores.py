@@ -1,4 +1,4 @@
-"""What tests of exports, imports and snapshots do to a store."""
+"""For tests of exports, imports and snapshots: write a note, export a store, damage its graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `golore watch` process for tests: its events as they come, and its end."""
+"""A `golore watch` process for tests: its events and its exit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEADLINE: Final = 60.0
 
 
 class Watch:
-    """Use as a context manager; leaving it kills whatever is left of the process."""
+    """Use as a context manager; leaving it kills the process if it still runs."""
 
     def __init__(self, root: Path, command: Sequence[str | Path] = (GOLORE,), **environ: str) -> None:
         self._process = subprocess.Popen(
@@ -50,12 +50,12 @@ class Watch:
         self._reader.join()
 
     def event(self, *names: str) -> dict[str, Any]:
-        """The next event of these names; those before it are skipped."""
-        until = time.monotonic() + DEADLINE
+        """The next event with one of these names; events before it are skipped."""
+        deadline = time.monotonic() + DEADLINE
         skipped: list[dict[str, Any]] = []
         while True:
             try:
-                event = self._events.get(timeout=max(until - time.monotonic(), 0))
+                event = self._events.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 raise AssertionError(f"no {names} in time, only {skipped}") from None
             assert event is not None, f"ended without {names}, after {skipped}"
@@ -64,7 +64,7 @@ class Watch:
             skipped.append(event)
 
     def ended(self) -> tuple[int, str]:
-        """The exit code and what was said on standard error."""
+        """Wait for the end. Returns the exit code and the standard error."""
         self._process.wait(DEADLINE)
         self._reader.join()
         assert self._process.stderr is not None
@@ -78,11 +78,11 @@ class Watch:
 
 
 def until(holds: Callable[[], bool]) -> bool:
-    """Whether it comes to hold before the deadline."""
-    end = time.monotonic() + DEADLINE
+    """Wait until `holds()` is true. Returns False if it is not before the deadline."""
+    deadline = time.monotonic() + DEADLINE
     pause = threading.Event()
     while not holds():
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             return False
         pause.wait(0.05)
     return True
