@@ -24,7 +24,7 @@ from typing import Any
 
 import anyio
 from golore.graph.database.store import Store
-from golore.graph.queries.symbol_steps import is_mapping_due
+from golore.graph.queries.symbol_steps import is_adjacency_due
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from mcp import Client, StdioServerParameters
 
@@ -102,7 +102,7 @@ async def _warm_up(client: Client, repository: LearnedRepository, calls: list[tu
 
 def _is_due(repository: LearnedRepository) -> bool:
     with Store.open(repository.store, write=False) as store:
-        return is_mapping_due(store)
+        return is_adjacency_due(store)
 
 
 def _calls(store: Store, question: str, wanted: int) -> list[tuple[str, str, dict[str, Any]]]:

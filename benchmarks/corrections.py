@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.mcp_server.sessions.correction_rules import Correction, correction_in
-from golore.mcp_server.sessions.transcripts import Words, inside, read_lines
+from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_lines
 
 EXCERPTS: Final = Path(__file__).parents[1] / "fixtures" / "sessions" / "excerpts.txt"
 LATER: Final = EXCERPTS.with_name("later.txt")
@@ -112,7 +112,7 @@ def _entry(excerpt: int, number: int, kind: str, text: str) -> dict[str, Any]:
     return entry | {"message": {"role": entry["type"], "content": content}}
 
 
-def proposals(excerpt: Excerpt) -> list[tuple[Words, Correction]]:
+def proposals(excerpt: Excerpt) -> list[tuple[UserMessage, Correction]]:
     words = read_lines(transcript(excerpt)).words
     return [(one, found) for one in words if (found := correction_in(one)) is not None]
 
@@ -136,7 +136,7 @@ def files_named(chosen: list[Excerpt]) -> tuple[int, int]:
         for words, _ in proposals(excerpt):
             if expected and words.text == excerpt.corrected:
                 wanted += 1
-                right += set(expected) <= set(inside(ROOT, words))
+                right += set(expected) <= set(files_below(ROOT, words))
     return right, wanted
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.history.recent_commits import create_recent_commits, line_about
+from golore.graph.history.recent_commits import create_recent_commits, last_commit_line
 from golore.graph.knowledge.documents import create_document_index, lines_about
 from golore.learner.checkout.git_activity import blame_of, update_recent_commits
 from golore.learner.documents.document_step import update_documents
@@ -53,16 +53,16 @@ def _documents(repository: LearnedRepository) -> None:
     _timed("all documents", lambda: update_documents(root, store, whole=True)[:2])
     _timed("nothing changed", lambda: update_documents(root, store)[:2])
     with create_document_index(store) as document_index:
-        card_paths = sorted(document_index.places())
+        card_paths = sorted(document_index.card_paths())
         count, links = len(document_index.pages()), document_index.link_count
     files = [path for path in card_paths if path.endswith(".go")][:1]
     with create_document_index(store) as document_index, document_index.transaction():
         document_index.set_appearances(dict.fromkeys(files, "other"), is_all=False)
     _timed(
         "the declarations of a Go file changed",
-        lambda: update_documents(root, store, changed=files, is_about_code=True)[:2],
+        lambda: update_documents(root, store, changed=files, is_only_code=True)[:2],
     )
-    _timed("only its body edited", lambda: update_documents(root, store, changed=files, is_about_code=True)[:2])
+    _timed("only its body edited", lambda: update_documents(root, store, changed=files, is_only_code=True)[:2])
     with Store.open(store, write=False) as opened:
         (nodes,) = next(opened.rows("MATCH (d:Doc) RETURN count(*)"))
     print(f"{count:,} documents, {nodes:,} sections, {links:,} links, {len(card_paths):,} cards described")
@@ -98,7 +98,7 @@ def _history(repository: LearnedRepository) -> None:
         _time_lookups(
             "authors of its lines, cached", [lambda path=path: blame_of(root, recent, path) for path in blamed]
         )
-    _time_lookups("the line on a card", [lambda path=path: line_about(store, path) for path in _sample(existing)])
+    _time_lookups("the line on a card", [lambda path=path: last_commit_line(store, path) for path in _sample(existing)])
 
 
 def _sample(paths: list[str]) -> list[str]:

@@ -24,11 +24,11 @@ from golore.graph.search.search import SearchContext, SearchRequest, search
 from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.terms import terms
 from golore.graph.search.vectors import Near
-from golore.graph.search.weights import GROUPS, fused
+from golore.graph.search.weights import GROUPS, weighted_sums
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import MODEL_NAME, sources_of
+from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, sources_of
 from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 
@@ -77,7 +77,7 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = Fa
     scores |= _search_scores(repository, tasks, seconds)
     if vectors:
         seconds["embed"] = embed(repository, open_embedder()).seconds
-        (store / MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
+        (store / VECTOR_MODEL_FILE).write_text(DEFAULT, encoding="utf-8")
         scores |= _search_scores(repository, tasks, seconds)
     return Located(scores, seconds, _prompted(repository, tasks))
 
@@ -130,7 +130,7 @@ def _ranking_of(sources: SearchContext, only: Iterable[str], graph: Store | None
 
     def ranked(subject: str) -> Sequence[str]:
         signals = signals_of(sources.index, sources.view, question_of(subject))
-        return _best(sources, with_neighbours(fused(signals, chosen), signals, sources.view, graph))
+        return _best(sources, with_neighbours(weighted_sums(signals, chosen), signals, sources.view, graph))
 
     return ranked
 

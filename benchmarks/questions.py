@@ -17,7 +17,7 @@ from typing import Any
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Meaning
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.questions import callees, callers, implementers, users
 
 ASKED: dict[str, tuple[Callable[[Store, Meaning], Any], tuple[str, ...]]] = {
@@ -36,7 +36,7 @@ def main() -> None:
     with Store.open(options.store, write=False) as store:
         (total,) = next(iter(store.rows("MATCH (s:Symbol) RETURN count(*)")))
         print(f"{total:,} symbols")
-        names = Names(store)
+        names = NameResolver(store)
         names.load()
         print(f"{'':14}{'asked':>7}{'median':>9}{'p95':>9}{'worst':>9}")
         for question, (ask, kinds) in ASKED.items():
@@ -51,7 +51,9 @@ def _sample(store: Store, kinds: tuple[str, ...], wanted: int) -> list[str]:
     return found[:: max(1, len(found) // wanted)][:wanted]
 
 
-def _times(store: Store, names: Names, ask: Callable[[Store, Meaning], Any], sample: list[str]) -> Iterator[float]:
+def _times(
+    store: Store, names: NameResolver, ask: Callable[[Store, Meaning], Any], sample: list[str]
+) -> Iterator[float]:
     for name in sample:
         started = time.perf_counter()
         found = names.find(name)

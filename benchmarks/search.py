@@ -27,9 +27,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.search.embedded_texts import KEY, meaning_texts
+from golore.graph.search.embedded_texts import KEY_BYTES, meaning_texts
 from golore.graph.search.search import Hit, SearchContext, SearchRequest, search
-from golore.graph.search.vectors import Near, Space, VectorFile
+from golore.graph.search.vectors import Near, VectorFile, VectorSearch
 from golore.learner.derived.search_step import update_search_index
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
@@ -134,13 +134,15 @@ def _time(sources: SearchContext, questions: Sequence[str], name: str) -> None:
 def _with_vectors(sources: SearchContext, directory: Path) -> SearchContext:
     embedder = open_embedder()
     file = VectorFile(directory, embedder.name, embedder.dimensions)
-    keys = {data[at : at + KEY] for _, data in sources.index.meanings() for at in range(0, len(data), KEY)}
+    keys = {
+        data[at : at + KEY_BYTES] for _, data in sources.index.embedding_keys() for at in range(0, len(data), KEY_BYTES)
+    }
     file.keys_path.write_bytes(b"".join(sorted(keys)))
     with file.rows_path.open("wb") as rows:
         for _ in keys:
             rows.write(os.urandom(file.dimensions))
     started = time.perf_counter()
-    space = Space(file, sources.index.meanings())
+    space = VectorSearch(file, sources.index.embedding_keys())
     print(f"{len(space):,} vectors of {file.dimensions} mapped in {time.perf_counter() - started:.2f} s")
 
     def meaning(text: str) -> dict[int, Near]:

@@ -105,7 +105,7 @@ def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, t
     """The related files on the cards of the opened files. The cards are built as in a learn."""
     with Store.open(store, write=False) as graph, create_card_store(store) as card_store:
         build_cards(graph, card_store, lambda: read_history(git, base), base, whole=True)
-        cards = {path: card_store.card(path, silent=True) for path in opened}
+        cards = {path: card_store.card(path, include_empty=True) for path in opened}
     return {path: tuple(file for file, _ in card.related) if card else () for path, card in cards.items()}
 
 

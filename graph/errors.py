@@ -47,7 +47,7 @@ class ModelUnavailable(ModelError):
     pass
 
 
-class AnswerBroken(ModelError):
+class AnswerFailed(ModelError):
     """`is_passing`: the failure is temporary; the same request may succeed later."""
 
     def __init__(self, message: str, *, is_passing: bool = False) -> None:

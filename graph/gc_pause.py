@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Generator[None]:
+def gc_disabled() -> Generator[None]:
     """Disable the collector for the block. For code that creates and keeps millions of small objects without cycles:
     scanning them again and again would free nothing."""
     was_enabled = gc.isenabled()

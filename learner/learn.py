@@ -23,7 +23,7 @@ from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.progress import Progress
 from golore.learner.checkout.git_activity import update_recent_commits
 from golore.learner.derived.card_step import refresh_card, update_cards
-from golore.learner.derived.co_change_step import newly_there, update_co_change
+from golore.learner.derived.co_change_step import added_files, update_co_change
 from golore.learner.derived.note_step import update_notes
 from golore.learner.derived.search_step import update_search_index
 from golore.learner.documents.document_step import update_documents
@@ -115,10 +115,10 @@ def finish(
         # Most of the work is done by git.
         reading = thread.submit(update_recent_commits, root, store_directory)
         documents = update_documents(
-            root, store_directory, changed=paths, is_about_code=is_only_code and changed is not None, whole=whole
+            root, store_directory, changed=paths, is_only_code=is_only_code and changed is not None, whole=whole
         )
         committed = reading.result()
-    arrived = newly_there(store_directory, paths or ())
+    arrived = added_files(store_directory, paths or ())
     with Store.open(store_directory, write=False) as store:
         built = update_cards(
             root,
@@ -130,7 +130,7 @@ def finish(
         )
         update_search_index(root, store_directory, store=store, changed=paths, whole=whole, progress=progress)
     update_co_change(root, store_directory, changed=paths, arrived=arrived)
-    if not built.whole:
+    if not built.is_full:
         card_paths = moved_notes | summaries.card_paths | documents.card_paths | committed
         rebuild_cards_of(store_directory, card_paths.difference(paths or ()))
     if changed is None:

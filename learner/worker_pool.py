@@ -75,7 +75,7 @@ class WorkerPool:
                     idle.append(ready)
                     yield task, result
 
-    def everywhere(self, work: Callable[[Task], Result], task: Task) -> list[Result]:
+    def run_on_all(self, work: Callable[[Task], Result], task: Task) -> list[Result]:
         """Run the same task in every worker that was started, and return the results."""
         if not self.size:
             return [work(task)]

@@ -18,7 +18,7 @@ from golore.graph.history.co_change import directory_of
 from golore.graph.history.recent_commits import LastCommits
 from golore.graph.knowledge.documents import DocumentLines
 from golore.graph.knowledge.notes import KINDS, PinnedNote, card_paths, notes_about, notes_at, open_tasks
-from golore.graph.knowledge.summary_lines import Roles
+from golore.graph.knowledge.summary_lines import RoleLines
 
 FADES_AFTER: Final = timedelta(days=30)
 _MOST: Final = 6
@@ -47,7 +47,7 @@ class Annotations(NamedTuple):
     """the number of notes that did not fit"""
 
 
-NOTHING = Annotations()
+NO_ANNOTATIONS = Annotations()
 
 
 class AnnotationReader:
@@ -57,7 +57,7 @@ class AnnotationReader:
     def __init__(self, store_directory: Path, now: datetime | None = None) -> None:
         self._knowledge = Knowledge.open(store_directory) if Knowledge.exists(store_directory) else None
         self._now = now or datetime.now(UTC)
-        self._roles = Roles(self._knowledge) if self._knowledge is not None else None
+        self._roles = RoleLines(self._knowledge) if self._knowledge is not None else None
         self._paths_with_notes = card_paths(self._knowledge) if self._knowledge is not None else set[str]()
         self._documents = DocumentLines(store_directory)
         self._last_commits = LastCommits(store_directory)
@@ -73,13 +73,13 @@ class AnnotationReader:
         if self._knowledge is not None:
             self._knowledge.close()
 
-    def of(self, card_path: str) -> Annotations:
+    def annotations_at(self, card_path: str) -> Annotations:
         notes, more = self._notes(card_path)
         role = self._roles.role_of(card_path) if self._roles is not None else ""
-        documents, recent = self._documents.lines_at(card_path), self._last_commits.line_at(card_path)
+        documents, recent = self._documents.lines_at(card_path), self._last_commits.line_of(card_path)
         return Annotations(role=role, notes=notes, documents=documents, recent=recent, more_notes=more)
 
-    def of_nodes(self, ids: Iterable[str]) -> tuple[str, ...]:
+    def note_lines_of(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The lines of all active notes about these symbols, packages or files that have not faded."""
         if self._knowledge is None:
             return ()

@@ -14,18 +14,25 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.cards.annotations import NOTHING, AnnotationReader, Annotations
+from golore.graph.cards.annotations import NO_ANNOTATIONS, AnnotationReader, Annotations
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
-from golore.graph.cards.card_text import LONGEST, Users, file_texts, own_text, symbol_texts, with_annotations
+from golore.graph.cards.card_text import (
+    MAX_CARD_CHARACTERS,
+    Users,
+    file_texts,
+    own_text,
+    symbol_texts,
+    with_annotations,
+)
 from golore.graph.cards.edit_effects import EditEffects, shift_lines
 from golore.graph.cards.package_cards import OutsideUse, importers_of, overview_text, package_texts
-from golore.graph.cards.page_rank import importance
+from golore.graph.cards.page_rank import page_ranks
 from golore.graph.cards.related_files import Surroundings, by_directory, stem_of, surroundings
 from golore.graph.cards.related_reasons import related_files
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import read_manifest
-from golore.graph.gc_pause import no_collection
-from golore.graph.history.co_change import Coupled, History, Partner, couplings, directory_of
+from golore.graph.gc_pause import gc_disabled
+from golore.graph.history.co_change import FileHistory, History, Partner, directory_of, file_histories
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
 from golore.graph.queries.file_facts import FileFacts, SingleFile, UnresolvedName, WholeGraph
@@ -57,14 +64,14 @@ class ChangedFiles(NamedTuple):
     paths: Collection[str]
     since: str = ""
     state: str = ""
-    ripple: EditEffects | None = None
+    effects: EditEffects | None = None
 
 
 class BuiltCards(NamedTuple):
     """The number of cards that were built, and whether this was a full build."""
 
     cards: int
-    whole: bool
+    is_full: bool
 
 
 def build_cards(
@@ -86,7 +93,7 @@ def build_cards(
     version = _build_version(store)
     whole = whole or card_store.meta("edition") != version
     if changed is not None and not whole and not is_new_history and len(changed.paths) <= _MOST_SINGLE:
-        return _build_some(store, card_store, changed.paths, changed.ripple) if changed.paths else BuiltCards(0, False)
+        return _build_some(store, card_store, changed.paths, changed.effects) if changed.paths else BuiltCards(0, False)
     known = card_store.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
@@ -95,7 +102,7 @@ def build_cards(
     if is_new_history and not whole:
         outdated |= _update_history(card_store, history(), head, now)
     if whole or len(outdated) > _MOST_SINGLE:
-        with no_collection():
+        with gc_disabled():
             built = _build_all(store, card_store, history, head, progress)
         card_store.set_meta("edition", version)
         return built
@@ -117,11 +124,11 @@ def _build_all(
         # git does most of this work, and takes about as long as reading the graph.
         pending_history = executor.submit(history)
         graph = WholeGraph(store)
-        ranks = importance(graph.files, graph.uses)
+        ranks = page_ranks(graph.files, graph.uses)
         commit_history = pending_history.result()
     unlearned = _unlearned_files(commit_history, graph.files)
     all_files = graph.files.keys() | unlearned
-    coupled = couplings(commit_history, all_files)
+    coupled = file_histories(commit_history, all_files)
     around = surroundings(coupled, all_files)
     if progress is not None:
         progress.stage("Cards", len(graph.files))
@@ -132,7 +139,7 @@ def _build_all(
         for path in sorted(graph.files):
             facts = graph.facts(path)
             users = Users(facts, ranks)
-            cards.append(_card(facts, coupled.get(path), around, users, annotation_reader.of(path)))
+            cards.append(_card(facts, coupled.get(path), around, users, annotation_reader.annotations_at(path)))
             symbols += _symbol_lines(facts, users)
             outside.add(facts)
             if progress is not None:
@@ -144,7 +151,11 @@ def _build_all(
             ("", overview_text(store, graph, importers, ranks, coupled)),
         ]
         cards += [
-            Card(card_path, "", _with_annotations(card_store, card_path, text, annotation_reader.of(card_path)))
+            Card(
+                card_path,
+                "",
+                _with_annotations(card_store, card_path, text, annotation_reader.annotations_at(card_path)),
+            )
             for card_path, text in texts
         ]
         card_store.set_meta(TASKS, annotation_reader.tasks().encode())
@@ -158,7 +169,7 @@ def _build_all(
 def _update_history(card_store: CardStore, history: History | None, head: str, files: Mapping[str, str]) -> set[str]:
     """Replace the stored couplings by those of a new HEAD. Returns the files whose number of commits changed."""
     all_files = files.keys() | _unlearned_files(history, files)
-    coupled = couplings(history, all_files)
+    coupled = file_histories(history, all_files)
     ranks = _StoredRanks(card_store)
     before = {path: _commits(card_store, path) for path in files}
     rows = list(_file_rows(all_files, by_directory(all_files), ranks, coupled))
@@ -202,14 +213,16 @@ def _shift_lines(card_store: CardStore, changed: Collection[str], lines: Mapping
         new_lines = lines.get(path, {})
         cards: list[tuple[str, str]] = []
         symbols: list[tuple[int, str]] = []
-        for card_path, text in card_store.mentioning(path):
+        for card_path, text in card_store.cards_mentioning(path):
             shifted = shift_lines(text, path, new_lines)
             # A number of another length changes how many lines fit.
-            if shifted is None or (len(shifted) != len(text) and ("left out" in text or len(shifted) > LONGEST)):
+            if shifted is None or (
+                len(shifted) != len(text) and ("left out" in text or len(shifted) > MAX_CARD_CHARACTERS)
+            ):
                 failed.add(card_path)
             elif shifted != text:
                 cards.append((card_path, shifted))
-        for row, card_path, text in card_store.symbols_mentioning(path):
+        for row, card_path, text in card_store.symbol_lines_mentioning(path):
             shifted = shift_lines(text, path, new_lines)
             if shifted is None:
                 failed.add(card_path)
@@ -235,10 +248,10 @@ def refresh_card_early(card_store: CardStore, file: BodyEditCard) -> None:
 
     Does nothing if the card does not have the digest `before`, or if the new own part does not fit beside the main one.
     """
-    card = card_store.card(file.path, silent=True)
+    card = card_store.card(file.path, include_empty=True)
     if card is not None:
         own = own_text(file.exercised, file.unresolved, is_alone=not card.main)
-        if len(card.main) + 1 + len(own) <= LONGEST:
+        if len(card.main) + 1 + len(own) <= MAX_CARD_CHARACTERS:
             card_store.update_own_part(file.path, file.before, file.digest, own)
 
 
@@ -261,7 +274,9 @@ def _build_files(
     called: set[str] = set()
     for facts in filter(None, map(graph.facts, paths)):
         users = Users(facts, stored)
-        cards.append(_card(facts, stored.coupled(facts.path), around, users, annotation_reader.of(facts.path)))
+        cards.append(
+            _card(facts, stored.coupled(facts.path), around, users, annotation_reader.annotations_at(facts.path))
+        )
         symbols += _symbol_lines(facts, users)
         called.update(facts.calls)
     card_store.replace(cards, symbols, paths)
@@ -283,11 +298,14 @@ def rebuild_cards(store: Store, card_store: CardStore, card_paths: Collection[st
         if files:
             _build_files(SingleFile(store), card_store, _StoredRanks(card_store), annotation_reader, files)
         for card_path in sorted(set(card_paths).difference(files)):
-            card = card_store.card(card_path, silent=True)
+            card = card_store.card(card_path, include_empty=True)
             if card is not None:
                 base = card_store.meta(f"{_BASE_KEY} {card_path}")
                 text = _with_annotations(
-                    card_store, card_path, base.decode() if base else card.text, annotation_reader.of(card_path)
+                    card_store,
+                    card_path,
+                    base.decode() if base else card.text,
+                    annotation_reader.annotations_at(card_path),
                 )
                 card_store.replace([Card(card_path, "", text, card.related)], (), [card_path])
         card_store.set_meta(TASKS, annotation_reader.tasks().encode())
@@ -305,13 +323,13 @@ def _with_annotations(card_store: CardStore, card_path: str, text: str, annotati
     """The card of a package or the repository with its annotations. The text without them is stored under `_BASE_KEY`,
     because building it takes the whole graph."""
     key = f"{_BASE_KEY} {card_path}"
-    if annotations != NOTHING or card_store.meta(key):
-        card_store.set_meta(key, b"" if annotations == NOTHING else text.encode())
+    if annotations != NO_ANNOTATIONS or card_store.meta(key):
+        card_store.set_meta(key, b"" if annotations == NO_ANNOTATIONS else text.encode())
     return with_annotations(text, annotations)
 
 
 def _card(
-    facts: FileFacts, coupled: Coupled | None, around: Surroundings, users: Users, annotations: Annotations
+    facts: FileFacts, coupled: FileHistory | None, around: Surroundings, users: Users, annotations: Annotations
 ) -> Card:
     main, own = file_texts(facts, coupled, users, annotations=annotations)
     return Card(facts.path, facts.digest, main, _to_json(related_files(facts, coupled, around)), own)
@@ -322,7 +340,7 @@ def _unlearned_files(history: History | None, files: Mapping[str, object]) -> se
     return set(history.files - files.keys()) if history is not None else set()
 
 
-def _unlearned_card(path: str, coupled: Coupled | None, around: Surroundings) -> Card:
+def _unlearned_card(path: str, coupled: FileHistory | None, around: Surroundings) -> Card:
     no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, (), (), (), (), (), (), (), {}, (), ())
     return Card(path, "", "", _to_json(related_files(no_facts, coupled, around)))
 
@@ -340,7 +358,7 @@ def _file_rows(
     files: Iterable[str],
     directories: Mapping[str, object],
     ranks: Mapping[str, float],
-    coupled: Mapping[str, Coupled],
+    coupled: Mapping[str, FileHistory],
 ) -> Iterator[tuple[str, str, str, float, str]]:
     # Sorted by the primary key: inserting is twice as fast.
     for path in sorted(files):
@@ -349,7 +367,7 @@ def _file_rows(
         yield directory, "", "", 0.0, _history_json(coupled.get(directory))
 
 
-def _history_json(coupled: Coupled | None) -> str:
+def _history_json(coupled: FileHistory | None) -> str:
     return "" if coupled is None else _to_json(coupled[1:])
 
 
@@ -364,7 +382,7 @@ class _StoredRanks(Mapping[str, float]):
     def __init__(self, card_store: CardStore) -> None:
         self._card_store = card_store
         self._rows: dict[str, tuple[float, str]] = {}
-        self._coupled: dict[str, Coupled | None] = {}
+        self._coupled: dict[str, FileHistory | None] = {}
 
     def __getitem__(self, path: str) -> float:
         return self._row(path)[0]
@@ -375,7 +393,7 @@ class _StoredRanks(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def coupled(self, path: str) -> Coupled | None:
+    def coupled(self, path: str) -> FileHistory | None:
         if path not in self._coupled:
             text = self._row(path)[1]
             self._coupled[path] = _coupled_from_json(path, text) if text else None
@@ -387,9 +405,9 @@ class _StoredRanks(Mapping[str, float]):
         return self._rows[path]
 
 
-def _coupled_from_json(path: str, text: str) -> Coupled:
+def _coupled_from_json(path: str, text: str) -> FileHistory:
     mass, commits, busy, partners = json.loads(text)
-    return Coupled(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
+    return FileHistory(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
 
 
 def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> str:
@@ -399,7 +417,9 @@ def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> s
         return ""
     stored = _StoredRanks(card_store)
     with AnnotationReader(store.directory) as annotation_reader:
-        main, own = file_texts(facts, stored.coupled(path), Users(facts, stored), longest, annotation_reader.of(path))
+        main, own = file_texts(
+            facts, stored.coupled(path), Users(facts, stored), longest, annotation_reader.annotations_at(path)
+        )
         return Card(path, facts.digest, main, own=own).text
 
 

@@ -135,14 +135,14 @@ class CardStore:
     def close(self) -> None:
         self._connection.close()
 
-    def card(self, path: str, *, silent: bool = False) -> Card | None:
+    def card(self, path: str, *, include_empty: bool = False) -> Card | None:
         """The card of a file, a package ("dir/") or the repository (""); None if there is none or its text is empty.
 
         With `silent`, a card without text is returned too: it may have related files.
         """
         statement = "SELECT path, digest, text, related, own FROM deck_cards WHERE path = ?"
         for row in self._connection.execute(statement, (path,)):
-            if row[2] or row[4] or silent:
+            if row[2] or row[4] or include_empty:
                 return Card(*row)
         return None
 
@@ -150,12 +150,12 @@ class CardStore:
         """The digest of each file that has a card, including cards without text, by path."""
         return dict(self._connection.execute("SELECT path, digest FROM deck_cards WHERE digest <> ''"))
 
-    def mentioning(self, path: str) -> list[tuple[str, str]]:
+    def cards_mentioning(self, path: str) -> list[tuple[str, str]]:
         """Path and main text of the cards that mention a line of this file."""
         statement = "SELECT path, text FROM deck_cards WHERE instr(text, ?) ORDER BY path"
         return self._connection.execute(statement, (f"({path}:",)).fetchall()
 
-    def symbols_mentioning(self, path: str) -> list[tuple[int, str, str]]:
+    def symbol_lines_mentioning(self, path: str) -> list[tuple[int, str, str]]:
         """Like `mentioning`, for symbol lines: row id, path and text."""
         statement = "SELECT rowid, path, text FROM deck_symbols WHERE instr(text, ?) ORDER BY rowid"
         return self._connection.execute(statement, (f"({path}:",)).fetchall()

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Final, NamedTuple
 
-from golore.graph.cards.annotations import NOTHING, Annotations
-from golore.graph.history.co_change import Coupled, directory_of
-from golore.graph.history.co_change_edges import OFTEN, SHARE
+from golore.graph.cards.annotations import NO_ANNOTATIONS, Annotations
+from golore.graph.history.co_change import FileHistory, directory_of
+from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
 
-LONGEST: Final = 2_000
+MAX_CARD_CHARACTERS: Final = 2_000
 """Most characters of a card."""
 _SYMBOLS: Final = 8
 _LOCATIONS: Final = 3
@@ -57,7 +57,11 @@ class Users:
 
 
 def file_texts(
-    facts: FileFacts, coupled: Coupled | None, users: Users, longest: int = LONGEST, annotations: Annotations = NOTHING
+    facts: FileFacts,
+    coupled: FileHistory | None,
+    users: Users,
+    longest: int = MAX_CARD_CHARACTERS,
+    annotations: Annotations = NO_ANNOTATIONS,
 ) -> tuple[str, str]:
     """The card of a file in two parts, `Card.main` and `Card.own`. Both are empty if there is nothing to say."""
     sections = [
@@ -72,7 +76,7 @@ def file_texts(
     # These are shown only beside other facts: alone they do not justify a card.
     if sections:
         sections += [*_last_commit(annotations), *_same_named_uses(facts)]
-    exercised = [(target.file, target.local) for _, target in facts.exercised]
+    exercised = [(target.file, target.local) for _, target in facts.tested]
     own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
     return fit_sections(sections, longest - len(own) - 1), own
 
@@ -80,7 +84,7 @@ def file_texts(
 def own_text(
     exercised: Iterable[tuple[str, str]],
     unresolved: Sequence[UnresolvedName],
-    longest: int = LONGEST,
+    longest: int = MAX_CARD_CHARACTERS,
     *,
     is_alone: bool,
 ) -> str:
@@ -94,9 +98,9 @@ def own_text(
     return fit_sections(own, longest if is_alone else longest // _OWN_SHARE)
 
 
-def with_annotations(text: str, annotations: Annotations, longest: int = LONGEST) -> str:
+def with_annotations(text: str, annotations: Annotations, longest: int = MAX_CARD_CHARACTERS) -> str:
     """The text of a package or repository card with annotations added. Lines that no longer fit are left out."""
-    if annotations == NOTHING:
+    if annotations == NO_ANNOTATIONS:
         return text
     before = fit_sections([*_role_and_notes(annotations)], longest)
     after = fit_sections([*_documents(annotations)], max(0, longest - len(before)))
@@ -289,7 +293,7 @@ def _interface_names(interfaces: Iterable[CardSymbol]) -> list[str]:
 
 def _candidate_calls(facts: FileFacts) -> Iterable[CardSection]:
     best: dict[CardSymbol, tuple[int, CardSymbol]] = {}
-    for reach in facts.reached:
+    for reach in facts.candidate_calls:
         if reach.method.test or not reach.through.test:
             best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
     by_most_called: defaultdict[tuple[int, CardSymbol], list[CardSymbol]] = defaultdict(list)
@@ -340,10 +344,10 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
     return (-item[1], item[0])
 
 
-def _changes_with(coupled: Coupled | None) -> Iterable[CardSection]:
+def _changes_with(coupled: FileHistory | None) -> Iterable[CardSection]:
     if coupled is None:
         return
-    least = max(OFTEN, coupled.commits * SHARE)
+    least = max(MIN_SHARED_COMMITS, coupled.commits * MIN_SHARED_FRACTION)
     often = [partner for partner in coupled.partners if partner.commits >= least][:_FEW]
     if often:
         often.sort(key=lambda partner: (-partner.commits, partner.path))
@@ -352,7 +356,7 @@ def _changes_with(coupled: Coupled | None) -> Iterable[CardSection]:
 
 
 def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
-    uses = [use for use in facts.doubts if use[1] <= _COMMON]
+    uses = [use for use in facts.same_named_unresolved if use[1] <= _COMMON]
     if uses:
         names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
         yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _LOCATIONS)}")

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_text import LONGEST, CardSection, fit_sections
+from golore.graph.cards.card_text import MAX_CARD_CHARACTERS, CardSection, fit_sections
 from golore.graph.database.store import Store
-from golore.graph.history.co_change import Coupled, directory_of
+from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, WholeGraph
 
@@ -52,7 +52,7 @@ def package_texts(
     outside: OutsideUse,
     importers: Importers,
     ranks: Ranks,
-    coupled: Mapping[str, Coupled],
+    coupled: Mapping[str, FileHistory],
 ) -> Iterator[tuple[str, str]]:
     """The card path ("dir/") and card text of each directory with Go files."""
     packages = _packages(store)
@@ -90,11 +90,11 @@ def package_texts(
             if far:
                 names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
                 sections.append(CardSection(f"Changes along with (commits out of {history.commits:,}): {names}"))
-        yield directory, fit_sections(sections, LONGEST)
+        yield directory, fit_sections(sections, MAX_CARD_CHARACTERS)
 
 
 def overview_text(
-    store: Store, graph: WholeGraph, importers: Importers, ranks: Ranks, coupled: Mapping[str, Coupled]
+    store: Store, graph: WholeGraph, importers: Importers, ranks: Ranks, coupled: Mapping[str, FileHistory]
 ) -> str:
     """The text of the repository's card."""
     modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
@@ -121,7 +121,7 @@ def overview_text(
     busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
     if busy and len(directories) > _FEW:
         sections.append(CardSection(f"Most changed of late: {', '.join(one.path for one in busy[:_FEW])}"))
-    return fit_sections(sections, LONGEST)
+    return fit_sections(sections, MAX_CARD_CHARACTERS)
 
 
 def _packages(store: Store) -> dict[str, list[_PackageFacts]]:

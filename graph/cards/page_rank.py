@@ -15,7 +15,7 @@ _ROUNDS: Final = 25
 _TOLERANCE: Final = 1e-4
 
 
-def importance(files: Iterable[str], uses: Mapping[tuple[str, str], int]) -> dict[str, float]:
+def page_ranks(files: Iterable[str], uses: Mapping[tuple[str, str], int]) -> dict[str, float]:
     """The rank of each file; the average is 1. `uses` counts how often the first file of a pair uses the second."""
     names = sorted(files)
     if not names:

@@ -13,9 +13,9 @@ from functools import lru_cache
 from math import fsum, inf, log1p, sqrt
 from typing import Final, NamedTuple
 
-from golore.graph.history.co_change import Coupled, directory_of
+from golore.graph.history.co_change import FileHistory, directory_of
 
-MOST: Final = 30
+MAX_RELATED: Final = 30
 """Most related files of a file."""
 _DOUBT: Final = 0.5
 """Added to a file's mass, so that a single old commit does not count as a certainty."""
@@ -68,7 +68,7 @@ changed together come first, and checked on six others; see benchmarks/usefulnes
 class Surroundings(NamedTuple):
     """Data about the files of a repository. The functions may query a database when they are called."""
 
-    coupled: Callable[[str], Coupled | None]
+    coupled: Callable[[str], FileHistory | None]
     siblings: Callable[[str], Collection[str]]
     """the files of a directory ("dir/")"""
     namesakes: Callable[[str], Collection[str]]
@@ -77,7 +77,7 @@ class Surroundings(NamedTuple):
     """what each file's own history adds to its score under `WEIGHTS`, if it was computed in advance"""
 
 
-def surroundings(coupled: Mapping[str, Coupled], files: Collection[str]) -> Surroundings:
+def surroundings(coupled: Mapping[str, FileHistory], files: Collection[str]) -> Surroundings:
     """The `Surroundings` of files that are all in memory."""
     directories, stems = by_directory(files), by_stem(files)
 
@@ -125,18 +125,18 @@ def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = 
     return scored
 
 
-def _history_score(history: Coupled, weights: Weights) -> float:
+def _history_score(history: FileHistory, weights: Weights) -> float:
     """What a file's own history adds to its score, regardless of the other file."""
     return weights.busy * history.busy + weights.common * log1p(history.mass)
 
 
-def best_files(scored: Mapping[str, float], most: int = MOST) -> list[str]:
+def best_files(scored: Mapping[str, float], most: int = MAX_RELATED) -> list[str]:
     least = sorted(scored.values(), reverse=True)[most - 1] if len(scored) > most else -inf
     # Sorting numbers alone is fast; it leaves few pairs to sort.
     return [path for _, path in sorted([(-score, path) for path, score in scored.items() if score >= least])[:most]]
 
 
-def _add_history(scored: defaultdict[str, float], own: Coupled, around: Surroundings, weights: Weights) -> None:
+def _add_history(scored: defaultdict[str, float], own: FileHistory, around: Surroundings, weights: Weights) -> None:
     through: defaultdict[str, float] = defaultdict(float)
     mass, coupled = own.mass + _DOUBT, around.coupled
     for index, (path, weight, _) in enumerate(own.partners):

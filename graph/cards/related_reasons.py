@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from golore.graph.cards.related_files import Surroundings, UseCounts, best_files, scores, stem_of
-from golore.graph.history.co_change import Coupled, Partner, directory_of
+from golore.graph.history.co_change import FileHistory, Partner, directory_of
 from golore.graph.phrases import counted
 from golore.graph.queries.file_facts import FileFacts
 
@@ -14,7 +14,7 @@ _REASONS: Final = 2
 _OTHER_REASON: Final = "changes with what changes with it"
 
 
-def related_files(facts: FileFacts, coupled: Coupled | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
+def related_files(facts: FileFacts, coupled: FileHistory | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
     """The files that someone who edits this one should know, each with the reason."""
     called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
     used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
@@ -24,7 +24,7 @@ def related_files(facts: FileFacts, coupled: Coupled | None, around: Surrounding
     directory_partners = (
         {partner.path: partner for partner in directory_history.partners} if directory_history is not None else {}
     )
-    tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.exercised}
+    tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.tested}
     ordered = best_files(scores(facts.path, around, uses))
     inputs = _ReasonInputs(
         facts, uses, partners, coupled.commits if coupled is not None else 0, tests, directory_partners

@@ -28,10 +28,10 @@ class ChangedNodes(NamedTuple):
     """Ids of nodes that were added, changed or connected differently, and of nodes that were removed at some point."""
 
     changed: frozenset[str]
-    gone: frozenset[str]
+    removed: frozenset[str]
 
 
-NOTHING: Final = ChangedNodes(frozenset(), frozenset())
+NO_CHANGES: Final = ChangedNodes(frozenset(), frozenset())
 
 
 def nodes_changed_by(delta: GraphDelta) -> ChangedNodes:
@@ -51,10 +51,10 @@ def nodes_changed_by(delta: GraphDelta) -> ChangedNodes:
 def record_changed_nodes(directory: Path, before: str, after: str, nodes: ChangedNodes) -> None:
     """`before` and `after` are generations of the graph (see `Store.generation`). A failed write is ignored."""
     path = directory / _LOG_NAME
-    if len(nodes.changed) + len(nodes.gone) > _MAX_NODES:
+    if len(nodes.changed) + len(nodes.removed) > _MAX_NODES:
         path.unlink(missing_ok=True)
         return
-    line = json.dumps([before, after, sorted(nodes.changed), sorted(nodes.gone)], ensure_ascii=False) + "\n"
+    line = json.dumps([before, after, sorted(nodes.changed), sorted(nodes.removed)], ensure_ascii=False) + "\n"
     with suppress(OSError):
         is_long = path.exists() and path.stat().st_size > _MAX_BYTES
         with path.open("w" if is_long else "a", encoding="utf-8") as file:
@@ -64,7 +64,7 @@ def record_changed_nodes(directory: Path, before: str, after: str, nodes: Change
 def changed_nodes_since(directory: Path, before: str, now: str) -> ChangedNodes | None:
     """The nodes affected between two generations of the graph; None if they are unknown."""
     if before == now:
-        return NOTHING
+        return NO_CHANGES
     changed: set[str] = set()
     gone: set[str] = set()
     generation = before

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Subgraph, difference, read_edges, read_meta, read_nodes
 from golore.graph.errors import StoreBusy
-from golore.graph.files.identity import graph_identity, record_same_identity
+from golore.graph.files.identity import graph_identity, record_equivalent_state
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 
@@ -30,16 +30,16 @@ class Projection(NamedTuple):
     label: str
     nodes: Collection[Node]
     edges: Mapping[EdgeKind, Collection[Edge]]
-    mark: str
+    inputs_key: str
     ids: Collection[str] | None = None
 
 
 def is_projected(store: Store, label: str, mark: str) -> bool:
     """Whether the graph contains the projection with this mark. A newly loaded graph has no projections."""
-    return projection_meta(store, label) == mark
+    return projection_key(store, label) == mark
 
 
-def projection_meta(store: Store, label: str) -> str:
+def projection_key(store: Store, label: str) -> str:
     """The mark of the projection in the graph; empty if there is none."""
     return read_meta(store, _meta_name(label))
 
@@ -47,10 +47,10 @@ def projection_meta(store: Store, label: str) -> str:
 def project(store_directory: Path, projection: Projection, *, wait: float | None = None) -> int:
     """Write the difference between the projection and the graph. Returns the number of rows written. Raises `StoreBusy`
     if another process writes to the store for longer than `wait` seconds."""
-    return project_since(store_directory, projection.label, lambda _: projection, wait=wait)
+    return project_from_stored_key(store_directory, projection.label, lambda _: projection, wait=wait)
 
 
-def project_since(
+def project_from_stored_key(
     store_directory: Path, label: str, make: Callable[[str], Projection], *, wait: float | None = None
 ) -> int:
     """Like `project`, but calls `make` with the mark in the graph to get the projection, while no other process can
@@ -61,14 +61,14 @@ def project_since(
     with opened as store:
         if store.is_empty:
             return 0
-        mark = projection_meta(store, label)
+        mark = projection_key(store, label)
         projection = make(mark)
-        if projection.mark == mark:
+        if projection.inputs_key == mark:
             return 0
-        delta = difference(*_old_and_new(store, projection), {_meta_name(label): projection.mark})
+        delta = difference(*_old_and_new(store, projection), {_meta_name(label): projection.inputs_key})
         identity = graph_identity(store_directory)
         store.apply(delta)
-        record_same_identity(store_directory, identity)
+        record_equivalent_state(store_directory, identity)
         return len(delta) - len(delta.meta)
 
 
@@ -110,4 +110,4 @@ def fold_log(store_directory: Path) -> None:
         if not store.is_empty and store.log_bytes > _FOLD_BYTES:
             identity = graph_identity(store_directory)
             store.checkpoint()
-            record_same_identity(store_directory, identity)
+            record_equivalent_state(store_directory, identity)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from golore.graph.database.bulk_load import BulkLoad
-from golore.graph.database.change_log import NOTHING, ChangedNodes, nodes_changed_by, record_changed_nodes
+from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
 from golore.graph.database.read_only import require_read_only
@@ -32,7 +32,7 @@ from golore.graph.files.layout import (
     remove_leftovers,
     unlink_database,
 )
-from golore.graph.files.manifest import Manifest, read_manifest, require_ours, write_manifest
+from golore.graph.files.manifest import Manifest, read_manifest, require_compatible, write_manifest
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node
@@ -74,7 +74,7 @@ class Store:
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
         self._generation_at_open = ""
-        self._changed_nodes: ChangedNodes | None = NOTHING
+        self._changed_nodes: ChangedNodes | None = NO_CHANGES
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
@@ -90,7 +90,7 @@ class Store:
             manifest = read_manifest(directory)
             if manifest is None:
                 raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
-            require_ours(manifest, directory, engine)
+            require_compatible(manifest, directory, engine)
             if manifest.schema < SCHEMA_VERSION:
                 raise StoreOutdated(
                     f"The store in {directory} was made by an older golore ({manifest.golore}). "
@@ -106,7 +106,7 @@ class Store:
             finish_handover_locked(directory)
             manifest = read_manifest(directory)
             if manifest is not None:
-                require_ours(manifest, directory, engine)
+                require_compatible(manifest, directory, engine)
             with _disk_errors(directory):
                 message = prepare_directory(directory, manifest)
             store = cls(directory, manifest, writer, wait)
@@ -236,7 +236,7 @@ class Store:
         finally:
             load.discard()
 
-    def open_for_change(self) -> None:
+    def open_for_writing(self) -> None:
         """Open the database for writing now. For callers that read little before a change: it saves one open, but makes
         readers wait longer."""
         self._require_writer()
@@ -307,7 +307,7 @@ class Store:
             # Another process may have made a new database current since this store was opened.
             manifest = read_manifest(self.directory)
             if manifest is not None:
-                require_ours(manifest, self.directory, engine_name())
+                require_compatible(manifest, self.directory, engine_name())
             self._manifest = manifest
             path = self._database
             if not path.is_file():
@@ -345,7 +345,7 @@ class Store:
 
     def _log_changed_nodes(self) -> None:
         """Log the changed nodes. Runs before the lock is released, so that readers of the change find the log entry."""
-        nodes, self._changed_nodes = self._changed_nodes, NOTHING
+        nodes, self._changed_nodes = self._changed_nodes, NO_CHANGES
         after = fingerprint(self._database)
         if nodes is not None and after != self._generation_at_open:
             record_changed_nodes(self.directory, self._generation_at_open, after, nodes)

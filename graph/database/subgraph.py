@@ -119,7 +119,7 @@ def read_externals(store: Store, ids: Collection[str]) -> dict[str, External]:
     return {row.id: row for row in read_nodes(store, "External", ids) if isinstance(row, External)}
 
 
-def still_used(store: Store, externals: Mapping[str, int]) -> set[str]:
+def used_elsewhere(store: Store, externals: Mapping[str, int]) -> set[str]:
     """Those of these external nodes that have more incoming edges than the number parameters for each."""
     statement = "MATCH (b:External {id: $id})<-[e]-(a) RETURN count(*)"
     return {id for id, count in externals.items() if next(store.rows(statement, {"id": id}))[0] > count}

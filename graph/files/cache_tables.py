@@ -71,7 +71,7 @@ class OpenTables:
     """Base class for access to an open group of tables; as a context manager it closes the connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._run = connection
+        self._connection = connection
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +82,7 @@ class OpenTables:
         self.close()
 
     def close(self) -> None:
-        self._run.close()
+        self._connection.close()
 
 
 def read_table_meta(connection: sqlite3.Connection, schema: CacheTables, name: str) -> str:

@@ -22,7 +22,7 @@ from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.files import locks
 from golore.graph.files.atomic_write import replace_file, sync_directory
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
-from golore.graph.files.knowledge_rows import take_rows
+from golore.graph.files.knowledge_rows import copy_rows_from
 from golore.graph.files.layout import remove_leftovers, unlink_database
 from golore.graph.files.manifest import Manifest, read_manifest, write_manifest
 
@@ -44,7 +44,7 @@ class Successor(NamedTuple):
         has_knowledge = Knowledge.exists(self.stage)
         _sync(self.database)
         if has_knowledge:
-            with Knowledge.at(self.stage / KNOWLEDGE_NAME):
+            with Knowledge.open_file(self.stage / KNOWLEDGE_NAME):
                 pass  # migrates the file, and folds its log in when it is closed
             _sync(self.stage / KNOWLEDGE_NAME)
             sync_directory(self.stage)
@@ -131,10 +131,10 @@ def _copy_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
     replaced."""
     path = directory / KNOWLEDGE_NAME
     try:
-        with Knowledge.at(path) as knowledge:
+        with Knowledge.open_file(path) as knowledge:
             if list(knowledge.rows("PRAGMA quick_check(1)")) != [("ok",)]:
                 raise StoreDamaged(f"{path} is damaged.")
-            take_rows(knowledge, stage / KNOWLEDGE_NAME, merge=merge)
+            copy_rows_from(knowledge, stage / KNOWLEDGE_NAME, merge=merge)
     except StoreDamaged:
         _rename_damaged(path)
         (stage / KNOWLEDGE_NAME).replace(path)

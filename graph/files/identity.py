@@ -23,7 +23,7 @@ def graph_identity(directory: Path) -> str:
     return identity if current and equivalent == current else current
 
 
-def record_same_identity(directory: Path, identity: str) -> None:
+def record_equivalent_state(directory: Path, identity: str) -> None:
     """Record that the graph in its current state has this identity. If the process is killed before, or the file
     cannot be written, the identity changes, and the saved data is computed again."""
     with suppress(OSError):

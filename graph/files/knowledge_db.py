@@ -102,10 +102,10 @@ class Knowledge:
             from golore.graph.files.handover import finish_handover
 
             finish_handover(store_directory, wait=wait)
-        return cls.at(store_directory / KNOWLEDGE_NAME, wait=wait)
+        return cls.open_file(store_directory / KNOWLEDGE_NAME, wait=wait)
 
     @classmethod
-    def at(cls, path: Path, *, wait: float = _WAIT) -> Self:
+    def open_file(cls, path: Path, *, wait: float = _WAIT) -> Self:
         """Open the knowledge in a given file, such as that of a snapshot. Creates an empty file if necessary."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -39,13 +39,13 @@ _AFTER: Final = (
 )
 
 
-def before_adding(write: Transaction) -> None:
+def resolve_conflicts(write: Transaction) -> None:
     """Decide which summaries stay current, and drop incoming notes that were forgotten here."""
     for statement in _BEFORE:
         write.run(statement)
 
 
-def after_adding(write: Transaction) -> None:
+def remove_orphans(write: Transaction) -> None:
     """Delete the parts of summaries that are not current, and the rows in `forgotten_notes` whose notes exist."""
     for statement in _AFTER:
         write.run(statement)

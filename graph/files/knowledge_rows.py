@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from golore.graph.files.knowledge_db import Knowledge, Transaction
-from golore.graph.files.knowledge_merge import after_adding, before_adding
+from golore.graph.files.knowledge_merge import remove_orphans, resolve_conflicts
 
 _LOCAL_TABLE_SUFFIXES: Final = ("changes", "_state")
 
 
 @contextmanager
-def frozen(knowledge: Knowledge) -> Generator[None]:
+def read_transaction(knowledge: Knowledge) -> Generator[None]:
     """Run the block in one read transaction: all reads see the same state, even if another process writes meanwhile."""
     list(knowledge.rows("BEGIN"))
     try:
@@ -44,7 +44,7 @@ def rows_of(knowledge: Knowledge, table: str, columns: Iterable[str]) -> Iterato
     yield from knowledge.rows(f"SELECT {names} FROM main.{_quoted(table)} ORDER BY {names}")
 
 
-def put_rows(write: Transaction, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+def insert_rows(write: Transaction, table: str, rows: Iterable[Mapping[str, object]]) -> None:
     """Insert rows, each given by column name."""
     for row in rows:
         names, placeholders = ", ".join(map(_quoted, row)), ", ".join("?" * len(row))
@@ -60,7 +60,7 @@ def version_of(knowledge: Knowledge) -> int:
     return 0 if is_empty(knowledge) else next(knowledge.rows("PRAGMA user_version"))[0]
 
 
-def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
+def copy_rows_from(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
     """Replace all rows by those of another file of the same version, in one transaction. `merge`: keep the rows and
     add those of the other file (see `knowledge_merge`), which may then be changed as well."""
     list(knowledge.rows("ATTACH ? AS incoming", (str(source),)))
@@ -69,7 +69,7 @@ def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
         write.run("PRAGMA defer_foreign_keys = ON")
         merge = merge and not is_empty(knowledge)
         if merge:
-            before_adding(write)
+            resolve_conflicts(write)
         for table in tables if not merge else ():
             write.run(f"DELETE FROM main.{_quoted(table)}")
         for table, columns in tables.items():
@@ -80,7 +80,7 @@ def take_rows(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
                 f"SELECT {names} FROM incoming.{_quoted(table)} ORDER BY {_quoted(number) if number else names}"
             )
         if merge:
-            after_adding(write)
+            remove_orphans(write)
     list(knowledge.rows("DETACH incoming"))
 
 

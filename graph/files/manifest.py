@@ -57,7 +57,7 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     replace_file(directory / MANIFEST_NAME, text.encode(), durable=True)
 
 
-def require_ours(manifest: Manifest, directory: Path, engine: str) -> None:
+def require_compatible(manifest: Manifest, directory: Path, engine: str) -> None:
     """Raise `StoreMismatch` for a store of a newer golore or of the other engine."""
     if manifest.schema > SCHEMA_VERSION:
         raise StoreMismatch(

@@ -1,7 +1,7 @@
-"""Counts which files change together: `History` → `Coupled` for each file and directory.
+"""Counts which files change together: `History` → `FileHistory` for each file and directory.
 
 A commit weighs less the older it is, measured from the newest commit and not from the clock, and less the more files it
-changes; a commit that changes more than `LARGEST` files is ignored. Only files that exist are counted.
+changes; a commit that changes more than `MAX_FILES_PER_COMMIT` files is ignored. Only files that exist are counted.
 `golore.learner.checkout.git_log` reads the history from git.
 """
 
@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import log1p
 from typing import Final, NamedTuple
 
-LARGEST: Final = 50
+MAX_FILES_PER_COMMIT: Final = 50
 """A commit that changes more files than this is ignored: it says nothing about any two of them."""
 HALF_LIFE: Final = 1000 * 86_400
 """Seconds after which a commit weighs half. Between half a year and no decay at all, recall differed by 0.02 to 0.10,
@@ -59,7 +59,7 @@ class Partner(NamedTuple):
     commits: int
 
 
-class Coupled(NamedTuple):
+class FileHistory(NamedTuple):
     """The history of one file, or of one directory as a whole.
 
     `mass` is the weight of all its commits, `commits` their number; `busy` grows with how often it changed recently.
@@ -78,7 +78,7 @@ def directory_of(path: str) -> str:
     return path[: path.rfind("/") + 1] or "./"
 
 
-def couplings(history: History | None, files: Collection[str]) -> dict[str, Coupled]:
+def file_histories(history: History | None, files: Collection[str]) -> dict[str, FileHistory]:
     """One entry for every existing file that a counted commit changed, and one for its directory ("dir/")."""
     if history is None or not history.commits:
         return {}
@@ -91,7 +91,7 @@ def couplings(history: History | None, files: Collection[str]) -> dict[str, Coup
     busy: defaultdict[str, float] = defaultdict(float)
     for time, changed in history.commits:
         paths = sorted({path for path in changed if path in existing})
-        if not paths or len(changed) > LARGEST:
+        if not paths or len(changed) > MAX_FILES_PER_COMMIT:
             continue
         age = now - time
         weight, recent = 0.5 ** (age / HALF_LIFE), 0.5 ** (age / RECENT)
@@ -109,7 +109,9 @@ def couplings(history: History | None, files: Collection[str]) -> dict[str, Coup
                         row[other] += share
                         seen[other] += 1
     return {
-        path: Coupled(path, mass, totals[path], log1p(3 * busy[path]), _strongest(weights.get(path), counts.get(path)))
+        path: FileHistory(
+            path, mass, totals[path], log1p(3 * busy[path]), _strongest(weights.get(path), counts.get(path))
+        )
         for path, mass in sorted(masses.items())
     }
 

@@ -1,8 +1,8 @@
 """`CHANGES_WITH` edges: one for each pair of files that changed together often enough.
 
 Counts are whole commits, not weights that decay, so that a new commit changes only the pairs that it touches. Commits
-that change more than `LARGEST` files are ignored, as in `co_change`. All pairs of the history are stored in
-`cache.db`, also those of files that are not in the graph now, because such files may come back.
+that change more than `MAX_FILES_PER_COMMIT` files are ignored, as in `co_change`. All pairs of the history are stored
+in `cache.db`, also those of files that are not in the graph now, because such files may come back.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Subgraph, difference, read_edges, read_meta
 from golore.graph.files.cache_tables import CacheTables, open_tables, read_table_meta, transaction
-from golore.graph.files.identity import graph_identity, record_same_identity
+from golore.graph.files.identity import graph_identity, record_equivalent_state
 from golore.graph.files.manifest import read_manifest
-from golore.graph.history.co_change import LARGEST, History
+from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, History
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge
 
-OFTEN: Final = 2
+MIN_SHARED_COMMITS: Final = 2
 """Fewest shared commits that make a pair."""
-SHARE: Final = 0.1
+MIN_SHARED_FRACTION: Final = 0.1
 """Smallest share that the shared commits must have in all commits of one of the two files."""
 CHANGES_WITH: Final = EdgeKind("CHANGES_WITH", "File", "File")
 _DIGEST_KEY: Final = "projected CHANGES_WITH"
@@ -62,18 +62,21 @@ class Pair(NamedTuple):
 
 
 def pairs_in(history: History | None) -> list[Pair]:
-    """The sorted pairs that pass `OFTEN` and `SHARE` for at least one of the two files. Cards use the same limits."""
+    """The sorted pairs that pass `MIN_SHARED_COMMITS` and `MIN_SHARED_FRACTION` for at least one of the two files.
+
+    Cards use the same limits.
+    """
     totals: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
     for _, changed in history.commits if history is not None else ():
-        if len(changed) <= LARGEST:
+        if len(changed) <= MAX_FILES_PER_COMMIT:
             paths = sorted(set(changed))
             totals.update(paths)
             shared.update(combinations(paths, 2))
     return [
         Pair(first, second, number, totals[first], totals[second])
         for (first, second), number in sorted(shared.items())
-        if number >= max(OFTEN, SHARE * min(totals[first], totals[second]))
+        if number >= max(MIN_SHARED_COMMITS, MIN_SHARED_FRACTION * min(totals[first], totals[second]))
     ]
 
 
@@ -84,7 +87,7 @@ class Pairs:
         self._connection = connection
         self._directory = directory
 
-    def are_of(self, head: str) -> bool:
+    def are_counted_at(self, head: str) -> bool:
         return self._meta(_COUNTED_KEY) == f"{_RULES_VERSION} {head}"
 
     def replace(self, pairs: Iterable[Pair], head: str) -> None:
@@ -98,7 +101,7 @@ class Pairs:
     def all(self) -> list[Edge]:
         return self._edges("SELECT first, second, evidence FROM coupled_pairs ORDER BY first, second")
 
-    def at(self, path: str) -> list[Edge]:
+    def pairs_of(self, path: str) -> list[Edge]:
         """The pairs that include this file."""
         statement = "SELECT first, second, evidence FROM coupled_pairs WHERE first = ? UNION ALL "
         statement += "SELECT first, second, evidence FROM coupled_pairs WHERE second = ?"
@@ -150,7 +153,7 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
             return 0
         identity = graph_identity(directory)
         # There is almost always something to write at this point, and each open reads the log.
-        store.open_for_change()
+        store.open_for_writing()
         files = _files(store)
         projection_digest = _projection_digest(edges, files)
         changed = 0
@@ -161,14 +164,14 @@ def project_pairs(directory: Path, pairs: Pairs) -> int:
             delta = difference(old, new, {_DIGEST_KEY: projection_digest})
             changed = len(delta) - len(delta.meta)
             store.apply(delta)
-            record_same_identity(directory, identity)
+            record_equivalent_state(directory, identity)
     pairs.record_projected()
     return changed
 
 
 def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> int:
     """Add the edges of files that are in the graph again. Returns the number of added edges."""
-    edges = {(edge.source, edge.target): edge for path in paths for edge in pairs.at(path)}
+    edges = {(edge.source, edge.target): edge for path in paths for edge in pairs.pairs_of(path)}
     if not edges:
         return 0
     with Store.open(directory, write=True) as store:
@@ -183,7 +186,7 @@ def project_pairs_of(directory: Path, pairs: Pairs, paths: Collection[str]) -> i
         if added:
             identity = graph_identity(directory)
             store.apply(GraphDelta(edges_added={CHANGES_WITH: added}))
-            record_same_identity(directory, identity)
+            record_equivalent_state(directory, identity)
         return len(added)
 
 

@@ -43,12 +43,12 @@ class RecentCommits(OpenTables):
     @property
     def head(self) -> str:
         """The HEAD that the commits were read at; empty if none were read."""
-        return read_table_meta(self._run, _CACHE_TABLES, "head")
+        return read_table_meta(self._connection, _CACHE_TABLES, "head")
 
     @property
     def roots(self) -> frozenset[str]:
         """The oldest commits of a shallow clone: what they seem to change may be older."""
-        return frozenset(read_table_meta(self._run, _CACHE_TABLES, "roots").split())
+        return frozenset(read_table_meta(self._connection, _CACHE_TABLES, "roots").split())
 
     def commits(self, limit: int) -> list[RecentCommit]:
         """The newest commits that touched Go files."""
@@ -71,13 +71,13 @@ class RecentCommits(OpenTables):
             "(SELECT path, min(number) AS number FROM recent_touches GROUP BY path) t "
             "JOIN recent_commits c ON c.number = t.number"
         )
-        return {row[0]: RecentCommit(*row[1:]) for row in self._run.execute(statement)}
+        return {row[0]: RecentCommit(*row[1:]) for row in self._connection.execute(statement)}
 
     def replace(
         self, head: str, roots: Iterable[str], commits: Sequence[RecentCommit], touched: Iterable[tuple[str, int]]
     ) -> None:
         """Replace the stored history. `touched` pairs a path with the index of a commit in `commits`."""
-        connection = self._run
+        connection = self._connection
         with transaction(connection):
             for table in ("recent_commits", "recent_touches"):
                 connection.execute(f"DELETE FROM {table}")
@@ -90,14 +90,14 @@ class RecentCommits(OpenTables):
     def blame(self, path: str, key: str) -> bytes | None:
         """The encoded blame of a file, as passed to `set_blame` with the same key; None if the key differs."""
         statement = "SELECT hunks FROM recent_blames WHERE path = ? AND key = ?"
-        found = self._run.execute(statement, (path, key)).fetchone()
+        found = self._connection.execute(statement, (path, key)).fetchone()
         return found[0] if found else None
 
     def set_blame(self, path: str, key: str, hunks: bytes) -> None:
-        self._run.execute("INSERT OR REPLACE INTO recent_blames VALUES (?, ?, ?)", (path, key, hunks))
+        self._connection.execute("INSERT OR REPLACE INTO recent_blames VALUES (?, ?, ?)", (path, key, hunks))
 
     def _select(self, statement: str, *values: object) -> list[RecentCommit]:
-        return [RecentCommit(*row) for row in self._run.execute(statement, values)]
+        return [RecentCommit(*row) for row in self._connection.execute(statement, values)]
 
 
 def open_recent_commits(store_directory: Path, *, write: bool = True) -> RecentCommits | None:
@@ -124,7 +124,7 @@ class LastCommits:
         if self._recent is not None:
             self._recent.close()
 
-    def line_at(self, card_path: str) -> str:
+    def line_of(self, card_path: str) -> str:
         """One line about the last commit of a file; empty if it is unknown, as at the end of a shallow clone."""
         if self._recent is None or not card_path.endswith(".go"):
             return ""
@@ -134,11 +134,11 @@ class LastCommits:
         return f"Last commit: {commit_line(found[0])}"
 
 
-def line_about(store_directory: Path, card_path: str) -> str:
+def last_commit_line(store_directory: Path, card_path: str) -> str:
     """`LastCommits.line_at` for a single look-up."""
     last_commits = LastCommits(store_directory)
     try:
-        return last_commits.line_at(card_path)
+        return last_commits.line_of(card_path)
     finally:
         last_commits.close()
 

@@ -101,16 +101,16 @@ class DocumentIndex(OpenTables):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Commits all writes of the block, or none."""
-        return transaction(self._run)
+        return transaction(self._connection)
 
     def meta(self, name: str) -> str:
-        return read_table_meta(self._run, _DOCUMENT_TABLES, name)
+        return read_table_meta(self._connection, _DOCUMENT_TABLES, name)
 
     def set_meta(self, name: str, value: str) -> None:
-        self._run.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
+        self._connection.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
 
     def pages(self) -> dict[str, StoredDocument]:
-        rows = self._run.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
+        rows = self._connection.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
         return {row[0]: StoredDocument(*row) for row in rows}
 
     def contents(self, paths: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -118,7 +118,7 @@ class DocumentIndex(OpenTables):
         return self._select_in("SELECT path, content FROM document_pages WHERE path IN", paths)
 
     def put(self, page: StoredDocument, content: bytes, keys: Iterable[str]) -> None:
-        run = self._run
+        run = self._connection
         run.execute("INSERT OR REPLACE INTO document_pages VALUES (?, ?, ?, ?, ?, ?)", (*page, content))
         run.execute("DELETE FROM document_keys WHERE path = ?", (page.path,))
         run.executemany("INSERT INTO document_keys VALUES (?, ?)", ((key, page.path) for key in keys))
@@ -126,33 +126,33 @@ class DocumentIndex(OpenTables):
     def confirm(self, page: StoredDocument) -> None:
         """Store the size and time of a document whose text has not changed."""
         statement = "UPDATE document_pages SET size = ?, mtime_ns = ? WHERE path = ?"
-        self._run.execute(statement, (page.size, page.mtime_ns, page.path))
+        self._connection.execute(statement, (page.size, page.mtime_ns, page.path))
 
     def remove(self, paths: Iterable[str]) -> None:
         rows = [(path,) for path in paths]
         for table in ("document_pages", "document_keys", "document_links"):
-            self._run.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
+            self._connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
 
     def clear(self) -> None:
         """Delete everything but the version."""
         for table in _TABLES:
-            self._run.execute(f"DELETE FROM {table}")
-        self._run.execute("DELETE FROM document_notes WHERE name <> 'version'")
+            self._connection.execute(f"DELETE FROM {table}")
+        self._connection.execute("DELETE FROM document_notes WHERE name <> 'version'")
 
     def keys(self) -> set[str]:
         """All keys by which documents name nodes."""
-        return {key for (key,) in self._run.execute("SELECT DISTINCT key FROM document_keys")}
+        return {key for (key,) in self._connection.execute("SELECT DISTINCT key FROM document_keys")}
 
     @property
     def is_linked(self) -> bool:
         """Whether every document has been linked since it was read."""
-        return self._run.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
+        return self._connection.execute("SELECT 1 FROM document_pages WHERE links = '' LIMIT 1").fetchone() is None
 
     @property
     def link_count(self) -> int:
-        return self._run.execute("SELECT count(*) FROM document_links").fetchone()[0]
+        return self._connection.execute("SELECT count(*) FROM document_links").fetchone()[0]
 
-    def using(self, keys: Collection[str]) -> set[str]:
+    def documents_using(self, keys: Collection[str]) -> set[str]:
         """The paths of the documents that use one of these keys."""
         return {path for (path,) in self._select_in("SELECT path FROM document_keys WHERE key IN", keys)}
 
@@ -161,7 +161,7 @@ class DocumentIndex(OpenTables):
         return self._select_in("SELECT * FROM document_targets WHERE key IN", keys)
 
     def all_targets(self) -> set[tuple[str, ...]]:
-        return set(self._run.execute("SELECT * FROM document_targets"))
+        return set(self._connection.execute("SELECT * FROM document_targets"))
 
     def targets_in(self, files: Collection[str]) -> set[tuple[str, ...]]:
         """The rows of these files and of their declarations."""
@@ -173,15 +173,15 @@ class DocumentIndex(OpenTables):
 
     def change_targets(self, removed: Iterable[tuple[str, ...]], added: Iterable[tuple[str, ...]]) -> None:
         statement = "DELETE FROM document_targets WHERE key = ? AND label = ? AND id = ?"
-        self._run.executemany(statement, (row[:3] for row in removed))
+        self._connection.executemany(statement, (row[:3] for row in removed))
         placeholders = ", ".join("?" * 9)
-        self._run.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({placeholders})", added)
+        self._connection.executemany(f"INSERT OR REPLACE INTO document_targets VALUES ({placeholders})", added)
 
     def links(self, paths: Collection[str]) -> Iterator[DocumentLink]:
         return map(_link, self._select_in("SELECT * FROM document_links WHERE path IN", paths))
 
     def set_links(self, path: str, digest: str, links: Iterable[DocumentLink]) -> None:
-        run = self._run
+        run = self._connection
         run.execute("DELETE FROM document_links WHERE path = ?", (path,))
         run.execute("UPDATE document_pages SET links = ? WHERE path = ?", (digest, path))
         placeholders = ", ".join("?" * len(DocumentLink._fields))
@@ -192,18 +192,18 @@ class DocumentIndex(OpenTables):
         """The appearance of a Go file (its shape and its examples) when its declarations were last read from the graph;
         empty if it is not known."""
         statement = "SELECT appearance FROM document_files WHERE path = ?"
-        found = self._run.execute(statement, (file,)).fetchone()
+        found = self._connection.execute(statement, (file,)).fetchone()
         return found[0] if found else ""
 
     def set_appearances(self, files: Mapping[str, str], *, is_all: bool) -> None:
         """Store these appearances; with `is_all`, delete all others."""
         if is_all:
-            self._run.execute("DELETE FROM document_files")
-        self._run.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
+            self._connection.execute("DELETE FROM document_files")
+        self._connection.executemany("INSERT OR REPLACE INTO document_files VALUES (?, ?)", files.items())
 
     def examples(self, directories: Collection[str] | None = None) -> list[Example]:
         if directories is None:
-            rows = self._run.execute("SELECT * FROM document_examples")
+            rows = self._connection.execute("SELECT * FROM document_examples")
         else:
             rows = self._select_in("SELECT * FROM document_examples WHERE dir IN", directories)
         return [Example(*row) for row in rows]
@@ -211,41 +211,41 @@ class DocumentIndex(OpenTables):
     def set_examples(self, directories: Collection[str] | None, examples: Iterable[Example]) -> None:
         """Replace the examples of these directories, or all of them if `directories` is None."""
         if directories is None:
-            self._run.execute("DELETE FROM document_examples")
+            self._connection.execute("DELETE FROM document_examples")
         else:
             rows = ((directory,) for directory in directories)
-            self._run.executemany("DELETE FROM document_examples WHERE dir = ?", rows)
-        self._run.executemany("INSERT INTO document_examples VALUES (?, ?, ?, ?, ?, ?)", examples)
+            self._connection.executemany("DELETE FROM document_examples WHERE dir = ?", rows)
+        self._connection.executemany("INSERT INTO document_examples VALUES (?, ?, ?, ?, ?, ?)", examples)
 
-    def places(self) -> set[str]:
+    def card_paths(self) -> set[str]:
         """The card paths that have documents or examples."""
         statement = "SELECT place FROM document_links UNION SELECT place FROM document_examples WHERE place <> ''"
-        return {card_path for (card_path,) in self._run.execute(statement)}
+        return {card_path for (card_path,) in self._connection.execute(statement)}
 
-    def at(self, card_path: str) -> list[DocumentLink]:
+    def links_at(self, card_path: str) -> list[DocumentLink]:
         """The links to a file and its declarations, or to a package ("dir/")."""
         statement = "SELECT * FROM document_links WHERE place = ? ORDER BY path, line, section, label, target"
-        return list(map(_link, self._run.execute(statement, (card_path,))))
+        return list(map(_link, self._connection.execute(statement, (card_path,))))
 
     def examples_at(self, card_path: str) -> list[Example]:
         statement = "SELECT * FROM document_examples WHERE place = ? ORDER BY subject, file, line, name"
-        return [Example(*row) for row in self._run.execute(statement, (card_path,))]
+        return [Example(*row) for row in self._connection.execute(statement, (card_path,))]
 
-    def about(self, ids: Collection[str]) -> list[DocumentLink]:
+    def links_to(self, ids: Collection[str]) -> list[DocumentLink]:
         """The links to these nodes, sorted."""
         return sorted(map(_link, self._select_in("SELECT * FROM document_links WHERE target IN", ids)))
 
     def examples_of(self, ids: Collection[str]) -> list[Example]:
         """The examples that are named after these nodes."""
         wanted = set(ids)
-        rows = self._run.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
+        rows = self._connection.execute("SELECT * FROM document_examples WHERE place <> '' ORDER BY file, line, name")
         return [Example(*row) for row in rows if str(row[4]).partition("\n")[0] in wanted]
 
     def _select_in(self, statement: str, values: Collection[str]) -> Iterator[Any]:
         wanted = sorted(values)
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
-            yield from self._run.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
+            yield from self._connection.execute(f"{statement} ({','.join('?' * len(batch))})", batch)
 
 
 def open_document_index(store_directory: Path, *, write: bool = True) -> DocumentIndex | None:
@@ -270,7 +270,7 @@ class DocumentLines:
 
     def __init__(self, store_directory: Path) -> None:
         self._index = open_document_index(store_directory, write=False)
-        self._card_paths = self._index.places() if self._index is not None else set[str]()
+        self._card_paths = self._index.card_paths() if self._index is not None else set[str]()
 
     def close(self) -> None:
         if self._index is not None:
@@ -280,13 +280,13 @@ class DocumentLines:
         """A line for each section about the file or package, decisions first, then by weight; then the examples."""
         if self._index is None or card_path not in self._card_paths:
             return ()
-        return document_lines(self._index.at(card_path), self._index.examples_at(card_path))
+        return document_lines(self._index.links_at(card_path), self._index.examples_at(card_path))
 
     def lines_of(self, ids: Collection[str]) -> tuple[str, ...]:
         """Like `lines_at`, for symbols given by id."""
         if self._index is None:
             return ()
-        return document_lines(self._index.about(ids), self._index.examples_of(ids))
+        return document_lines(self._index.links_to(ids), self._index.examples_of(ids))
 
 
 def lines_about(store_directory: Path, card_path: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from golore.graph.database.projection import Projection, project_since, projection_meta
+from golore.graph.database.projection import Projection, project_from_stored_key, projection_key
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import PinnedNote, revision_of, successions, written_since
@@ -28,12 +28,12 @@ def describes(level: str) -> EdgeKind:
 def project_notes(store_directory: Path, *, wait: float | None = None) -> int:
     """Update the graph's copy and return the number of rows written. Raises `StoreBusy` as `project` does."""
     with Knowledge.open(store_directory) as knowledge:
-        return project_since(store_directory, "Note", lambda mark: _projection(knowledge, mark), wait=wait)
+        return project_from_stored_key(store_directory, "Note", lambda mark: _projection(knowledge, mark), wait=wait)
 
 
 def are_projected(store: Store, knowledge: Knowledge) -> bool:
     """Whether the graph's copy has all notes as they are now."""
-    return projection_meta(store, "Note") == str(revision_of(knowledge))
+    return projection_key(store, "Note") == str(revision_of(knowledge))
 
 
 def without_edge(store: Store, notes: Collection[PinnedNote], *, few: bool) -> set[str]:

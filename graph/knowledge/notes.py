@@ -211,14 +211,14 @@ def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: 
             _put_lookalikes(run, id, others)
 
 
-def see_anchors(knowledge: Knowledge, seen: Mapping[str, Anchor]) -> None:
+def replace_unchanged_anchors(knowledge: Knowledge, seen: Mapping[str, Anchor]) -> None:
     """Replace anchors that differ only in what neither cards nor the graph show; the notes keep their revision."""
     with knowledge.transaction() as run:
         for id, anchor in seen.items():
             _put_anchor(run, id, anchor)
 
 
-def touch(knowledge: Knowledge, ids: Iterable[str]) -> None:
+def mark_for_projection(knowledge: Knowledge, ids: Iterable[str]) -> None:
     """Give notes a new revision, so that they are projected into the graph again."""
     with knowledge.transaction() as run:
         revision = _next_revision(run)
@@ -276,7 +276,7 @@ def lookalikes_of(knowledge: Knowledge, id: str) -> set[str]:
     return {other for (other,) in knowledge.rows("SELECT other FROM note_lookalikes WHERE note = ?", (id,))}
 
 
-def trails(knowledge: Knowledge) -> dict[str, dict[str, str]]:
+def previous_homes(knowledge: Knowledge) -> dict[str, dict[str, str]]:
     """Note id → previous homes of the note → the file that each was in."""
     found: dict[str, dict[str, str]] = {}
     for note, home, file in knowledge.rows("SELECT note, home, file FROM note_trail ORDER BY note, home"):
@@ -323,7 +323,7 @@ def written_since(knowledge: Knowledge, revision: int) -> tuple[list[PinnedNote]
     return list(_select(knowledge, "WHERE n.revision > ? ORDER BY n.id", (revision,))), [id for (id,) in forgotten]
 
 
-def much_the_same(knowledge: Knowledge, new: NewNote) -> list[PinnedNote]:
+def similar_notes(knowledge: Knowledge, new: NewNote) -> list[PinnedNote]:
     """Similar active notes of the same kind about the same node, which the new note may be meant to replace, most
     similar first. The note that it supersedes is left out."""
     words = _words(new.text)
@@ -336,7 +336,7 @@ def much_the_same(knowledge: Knowledge, new: NewNote) -> list[PinnedNote]:
     return [note for _, note in sorted(found, key=lambda pair: (-pair[0], pair[1].id))]
 
 
-def is_same(note: PinnedNote, new: NewNote) -> bool:
+def is_duplicate(note: PinnedNote, new: NewNote) -> bool:
     """Whether a new note has the words, kind, author and tags of a stored one."""
     new_values = (new.kind, _words(new.text), new.author, tuple(sorted(set(new.tags))))
     return new_values == (note.kind, _words(note.text), note.author, note.tags)

@@ -50,7 +50,7 @@ def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: da
     return next(one for one in rated_items(knowledge, now=moment) if one.item == item)
 
 
-def take_back(knowledge: Knowledge, item: str = "") -> int:
+def remove_ratings(knowledge: Knowledge, item: str = "") -> int:
     """Delete the ratings of one item, or all if `item` is empty. Returns their number."""
     with knowledge.transaction() as run:
         return run.run("DELETE FROM ratings WHERE item = ?", (item,)) if item else run.run("DELETE FROM ratings")
@@ -74,7 +74,7 @@ def rated_items(knowledge: Knowledge, *, now: datetime | None = None) -> list[Ra
     return sorted(found, key=lambda one: (-one.worth, one.item))
 
 
-def favours(knowledge: Knowledge, *, now: datetime | None = None) -> dict[str, float]:
+def score_changes(knowledge: Knowledge, *, now: datetime | None = None) -> dict[str, float]:
     """Item → `worth`, for all rated items."""
     return {one.item: one.worth for one in rated_items(knowledge, now=now)}
 

@@ -54,7 +54,7 @@ class SummaryRecord(NamedTuple):
         return f"{self.quality}, {self.doubt}: {self.reason}" if self.doubt else self.quality
 
 
-class Text(NamedTuple):
+class NewSummary(NamedTuple):
     """A new text and its origin. `prompt` is the version of the prompt, empty if there was none."""
 
     text: str
@@ -88,7 +88,7 @@ def all_current(knowledge: Knowledge, level: str = "") -> Iterator[SummaryRecord
     return _records(knowledge.rows(statement, (level,) if level else ()))
 
 
-def every(knowledge: Knowledge) -> Iterator[SummaryRecord]:
+def all_summaries(knowledge: Knowledge) -> Iterator[SummaryRecord]:
     """All summaries, also superseded ones, oldest first."""
     return _records(knowledge.rows(f"SELECT {_COLUMNS} FROM summaries ORDER BY number"))
 
@@ -127,7 +127,7 @@ def write_summary(
             f"{subject} has changed since this text was written: its digest is {found.digest} now, not {expected}. "
             "Read it again and write the text from its current state."
         )
-    written = store_summary(knowledge, found, Text(" ".join(text.split()), quality, source, model))
+    written = store_summary(knowledge, found, NewSummary(" ".join(text.split()), quality, source, model))
     if written is None:
         existing = current(knowledge, level, subject)
         author = "A person" if existing is not None and existing.source == "person" else "A better source"
@@ -137,7 +137,7 @@ def write_summary(
     return written
 
 
-def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRecord | None:
+def store_summary(knowledge: Knowledge, inputs: Inputs, new: NewSummary) -> SummaryRecord | None:
     """Store a text as the current summary, in one transaction: after a kill it is stored once or not at all.
 
     If the current summary has the same text, source and inputs, it is returned and nothing is written. Returns None if
@@ -175,7 +175,7 @@ def store_summary(knowledge: Knowledge, inputs: Inputs, new: Text) -> SummaryRec
             ((record.id, *part, part.digest) for part in inputs.parts),
         )
         _update_parents(run, record)
-        count(run, f"kept {new.quality}")
+        add_to_counter(run, f"kept {new.quality}")
         record_change(run)
         return record
 
@@ -184,7 +184,7 @@ def refuse(knowledge: Knowledge, refusal: Refusal) -> None:
     with knowledge.transaction() as run:
         values = (*refusal, datetime.now(UTC).isoformat(timespec="seconds"))
         run.run("INSERT OR REPLACE INTO summary_refusals VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        count(run, "refused")
+        add_to_counter(run, "refused")
 
 
 def was_refused(knowledge: Knowledge, inputs: Inputs, model: str, prompt: str) -> bool:
@@ -195,7 +195,7 @@ def was_refused(knowledge: Knowledge, inputs: Inputs, model: str, prompt: str) -
     return any(True for _ in knowledge.rows(statement, values))
 
 
-def count(run: Transaction, name: str, number: int = 1) -> None:
+def add_to_counter(run: Transaction, name: str, number: int = 1) -> None:
     """Add to one of the counters that `golore status` shows."""
     run.run(
         "INSERT INTO summary_tally VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET count = count + excluded.count",
@@ -208,12 +208,12 @@ def record_change(run: Transaction) -> None:
     run.run("UPDATE summary_state SET number = number + 1")
 
 
-def tally(knowledge: Knowledge) -> dict[str, int]:
+def answer_counts(knowledge: Knowledge) -> dict[str, int]:
     """The counters: `answers` of models, `complaints` by kind, texts `kept` by quality, texts `refused`."""
     return dict(knowledge.rows("SELECT name, count FROM summary_tally ORDER BY name"))
 
 
-def standings(knowledge: Knowledge) -> dict[str, int]:
+def summary_counts(knowledge: Knowledge) -> dict[str, int]:
     """The number of current summaries by level and quality (`file draft`), and by doubt (`stale`)."""
     found: dict[str, int] = {}
     statement = "SELECT level, quality, doubt, count(*) FROM summaries WHERE current GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
@@ -225,7 +225,7 @@ def standings(knowledge: Knowledge) -> dict[str, int]:
     return found
 
 
-def _may_follow(last: SummaryRecord, new: Text, inputs: str) -> bool:
+def _may_follow(last: SummaryRecord, new: NewSummary, inputs: str) -> bool:
     if SOURCES.index(new.source) < SOURCES.index(last.source):
         return False
     is_same = (last.text, last.source, last.inputs) == (new.text, new.source, inputs)

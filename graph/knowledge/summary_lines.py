@@ -13,7 +13,7 @@ from golore.graph.knowledge.summary_inputs import CHILD
 from golore.graph.model.entities import REPOSITORY_ID
 
 
-class Roles:
+class RoleLines:
     """The role lines of files ("dir/file.go"), packages ("dir/") and the repository (""), from current summaries."""
 
     def __init__(self, knowledge: Knowledge) -> None:
@@ -66,7 +66,7 @@ def card_paths_of(run: Transaction, subjects: Iterable[tuple[str, str]]) -> set[
 
 def role_of(knowledge: Knowledge, card_path: str) -> str:
     """The role line of one card."""
-    return Roles(knowledge).role_of(card_path)
+    return RoleLines(knowledge).role_of(card_path)
 
 
 def role_line(knowledge: Knowledge, record: SummaryRecord) -> str:

@@ -18,7 +18,7 @@ from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge, Transaction
 from golore.graph.files.manifest import read_manifest
 from golore.graph.history.co_change import directory_of
-from golore.graph.knowledge.summaries import SummaryRecord, every, record_change, update_doubts
+from golore.graph.knowledge.summaries import SummaryRecord, all_summaries, record_change, update_doubts
 from golore.graph.knowledge.summary_inputs import GraphBehind, InputReader, text_digest
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.model.edge_kinds import EdgeKind
@@ -140,7 +140,7 @@ def _project_summaries(directory: Path, knowledge: Knowledge, wait: float | None
             is_copied = is_projected(store, "Summary", mark)
     if is_copied:
         return
-    records = list(every(knowledge))
+    records = list(all_summaries(knowledge))
     edges: defaultdict[EdgeKind, list[Edge]] = defaultdict(list)
     for record in records:
         if record.current and record.doubt != "gone":

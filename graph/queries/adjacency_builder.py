@@ -19,9 +19,9 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.files import locks
-from golore.graph.gc_pause import no_collection
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
-from golore.graph.queries.adjacency_file import NOWHERE, Parts, write_adjacency
+from golore.graph.queries.adjacency_file import NO_TEXT, Parts, write_adjacency
 
 _SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
 _EXTERNAL: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
@@ -44,7 +44,7 @@ class _Numbers:
         }
 
 
-def start_mapping(directory: Path) -> subprocess.Popen[bytes]:
+def start_adjacency_build(directory: Path) -> subprocess.Popen[bytes]:
     """Build the file in another process, which prints nothing and may be killed at any time."""
     command = [sys.executable, "-m", "golore.graph.queries.adjacency_builder", str(directory)]
     quiet = subprocess.DEVNULL
@@ -54,13 +54,13 @@ def start_mapping(directory: Path) -> subprocess.Popen[bytes]:
 def make_adjacency(directory: Path) -> bool:
     """Build the file for the current graph. Returns False if a writer interrupted it."""
     try:
-        with no_collection(), Store.open(directory, write=False) as store:
+        with gc_disabled(), Store.open(directory, write=False) as store:
             generation = store.generation
             symbols = _sorted_rows(_read(store, f"MATCH (s:Symbol) RETURN {_SYMBOL}"))
             externals = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_EXTERNAL}"))
             numbers = _Numbers([row[1] for row in symbols], [row[1] for row in externals])
             ends = {label: _ends(store, label, numbers) for label in STEPS}
-        with no_collection():
+        with gc_disabled():
             parts = _parts(symbols, externals, numbers.total, ends)
     except _Interrupted:
         return False
@@ -107,7 +107,7 @@ def _parts(
     texts = sorted(other_names.union(*map(set, columns.values())))
     index = {text: number for number, text in enumerate(texts)}
     numbers = {name: array("I", map(index.__getitem__, column)) for name, column in columns.items()}
-    numbers["qualified"] = array("I", (NOWHERE if row[4] == row[0] else index[row[4]] for row in symbols))
+    numbers["qualified"] = array("I", (NO_TEXT if row[4] == row[0] else index[row[4]] for row in symbols))
     numbers["line"] = array("I", (row[7] for row in symbols))
     ids = [row[0] for row in symbols] + [row[0] for row in externals]
     numbers["place"] = _location_order(columns["file"], [*numbers["line"], *(0 for _ in externals)], ids)
@@ -151,7 +151,7 @@ def _by_source(sources: Iterable[int], targets: Iterable[int], total: int) -> tu
     counts = [0] * (total + 1)
     for pair in pairs:
         counts[(pair >> 32) + 1] += 1
-    return array("I", accumulate(counts)), array("I", [pair & NOWHERE for pair in pairs])
+    return array("I", accumulate(counts)), array("I", [pair & NO_TEXT for pair in pairs])
 
 
 def main(arguments: list[str]) -> int:

@@ -21,15 +21,15 @@ from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
 _MAGIC: Final = f"golore adjacency 1 {sys.byteorder} {array('I').itemsize}\n".encode()
-NOWHERE: Final = (1 << 32) - 1
+NO_TEXT: Final = (1 << 32) - 1
 """The largest number: no text."""
 COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")
 """One integer per node and column: an index into `texts`, a line number, or (`place`) the node's position in the order
-by location. `qualified` and `line` exist for symbols only; `qualified` is `NOWHERE` if it equals the id."""
-OWNED: Final = ("owned starts", "owners", "owned")
+by location. `qualified` and `line` exist for symbols only; `qualified` is `NO_TEXT` if it equals the id."""
+MEMBER_SECTIONS: Final = ("owned starts", "owners", "owned")
 """The members of types, grouped by the text that is their name: where the group of each text starts, the types, and
 the members."""
-SEVERAL: Final = -1
+HAS_TWINS: Final = -1
 """Replaces the number of a member that has twins."""
 
 
@@ -92,15 +92,15 @@ class Adjacency:
         return known
 
     def owned(self, name: str) -> dict[int, int]:
-        """The types that have a member of this name, each with that member, or `SEVERAL` if the member has twins."""
+        """The types that have a member of this name, each with that member, or `HAS_TWINS` if the member has twins."""
         known = self._owned.get(name)
         if known is None:
             known = self._owned[name] = {}
             at = _find(self._texts, self._text_starts, name.encode(), 0, len(self._text_starts) - 1)
-            starts, owners, members = (self._numbers(section) for section in OWNED)
+            starts, owners, members = (self._numbers(section) for section in MEMBER_SECTIONS)
             for entry in range(starts[at], starts[at + 1]) if at >= 0 else ():
                 owner = owners[entry]
-                known[owner] = SEVERAL if owner in known else members[entry]
+                known[owner] = HAS_TWINS if owner in known else members[entry]
         return known
 
     def ref(self, number: int) -> Ref:
@@ -109,7 +109,7 @@ class Adjacency:
         kind, name, package = self.kind(number), self._column("name", number), self._column("package", number)
         if number >= self.symbols:
             return Ref(id, kind, name, id, package, source=self._column("source", number))
-        qualified = id if columns["qualified"][number] == NOWHERE else self._column("qualified", number)
+        qualified = id if columns["qualified"][number] == NO_TEXT else self._column("qualified", number)
         file, owner = self._column("file", number), self._column("owner", number)
         return Ref(id, kind, name, qualified, package, file, columns["line"][number], owner)
 
@@ -170,7 +170,7 @@ def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
     texts, text_starts = _joined(parts.texts)
     contents: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
     contents |= {name: column.tobytes() for name, column in parts.columns.items()}
-    contents |= {name: column.tobytes() for name, column in zip(OWNED, parts.owned, strict=True)}
+    contents |= {name: column.tobytes() for name, column in zip(MEMBER_SECTIONS, parts.owned, strict=True)}
     for link, (starts, ends) in parts.links.items():
         contents[f"{link} starts"], contents[link] = starts.tobytes(), ends.tobytes()
     contents |= {"ids": ids, "texts": texts}  # last, because numbers must start at a multiple of four

@@ -37,7 +37,7 @@ class CardSymbol(NamedTuple):
         return self.file.endswith("_test.go")
 
 
-class Packages:
+class CardSymbolFactory:
     """Creates `CardSymbol`s from rows. Reads the packages' names, which may differ from the last part of their path."""
 
     def __init__(self, store: Store) -> None:
@@ -98,17 +98,17 @@ class FileFacts(NamedTuple):
     uses: tuple[Use, ...]
     tests: tuple[tuple[CardSymbol, CardSymbol], ...]
     """tests in other files, with the declarations of this file that they reach"""
-    exercised: tuple[tuple[CardSymbol, CardSymbol], ...]
+    tested: tuple[tuple[CardSymbol, CardSymbol], ...]
     """tests in this file, with the declarations of other files that they reach"""
     satisfies: tuple[tuple[CardSymbol, CardSymbol], ...]
     """types of this file, with the interfaces that they satisfy"""
     satisfied: tuple[tuple[CardSymbol, CardSymbol], ...]
     """interfaces of this file, with the types in other files that satisfy them"""
-    reached: tuple[Reach, ...]
+    candidate_calls: tuple[Reach, ...]
     calls: Mapping[str, int]
     """other file → number of `CALLS` edges from this file"""
     unresolved: tuple[UnresolvedName, ...]
-    doubts: tuple[tuple[str, int], ...]
+    same_named_unresolved: tuple[tuple[str, int], ...]
     """method name → number of unresolved uses of that name in other files, without candidates"""
 
 
@@ -178,7 +178,7 @@ class WholeGraph:
         self.files: dict[str, tuple[str, str, bool, bool]] = {
             path: (digest, package, test, generated) for path, digest, package, test, generated in _rows(rows)
         }
-        packages = Packages(store)
+        packages = CardSymbolFactory(store)
         self._symbols = _all_symbols(store, packages)
         self._builders: defaultdict[str, _FactsBuilder] = defaultdict(_FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
@@ -225,7 +225,7 @@ class WholeGraph:
                 self._builders[target.file].tests.append((test, target))
                 self._builders[test.file].exercised.append((test, target))
 
-    def _add_interfaces(self, store: Store, callers: Counter[int], packages: Packages) -> None:
+    def _add_interfaces(self, store: Store, callers: Counter[int], packages: CardSymbolFactory) -> None:
         symbols = self._symbols
         outside = store.columns(
             f"MATCH (a:Symbol)-[:IMPLEMENTS]->(b:External) RETURN offset(id(a)), {_EXTERNAL_COLUMNS.format('b')}"
@@ -256,7 +256,7 @@ class SingleFile:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._packages = Packages(store)
+        self._packages = CardSymbolFactory(store)
         self._methods_by_interface: dict[str, list[tuple[CardSymbol, int]]] = {}
 
     def facts(self, path: str) -> FileFacts | None:
@@ -363,7 +363,7 @@ class SingleFile:
                 yield self._packages.named(*row), callers
 
 
-def _all_symbols(store: Store, packages: Packages) -> dict[int, CardSymbol]:
+def _all_symbols(store: Store, packages: CardSymbolFactory) -> dict[int, CardSymbol]:
     columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL_COLUMNS.format('s')}")
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
 

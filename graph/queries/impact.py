@@ -13,7 +13,7 @@ from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.answers import Impact, Meaning, Reached, Route, Step
 from golore.graph.queries.edges import by_location, members, outbound, unresolved_uses
-from golore.graph.queries.interface_dispatch import Types
+from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.questions import TYPES, unknown_uses
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
@@ -22,7 +22,7 @@ MOST_REACHED: Final = 2_000
 """Number of reached symbols at which `impact` stops."""
 MOST_STEPS: Final = 5_000
 """Most symbols whose neighbours one search of `path` reads."""
-LONGEST: Final = 30
+MAX_PATH_STEPS: Final = 30
 """Most steps of a path."""
 _MAY_RUN: Final = "may run"
 _NO_ORIGIN: Final = -1
@@ -46,7 +46,7 @@ def impact(
     A type includes its methods and fields; the types that satisfy an interface count as its users.
     """
     steps = steps or open_steps(store)
-    types = Types(steps)
+    types = InterfaceDispatch(steps)
     starts = [*subject.symbols]
     for symbol in subject.symbols:
         if symbol.kind in TYPES and not symbol.external:
@@ -68,7 +68,9 @@ def impact(
     )
 
 
-def _touches(steps: Steps, types: Types, starts: list[int], depth: int, most: int) -> tuple[list[_Touch], bool]:
+def _touches(
+    steps: Steps, types: InterfaceDispatch, starts: list[int], depth: int, most: int
+) -> tuple[list[_Touch], bool]:
     """The symbols that are reached from `starts`, and whether these are all."""
     own = set(starts)
     reached: dict[int, _Touch] = {}
@@ -94,7 +96,9 @@ def _touches(steps: Steps, types: Types, starts: list[int], depth: int, most: in
     return list(reached.values()), complete and not level
 
 
-def _next_touches(steps: Steps, types: Types, origin: _Touch, depth: int, passed: set[int]) -> Iterator[_Touch]:
+def _next_touches(
+    steps: Steps, types: InterfaceDispatch, origin: _Touch, depth: int, passed: set[int]
+) -> Iterator[_Touch]:
     """One step further. `passed` are the interface methods whose callers were already reached."""
     number = origin.number
     for label in (*USES, "TESTS") if steps.kind(number) != "interface" else (*USES, "IMPLEMENTS"):
@@ -132,20 +136,22 @@ def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS,
     steps = steps or open_steps(store)
     first, last = ([steps.number(symbol) for symbol in end.symbols] for end in (source, target))
     complete = True
-    for types in (None, Types(steps)):
+    for types in (None, InterfaceDispatch(steps)):
         chain, complete = _search(steps, types, _Side.at([*first]), _Side.at([*last]), most)
         if chain:
             return Route(source, target, *_steps_of(store, steps, chain), True, unresolved)
     return Route(source, target, (), True, complete, unresolved)
 
 
-def _search(steps: Steps, types: Types | None, near: _Side, far: _Side, most: int) -> tuple[list[_Way], bool]:
+def _search(
+    steps: Steps, types: InterfaceDispatch | None, near: _Side, far: _Side, most: int
+) -> tuple[list[_Way], bool]:
     """The symbols of a chain, each with whether the one before calls it; and whether the search was complete.
 
     It searches from both ends and always continues at the narrower one: most symbols have few callers or few callees.
     """
     expanded = 0
-    for _ in range(LONGEST):
+    for _ in range(MAX_PATH_STEPS):
         if not near.level or not far.level:
             return [], True
         is_forward = len(near.level) <= len(far.level)
@@ -169,7 +175,7 @@ def _search(steps: Steps, types: Types | None, near: _Side, far: _Side, most: in
     return [], False
 
 
-def _forward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
+def _forward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iterator[tuple[int, _Way]]:
     way = _Way(number, True)
     for called in steps.outbound(number, "CALLS"):
         yield called, way
@@ -178,7 +184,7 @@ def _forward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[i
             yield method, _Way(number, False)
 
 
-def _backward(steps: Steps, number: int, types: Types | None) -> Iterator[tuple[int, _Way]]:
+def _backward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iterator[tuple[int, _Way]]:
     way = _Way(number, True)
     for caller in steps.inbound(number, "CALLS"):
         yield caller, way

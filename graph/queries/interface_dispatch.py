@@ -14,7 +14,7 @@ _DEEPEST: Final = 8
 """Most levels of embedding that are followed; Go code rarely has three."""
 
 
-class Types:
+class InterfaceDispatch:
     """The types of a store with their methods. Create one for each question."""
 
     def __init__(self, steps: Steps) -> None:
@@ -54,7 +54,7 @@ class Types:
                 if own is not None:
                     return own
             embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS")]
-            level = [one for one in embedded if one not in seen and not self._steps.is_outside(one)]
+            level = [one for one in embedded if one not in seen and not self._steps.is_external(one)]
             seen.update(level)
             if not level:
                 break
@@ -73,12 +73,12 @@ class Types:
         """The external interfaces that a type with this method satisfies. Whether they require it is not stored."""
         if not self._steps.ref(method).name[:1].isupper():
             return []  # an unexported name means nothing in other packages
-        outside = filter(self._steps.is_outside, self._satisfied(method))
+        outside = filter(self._steps.is_external, self._satisfied(method))
         return sorted(self._steps.ref(interface).qualified_name for interface in outside)
 
     def _satisfied(self, method: int) -> list[int]:
         steps = self._steps
-        if steps.kind(method) != "method" or steps.is_outside(method):
+        if steps.kind(method) != "method" or steps.is_external(method):
             return []
         owner = self._owner(method)
         level, seen = [] if owner is None else [owner], set[int]() if owner is None else {owner}
@@ -95,12 +95,12 @@ class Types:
         return list(interfaces)
 
     def _interface_method(self, interface: int, name: str) -> int | None:
-        if self._steps.is_outside(interface):
-            return self._steps.outside(f"{self._steps.ref(interface).id}.{name}")
+        if self._steps.is_external(interface):
+            return self._steps.external(f"{self._steps.ref(interface).id}.{name}")
         return self._steps.member(interface, name)
 
     def _owner(self, method: int) -> int | None:
         symbol = self._steps.ref(method)
         if symbol.external:
-            return self._steps.outside(symbol.id.removesuffix(f".{symbol.name}"))
+            return self._steps.external(symbol.id.removesuffix(f".{symbol.name}"))
         return self._steps.symbol(symbol.owner)

@@ -27,7 +27,7 @@ _RECEIVER: Final = re.compile(r"\(\s*\*?\s*([^()]*?)\s*\)")
 _TYPE_ARGUMENTS: Final = re.compile(r"\[[^\[\]]*\]")
 
 
-class Names:
+class NameResolver:
     """The names in one open store. Create a new one when the store is opened again.
 
     `listed`: a list that was built from the same graph, to avoid building it again.
@@ -186,7 +186,7 @@ class NameList:
             at = names.find(wanted, at + 1)
         return found
 
-    def holding(self, part: str, most: int) -> list[str]:
+    def ids_containing(self, part: str, most: int) -> list[str]:
         """Ids of up to `most` symbols whose name contains `part` in any case; names that start with it come first."""
         names, wanted = self._names.lower(), part.lower().encode()
         found: dict[int, None] = {}

@@ -24,7 +24,7 @@ from golore.graph.queries.answers import (
     UnresolvedUses,
 )
 from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, unresolved_uses
-from golore.graph.queries.interface_dispatch import Types
+from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
@@ -48,7 +48,7 @@ def callees(store: Store, subject: Meaning) -> Answer:
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
     steps = open_steps(store)
-    types = Types(steps)
+    types = InterfaceDispatch(steps)
     for link in resolved:
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
@@ -67,7 +67,7 @@ def implementers(store: Store, subject: Meaning) -> Answer:
     question, links, steps = "implementers", list[Link](), open_steps(store)
     for symbol in subject.symbols:
         if symbol.kind == "imethod":
-            methods = steps.refs(Types(steps).implementations(steps.number(symbol)))
+            methods = steps.refs(InterfaceDispatch(steps).implementations(steps.number(symbol)))
             links += [Link(method, "implements") for method in methods]
         elif symbol.kind == "interface" or symbol.external:
             links += inbound(store, symbol, ("IMPLEMENTS",))
@@ -124,7 +124,7 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
     resolved = [link for symbol in subject.symbols for link in inbound(store, symbol, labels)]
     candidates: dict[tuple[str, str], Link] = {}
     steps = open_steps(store)
-    types = Types(steps)
+    types = InterfaceDispatch(steps)
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
             for link in inbound(store, method, ("CALLS",)):
@@ -143,7 +143,7 @@ def _unresolved(store: Store, subject: Meaning) -> UnresolvedUses:
     return unresolved_uses(store, subject.first.name)
 
 
-def unknown_uses(store: Store, types: Types, steps: Steps, subject: Meaning) -> UnresolvedUses:
+def unknown_uses(store: Store, types: InterfaceDispatch, steps: Steps, subject: Meaning) -> UnresolvedUses:
     """The uses that are not known: unresolved sites with its name, and calls through external interfaces."""
     outside = {name for symbol in subject.symbols for name in types.outside_interfaces(steps.number(symbol))}
     return replace(_unresolved(store, subject), outside=tuple(sorted(outside)))

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.change_log import changed_nodes_since
 from golore.graph.database.store import Store
-from golore.graph.queries.adjacency_file import SEVERAL, Adjacency, open_adjacency
+from golore.graph.queries.adjacency_file import HAS_TWINS, Adjacency, open_adjacency
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
@@ -48,7 +48,7 @@ class Steps:
         self._changed, self._gone, self._new = drift
 
     @property
-    def is_mapping_worth_it(self) -> bool:
+    def is_adjacency_worth_building(self) -> bool:
         """Whether the queries so far would have been quicker with a file, or with a newer one."""
         is_due = self._adjacency is None or len(self._changed) > _MOST_TOUCHED
         return is_due and len(self.asked) > _MANY
@@ -70,7 +70,7 @@ class Steps:
         """The number of the repository's symbol with this id; None if there is none."""
         return self._with_id(id, external=False)
 
-    def outside(self, id: str) -> int | None:
+    def external(self, id: str) -> int | None:
         """Like `symbol`, for external nodes."""
         return self._with_id(id, external=True)
 
@@ -108,7 +108,7 @@ class Steps:
             return self._adjacency.kind(number)
         return self.ref(number).kind
 
-    def is_outside(self, number: int) -> bool:
+    def is_external(self, number: int) -> bool:
         if self._adjacency is not None and number < self._first:
             return number >= self._adjacency.symbols
         return self.ref(number).external
@@ -123,7 +123,7 @@ class Steps:
         """A type's own method or field with this name; of twins, the last by location."""
         if self._adjacency is not None and self._is_file_valid_for(type):
             found = self._adjacency.owned(name).get(type)
-            if found is None or (found != SEVERAL and found not in self._changed):
+            if found is None or (found != HAS_TWINS and found not in self._changed):
                 return found
         named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
         return self.by_location(named)[-1] if named else None
@@ -179,7 +179,7 @@ def open_steps(store: Store) -> Steps:
     return Steps(store, adjacency, drift)
 
 
-def is_mapping_due(store: Store) -> bool:
+def is_adjacency_due(store: Store) -> bool:
     """Whether the adjacency file should be built, or built again."""
     adjacency, drift = _open_current(store)
     return adjacency is None or len(drift.changed) > _MOST_TOUCHED
@@ -199,7 +199,7 @@ def _open_current(store: Store) -> tuple[Adjacency | None, _Drift]:
         changes = changed_nodes_since(store.directory, adjacency.generation, generation)
         if changes is None:
             return None, _Drift()
-        gone, _ = _numbers(adjacency, changes.gone)
+        gone, _ = _numbers(adjacency, changes.removed)
         changed, new = _numbers(adjacency, changes.changed)
         drift = _Drift(changed | gone, gone, new)
         _drifts[store.directory] = (adjacency.generation, generation, drift)

@@ -16,7 +16,7 @@ from typing import Final
 from golore.graph.search.index_entries import IndexedSymbol
 from golore.graph.search.terms import parts, words
 
-KEY: Final = 8
+KEY_BYTES: Final = 8
 """Bytes of a key, which is the digest of a text."""
 _KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "imethod"))
 _MAX_NAMES: Final = 12
@@ -39,7 +39,7 @@ def meaning_texts(path: str, symbols: Iterable[IndexedSymbol]) -> Iterator[str]:
 
 
 def meaning_key(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=KEY).digest()
+    return blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 
 def _as_words(name: str) -> str:

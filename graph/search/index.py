@@ -83,17 +83,17 @@ class SearchIndex(OpenTables):
     @contextmanager
     def reading(self) -> Generator[None]:
         """A read transaction: everything read in the block is of one state."""
-        self._run.execute("BEGIN")
+        self._connection.execute("BEGIN")
         try:
             yield
         finally:
-            self._run.execute("ROLLBACK")
+            self._connection.execute("ROLLBACK")
 
     @contextmanager
     def writing(self) -> Generator[None]:
         """Commits all writes of the block, or none. Raises `StoreError` if SQLite fails."""
         try:
-            with transaction(self._run):
+            with transaction(self._connection):
                 yield
         except sqlite3.Error as failure:
             raise StoreError(
@@ -102,66 +102,66 @@ class SearchIndex(OpenTables):
             ) from failure
 
     def meta(self, name: str) -> bytes:
-        row = self._run.execute("SELECT value FROM search_notes WHERE name = ?", (name,)).fetchone()
+        row = self._connection.execute("SELECT value FROM search_notes WHERE name = ?", (name,)).fetchone()
         return row[0] if row else b""
 
     def set_meta(self, name: str, value: bytes) -> None:
-        self._run.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
+        self._connection.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
 
     def set_ratings(self, worth: Mapping[str, float]) -> None:
         """Replace the copy of the ratings, which is for the hook (see `knowledge.ratings`)."""
-        self._run.execute("DELETE FROM search_ratings")
-        self._run.executemany("INSERT INTO search_ratings VALUES (?, ?)", sorted(worth.items()))
+        self._connection.execute("DELETE FROM search_ratings")
+        self._connection.executemany("INSERT INTO search_ratings VALUES (?, ?)", sorted(worth.items()))
 
     def files(self) -> Iterator[FileRow]:
-        return (FileRow(*row) for row in self._run.execute("SELECT * FROM search_files ORDER BY path"))
+        return (FileRow(*row) for row in self._connection.execute("SELECT * FROM search_files ORDER BY path"))
 
     def digests(self) -> dict[str, str]:
-        return dict(self._run.execute("SELECT path, digest FROM search_files"))
+        return dict(self._connection.execute("SELECT path, digest FROM search_files"))
 
     def texts(self, name: str | None = None) -> Iterator[tuple[int, ShortText, int]]:
         """Number, text and length of all short texts, or of those with a name, in the order of their numbers."""
         condition = ("WHERE name = ?", (name,)) if name is not None else ("", ())
         statement = f"SELECT {_TEXT_COLUMNS} FROM search_texts {condition[0]} ORDER BY id"
-        for id, *row, length in self._run.execute(statement, condition[1]).fetchall():
+        for id, *row, length in self._connection.execute(statement, condition[1]).fetchall():
             yield id, ShortText(*row), length
 
     def text(self, id: int) -> ShortText | None:
-        row = self._run.execute(f"SELECT {_TEXT_COLUMNS} FROM search_texts WHERE id = ?", (id,)).fetchone()
+        row = self._connection.execute(f"SELECT {_TEXT_COLUMNS} FROM search_texts WHERE id = ?", (id,)).fetchone()
         return ShortText(*row[1:-1]) if row else None
 
     def packages_in(self, directories: Collection[str]) -> set[str]:
         """The names of the packages in these directories ("dir/")."""
-        rows = self._run.execute("SELECT name, file FROM search_texts WHERE kind = 'package'")
+        rows = self._connection.execute("SELECT name, file FROM search_texts WHERE kind = 'package'")
         return {name for name, file in rows if file in directories}
 
     def text_rows(self) -> list[TextRow]:
-        rows = self._run.execute("SELECT id, kind, name, file, flags, length FROM search_texts")
+        rows = self._connection.execute("SELECT id, kind, name, file, flags, length FROM search_texts")
         return [TextRow(*row) for row in rows]
 
     def postings(self, room: int, term: str) -> Postings:
         statement = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
-        row = self._run.execute(statement, (term, room)).fetchone()
+        row = self._connection.execute(statement, (term, room)).fetchone()
         return postings.from_bytes(row[0]) if row else postings.empty()
 
     def symbols(self, file: int) -> list[IndexedSymbol]:
-        row = self._run.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
+        row = self._connection.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
         return _read_symbols(row[0]) if row else []
 
-    def meanings(self) -> list[tuple[int, bytes]]:
+    def embedding_keys(self) -> list[tuple[int, bytes]]:
         """The number of each file that has texts to embed, and their keys, concatenated (see `embedded_texts`)."""
-        return self._run.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
+        return self._connection.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
 
     def files_naming(self, name: str) -> tuple[int, ...]:
         """The numbers of the files that declare a name, which is given as `folded` returns it."""
-        row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+        row = self._connection.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
         return tuple(postings.from_bytes(row[0]).documents) if row else ()
 
     def names_from(self, beginning: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
         """Names that begin with a text, the shortest first. `lengths` are the shortest and the longest allowed."""
         return self._names("name", beginning, most, lengths)
 
-    def names_to(self, ending: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
+    def names_ending_with(self, ending: str, most: int, lengths: tuple[int, int] = (0, 1_000)) -> list[str]:
         """Like `names_from`, for names that end with a text."""
         return self._names("backwards", ending[::-1], most, lengths)
 
@@ -170,19 +170,19 @@ class SearchIndex(OpenTables):
             f"SELECT name FROM search_names WHERE {column} >= ? AND {column} < ? AND length(name) BETWEEN ? AND ? "
             "ORDER BY length(name), name LIMIT ?"
         )
-        return [name for (name,) in self._run.execute(statement, (prefix, _prefix_end(prefix), *lengths, most))]
+        return [name for (name,) in self._connection.execute(statement, (prefix, _prefix_end(prefix), *lengths, most))]
 
     def names_with(self, part: str, most: int) -> list[str]:
         """Names that contain a text, the shortest first. Scans all names."""
         statement = "SELECT name FROM search_names WHERE instr(name, ?) ORDER BY length(name), name LIMIT ?"
-        return [name for (name,) in self._run.execute(statement, (part, most))]
+        return [name for (name,) in self._connection.execute(statement, (part, most))]
 
     def count(self, table: str) -> int:
-        return self._run.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
+        return self._connection.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
 
     def replace_all(self, files: Iterable[FileText]) -> None:
         """Replace all files by these. They must be in the order of their paths."""
-        run = self._run
+        run = self._connection
         for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
         run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
@@ -205,7 +205,7 @@ class SearchIndex(OpenTables):
 
     def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
         """Add or replace these files, and remove those whose paths are in `removed`."""
-        run = self._run
+        run = self._connection
         term_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         name_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         (last,) = run.execute("SELECT coalesce(max(id), 0) FROM search_files").fetchone()
@@ -227,9 +227,9 @@ class SearchIndex(OpenTables):
         self._change_terms(FILES, term_changes)
         self._change_names(name_changes)
 
-    def replace_room(self, room: int, by_term: Mapping[str, Postings]) -> None:
+    def replace_postings(self, room: int, by_term: Mapping[str, Postings]) -> None:
         """Replace all postings of one kind of documents: `FILES`, `COMMITS` or `TEXTS`."""
-        self._run.execute("DELETE FROM search_terms WHERE room = ?", (room,))
+        self._connection.execute("DELETE FROM search_terms WHERE room = ?", (room,))
         self._insert_terms(room, by_term)
 
     def sync_texts(
@@ -239,7 +239,7 @@ class SearchIndex(OpenTables):
         stored = self.texts() if only is None else (row for name in sorted(only) for row in self.texts(name))
         remaining = {text_key(text): (id, text) for id, text, _ in stored if text.kind in kinds}
         changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        (last,) = self._run.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
+        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM search_texts").fetchone()
         for text in texts:
             id, before = remaining.pop(text_key(text), (0, None))
             if text == before:
@@ -251,7 +251,7 @@ class SearchIndex(OpenTables):
             for term, number in counts.items():
                 changes[term][id] = packed_counts(Counts(number))
             row = (id, *text, sum(counts.values()))
-            self._run.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._connection.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for id, text in remaining.values():
             self._drop_text(id, text, changes)
         self._change_terms(TEXTS, changes)
@@ -259,46 +259,48 @@ class SearchIndex(OpenTables):
     def _drop_text(self, id: int, text: ShortText, changes: Mapping[str, dict[int, int]]) -> None:
         for term in text_counts(text):
             changes[term][id] = 0
-        self._run.execute("DELETE FROM search_texts WHERE id = ?", (id,))
+        self._connection.execute("DELETE FROM search_texts WHERE id = ?", (id,))
 
     def _insert(self, id: int, file: FileText, entry: IndexEntry) -> None:
         flags = TEST * file.test | GENERATED * file.generated
         row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
-        self._run.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._connection.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         terms = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
         symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
-        self._run.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, terms, symbols))
+        self._connection.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, terms, symbols))
         if not flags:
             keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
-            self._run.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
+            self._connection.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
 
     def _entry_of(self, id: int) -> IndexEntry:
-        row = self._run.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
+        row = self._connection.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
         terms = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
         return IndexEntry(terms, names_of(_read_symbols(row[1])), (0, 0, 0))
 
     def _insert_terms(self, room: int, by_term: Mapping[str, Postings]) -> None:
         rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(by_term.items()))
-        self._run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
 
     def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
         find = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
         for term, counts in sorted(changes.items()):
-            row = self._run.execute(find, (term, room)).fetchone()
+            row = self._connection.execute(find, (term, room)).fetchone()
             data = postings.changed(row[0] if row else None, counts)
             if data:
-                self._run.execute("INSERT OR REPLACE INTO search_terms VALUES (?, ?, ?)", (term, room, data))
+                self._connection.execute("INSERT OR REPLACE INTO search_terms VALUES (?, ?, ?)", (term, room, data))
             else:
-                self._run.execute("DELETE FROM search_terms WHERE term = ? AND room = ?", (term, room))
+                self._connection.execute("DELETE FROM search_terms WHERE term = ? AND room = ?", (term, room))
 
     def _change_names(self, changes: Mapping[str, Mapping[int, int]]) -> None:
         for name, counts in sorted(changes.items()):
-            row = self._run.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
+            row = self._connection.execute("SELECT files FROM search_names WHERE name = ?", (name,)).fetchone()
             data = postings.changed(row[0] if row else None, counts)
             if data:
-                self._run.execute("INSERT OR REPLACE INTO search_names VALUES (?, ?, ?)", (name, name[::-1], data))
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO search_names VALUES (?, ?, ?)", (name, name[::-1], data)
+                )
             else:
-                self._run.execute("DELETE FROM search_names WHERE name = ?", (name,))
+                self._connection.execute("DELETE FROM search_names WHERE name = ?", (name,))
 
 
 def _read_symbols(data: bytes) -> list[IndexedSymbol]:

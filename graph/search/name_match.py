@@ -88,11 +88,11 @@ def close_names(index: SearchIndex, wanted: str) -> list[str]:
     half = (len(wanted) - 1) // 2
     lengths = (len(wanted) - 1, len(wanted) + 1)
     candidates = index.names_from(wanted[:half], _MAX_CANDIDATES, lengths)
-    candidates += index.names_to(wanted[len(wanted) - half :], _MAX_CANDIDATES, lengths)
-    return sorted({name for name in candidates if is_one_slip(wanted, name)})
+    candidates += index.names_ending_with(wanted[len(wanted) - half :], _MAX_CANDIDATES, lengths)
+    return sorted({name for name in candidates if is_one_typo(wanted, name)})
 
 
-def is_one_slip(said: str, meant: str) -> bool:
+def is_one_typo(said: str, meant: str) -> bool:
     if said == meant or abs(len(said) - len(meant)) > 1:
         return False
     start, short = 0, min(len(said), len(meant))

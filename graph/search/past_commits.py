@@ -14,13 +14,13 @@ from math import log1p
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.history.co_change import HALF_LIFE, LARGEST, RECENT, History
+from golore.graph.history.co_change import HALF_LIFE, MAX_FILES_PER_COMMIT, RECENT, History
 from golore.graph.search import postings
 from golore.graph.search.postings import Counts, Postings, packed_counts
 from golore.graph.search.terms import terms
 
 
-class PastWork(msgspec.Struct, frozen=True, array_like=True):
+class CommitArrays(msgspec.Struct, frozen=True, array_like=True):
     """The commits of a history. `files` are positions in `paths`; those of commit n are from `starts[n]` to
     `starts[n + 1]`. `ages` are in seconds, `lengths` are the numbers of terms in the subjects."""
 
@@ -34,11 +34,11 @@ class PastWork(msgspec.Struct, frozen=True, array_like=True):
 class CommitTerms(NamedTuple):
     """What is stored of a history: the commits, and for each term the commits whose subjects contain it."""
 
-    work: PastWork
+    work: CommitArrays
     postings: Mapping[str, Postings]
 
 
-NOTHING: Final = PastWork([], [], [], [0], [])
+NOTHING: Final = CommitArrays([], [], [], [0], [])
 
 
 def commit_terms(history: History | None) -> CommitTerms:
@@ -46,10 +46,10 @@ def commit_terms(history: History | None) -> CommitTerms:
         return CommitTerms(NOTHING, {})
     newest = max(commit.time for commit in history.commits)
     positions: dict[str, int] = {}
-    work = PastWork([], [], [], [0], [])
+    work = CommitArrays([], [], [], [0], [])
     postings_of: defaultdict[str, Postings] = defaultdict(postings.empty)
     for commit, subject in zip(history.commits, history.subjects, strict=True):
-        if not commit.paths or len(commit.paths) > LARGEST:
+        if not commit.paths or len(commit.paths) > MAX_FILES_PER_COMMIT:
             continue
         number = len(work.ages)
         found = terms(without_numbers(subject))
@@ -68,12 +68,12 @@ def commit_terms(history: History | None) -> CommitTerms:
     return CommitTerms(work, postings_of)
 
 
-def packed(work: PastWork) -> bytes:
+def packed(work: CommitArrays) -> bytes:
     return msgspec.msgpack.encode(work)
 
 
-def unpacked(data: bytes) -> PastWork:
-    return msgspec.msgpack.decode(data, type=PastWork) if data else NOTHING
+def unpacked(data: bytes) -> CommitArrays:
+    return msgspec.msgpack.decode(data, type=CommitArrays) if data else NOTHING
 
 
 def without_numbers(text: str) -> str:
@@ -82,7 +82,7 @@ def without_numbers(text: str) -> str:
     return before + "".join(part.lstrip("0123456789") for part in parts)
 
 
-class Chronicle(NamedTuple):
+class CommitView(NamedTuple):
     """A history, prepared for questions: its files are numbers of files in an index. `subjects` and `busy` are indexed
     by these, the other lists by commit."""
 
@@ -99,7 +99,7 @@ class Chronicle(NamedTuple):
     """number of files that some commit changed"""
 
 
-def chronicle(work: PastWork, numbers: Mapping[str, int], size: int) -> Chronicle:
+def commit_view(work: CommitArrays, numbers: Mapping[str, int], size: int) -> CommitView:
     """Prepare a history for an index. `numbers` are the files' numbers by path, all below `size`."""
     file_numbers = [numbers.get(path, -1) for path in work.paths]
     subjects, recent = [0] * size, [0.0] * size
@@ -119,4 +119,4 @@ def chronicle(work: PastWork, numbers: Mapping[str, int], size: int) -> Chronicl
     busy = [log1p(value) for value in recent]
     largest = max(busy, default=0.0) or 1.0
     changed_files = sum(1 for length in subjects if length)
-    return Chronicle(weights, files, work.lengths, subjects, [value / largest for value in busy], changed_files)
+    return CommitView(weights, files, work.lengths, subjects, [value / largest for value in busy], changed_files)

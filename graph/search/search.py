@@ -24,9 +24,9 @@ from golore.graph.search.index_sources import about
 from golore.graph.search.name_match import NAMED, NameHit, is_name, name_hits
 from golore.graph.search.note_answers import LASTING, answers
 from golore.graph.search.signals import IndexView, Question, question_of, rarity, signals_of
-from golore.graph.search.snippets import best_line, fitting, terms_to_show
+from golore.graph.search.snippets import best_line, matching_symbols, terms_to_show
 from golore.graph.search.vectors import Near
-from golore.graph.search.weights import TOTAL, WEIGHTS, best_of, doubt, fused, raised
+from golore.graph.search.weights import TOTAL, WEIGHTS, best_of, doubt, raised, weighted_sums
 
 TEXT_KINDS: Final = ("package", "note", "doc", "summary")
 KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)
@@ -195,7 +195,7 @@ def _by_words(sources: SearchContext, request: SearchRequest) -> tuple[list[Hit]
         return [], {}
     view, question = sources.view, question_of(request.text)
     signals = signals_of(sources.index, view, question)
-    totals = fused(signals)
+    totals = weighted_sums(signals)
     if len(view.files) < len(view.numbers):  # the view leaves out files that differ from the graph
         totals = {file: value for file, value in totals.items() if file in view.files}
     totals = with_neighbours(totals, signals, view, sources.store)
@@ -217,7 +217,7 @@ def _by_words(sources: SearchContext, request: SearchRequest) -> tuple[list[Hit]
             continue
         symbols = sources.index.symbols(file)
         for symbol, share in [
-            *fitting(symbols, wanted, _kind_filter(request)),
+            *matching_symbols(symbols, wanted, _kind_filter(request)),
             *_nearest_symbol(symbols, near.get(file), request),
         ]:
             symbol_parts = {**parts, "fits": round(share, 3)}
@@ -247,7 +247,10 @@ def _with_snippets(
             continue
         row = sources.view.files[sources.view.numbers[hit.file]]
         symbols = sources.index.symbols(row.id)
-        fits = [*fitting(symbols, wanted, _kind_filter(request)), *_nearest_symbol(symbols, near.get(row.id), request)]
+        fits = [
+            *matching_symbols(symbols, wanted, _kind_filter(request)),
+            *_nearest_symbol(symbols, near.get(row.id), request),
+        ]
         fits.sort(key=lambda item: -item[1])
         inside = tuple(dict.fromkeys(_inner_hit(row, symbol) for symbol, _ in fits))[:_MAX_INNER]
         share = fits[0][1] if fits else 0.0

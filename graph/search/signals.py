@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.search.index import COMMITS, FILES, HISTORY, SearchIndex
 from golore.graph.search.index_entries import PATH_WEIGHT, FileRow, TextRow
-from golore.graph.search.past_commits import Chronicle, chronicle, unpacked, without_numbers
+from golore.graph.search.past_commits import CommitView, commit_view, unpacked, without_numbers
 from golore.graph.search.terms import STOP_WORDS, terms, word_terms, words
 
 Signal = dict[int, float]
@@ -39,7 +39,7 @@ class IndexView(NamedTuple):
     norms: list[float]
     path_norms: list[float]
     name_norms: list[float]
-    past: Chronicle
+    past: CommitView
     called: dict[str, list[int]]
     """numbers by file name, in lower case, with and without `.go`"""
     texts: dict[int, TextRow]
@@ -63,7 +63,7 @@ def view_of(index: SearchIndex) -> IndexView:
         _norms(files.values(), [row.length for row in files.values()], _TEXT_B, size),
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
-        chronicle(unpacked(index.meta(HISTORY)), numbers, size),
+        commit_view(unpacked(index.meta(HISTORY)), numbers, size),
         _by_file_name(files.values()),
         {row.id: row for row in index.text_rows()},
     )
@@ -208,7 +208,7 @@ def _past_signals(index: SearchIndex, view: IndexView, question: Question) -> di
     return {"commits": _scaled(_commit_votes(_scaled(close), past)), "subjects": _scaled(subjects)}
 
 
-def _commit_votes(close: Mapping[int, float], past: Chronicle) -> Signal:
+def _commit_votes(close: Mapping[int, float], past: CommitView) -> Signal:
     found: Signal = {}
     for commit in sorted(close):
         files = past.files[commit]

@@ -50,7 +50,7 @@ def _pattern(wanted: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, probes)), re.IGNORECASE) if probes else None
 
 
-def fitting(
+def matching_symbols(
     symbols: Iterable[IndexedSymbol], wanted: Terms, is_wanted: Callable[[str], bool]
 ) -> list[tuple[IndexedSymbol, float]]:
     """Declarations that have terms of the question in their names or comments, best first, with the share of it that

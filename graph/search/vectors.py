@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from golore.graph.search.embedded_texts import KEY
+from golore.graph.search.embedded_texts import KEY_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,16 +48,16 @@ class VectorFile(NamedTuple):
         """The number of complete rows that have keys."""
         if not self.rows_path.exists() or not self.keys_path.exists():
             return 0
-        return min(self.rows_path.stat().st_size // self.dimensions, self.keys_path.stat().st_size // KEY)
+        return min(self.rows_path.stat().st_size // self.dimensions, self.keys_path.stat().st_size // KEY_BYTES)
 
     def keys(self) -> set[bytes]:
-        data = self.keys_path.read_bytes()[: self.size * KEY] if self.size else b""
-        return {data[at : at + KEY] for at in range(0, len(data), KEY)}
+        data = self.keys_path.read_bytes()[: self.size * KEY_BYTES] if self.size else b""
+        return {data[at : at + KEY_BYTES] for at in range(0, len(data), KEY_BYTES)}
 
     def append(self, keys: Sequence[bytes], vectors: Iterable[Sequence[float]]) -> None:
         """Append rows, then their keys. A kill in between leaves rows without keys, which the next call cuts off."""
         known = self.size
-        for path, size in ((self.rows_path, self.dimensions), (self.keys_path, KEY)):
+        for path, size in ((self.rows_path, self.dimensions), (self.keys_path, KEY_BYTES)):
             with path.open("ab") as file:
                 file.truncate(known * size)
         with self.rows_path.open("ab") as file:
@@ -95,7 +95,7 @@ class Near(NamedTuple):
     text: int
 
 
-class Space:
+class VectorSearch:
     """The vectors of the files in the index, ready for questions. Make a new one when index or vectors have changed."""
 
     def __init__(self, file: VectorFile, meanings: Iterable[tuple[int, bytes]]) -> None:
@@ -106,11 +106,11 @@ class Space:
         self._rows = (
             np.memmap(file.rows_path, dtype=np.int8, mode="r", shape=shape) if count else np.zeros(shape, np.int8)
         )
-        known = np.frombuffer(file.keys_path.read_bytes()[: count * KEY], dtype=np.uint64)
+        known = np.frombuffer(file.keys_path.read_bytes()[: count * KEY_BYTES], dtype=np.uint64)
         order = np.argsort(known, kind="stable")
         listed = list(meanings)
         keys = np.frombuffer(b"".join(data for _, data in listed), dtype=np.uint64)
-        sizes = [len(data) // KEY for _, data in listed]
+        sizes = [len(data) // KEY_BYTES for _, data in listed]
         owners = np.repeat([id for id, _ in listed], sizes).astype(np.int64)
         numbers = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.zeros(0, np.int64)
         at = np.searchsorted(known, keys, sorter=order).clip(0, max(0, count - 1))

@@ -61,7 +61,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def fused(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | None = None) -> dict[int, float]:
+def weighted_sums(signals: Mapping[str, Mapping[int, float]], only: Collection[str] | None = None) -> dict[int, float]:
     """File → weighted sum of its signals, between 0 and 1; with `only`, of these signals."""
     total: dict[int, float] = {}
     for name, weight in WEIGHTS.items():

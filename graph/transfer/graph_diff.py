@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import frozen
+from golore.graph.files.knowledge_rows import read_transaction
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.entities import Edge, Node, Symbol
 from golore.graph.model.tables import NODE_COLUMNS
@@ -104,5 +104,5 @@ def _difference(type: str, label: str, old: Node | Edge | None, new: Node | Edge
 def _all_rows(knowledge: Knowledge | None) -> set[tuple[str, str]]:
     if knowledge is None:
         return set()
-    with frozen(knowledge):
+    with read_transaction(knowledge):
         return set(encoded_rows(knowledge))

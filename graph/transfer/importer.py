@@ -27,7 +27,7 @@ from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedResolution
 from golore.graph.files.handover import prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge, Transaction
-from golore.graph.files.knowledge_rows import put_rows, tables_of
+from golore.graph.files.knowledge_rows import insert_rows, tables_of
 from golore.graph.files.manifest import Manifest
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
@@ -96,7 +96,7 @@ def import_store(source: Path, directory: Path, *, replace: bool) -> ImportResul
         finally:
             load.discard()
         if replace:
-            with Knowledge.at(successor.stage / KNOWLEDGE_NAME):
+            with Knowledge.open_file(successor.stage / KNOWLEDGE_NAME):
                 pass  # an empty file, if the export has no knowledge, so that the current knowledge is deleted
         manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), successor.database.name)
         successor.take_over(manifest, merge=not replace)
@@ -123,7 +123,7 @@ class _StagedKnowledge:
 
     def put(self, table: str, row: Row) -> None:
         if self._write is None:
-            knowledge = self._stack.enter_context(Knowledge.at(self._stage / KNOWLEDGE_NAME))
+            knowledge = self._stack.enter_context(Knowledge.open_file(self._stage / KNOWLEDGE_NAME))
             self._columns = {name: frozenset(columns) for name, columns in tables_of(knowledge).items()}
             self._write = self._stack.enter_context(knowledge.transaction())
             self._write.run("PRAGMA defer_foreign_keys = ON")
@@ -133,7 +133,7 @@ class _StagedKnowledge:
                 f"The export was made by a newer golore ({self._header.golore}), with knowledge that this one cannot "
                 f"store ({table}). Upgrade golore; nothing was changed."
             )
-        put_rows(self._write, table, [{name: _from_json(value) for name, value in row.items()}])
+        insert_rows(self._write, table, [{name: _from_json(value) for name, value in row.items()}])
 
 
 Put = Callable[[str, Row], None]

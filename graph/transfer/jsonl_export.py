@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import frozen, rows_of, tables_of, version_of
+from golore.graph.files.knowledge_rows import read_transaction, rows_of, tables_of, version_of
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, SCHEMA_VERSION
@@ -109,7 +109,7 @@ def _all_lines(store: Store) -> Iterator[str]:
     for name, value in exported_meta(store).items():
         yield f'{{"type":"node","label":"{MARK}","id":{_text(name)},"value":{_text(value)}}}\n'
     if Knowledge.exists(store.directory):
-        with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
+        with Knowledge.open(store.directory) as knowledge, read_transaction(knowledge):
             for number, (table, row) in enumerate(encoded_rows(knowledge)):
                 yield f'{{"type":"node","label":"{HELD}","id":"{number}","table":{_text(table)},"row":{row}}}\n'
 

@@ -22,7 +22,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import frozen
+from golore.graph.files.knowledge_rows import read_transaction
 from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS
@@ -82,7 +82,7 @@ def _tables(store: Store) -> Iterator[_Table]:
     meta = exported_meta(store)
     yield _Table(MARKS, (("id", "STRING"), ("value", "STRING")), [[list(meta), list(meta.values())]] if meta else [])
     if Knowledge.exists(store.directory):
-        with Knowledge.open(store.directory) as knowledge, frozen(knowledge):
+        with Knowledge.open(store.directory) as knowledge, read_transaction(knowledge):
             rows = batched(encoded_rows(knowledge), _BATCH)
             yield _Table(KNOWLEDGE, (("label", "STRING"), ("row", "STRING")), map(_transposed, rows))
     yield from _cache_tables(store.directory / CACHE_NAME)

@@ -25,7 +25,7 @@ from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, UsageErr
 from golore.graph.files import locks
 from golore.graph.files.handover import finish_handover_locked, prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge
-from golore.graph.files.manifest import MANIFEST_NAME, Manifest, read_manifest, require_ours, write_manifest
+from golore.graph.files.manifest import MANIFEST_NAME, Manifest, read_manifest, require_compatible, write_manifest
 from golore.graph.transfer.parquet_export import file_digest
 
 SNAPSHOTS_NAME: Final = "snapshots"
@@ -65,7 +65,7 @@ def take_snapshot(directory: Path, name: str, *, replace: bool = False) -> Snaps
             for path in _graph_files(directory, manifest):
                 _copy(path, temporary / path.name)
             if Knowledge.exists(directory):
-                with Knowledge.at(directory / KNOWLEDGE_NAME) as knowledge:
+                with Knowledge.open_file(directory / KNOWLEDGE_NAME) as knowledge:
                     list(knowledge.rows("VACUUM INTO ?", (str(temporary / KNOWLEDGE_NAME),)))
         write_manifest(temporary, manifest)
         snapshot = _describe(temporary, name, manifest)
@@ -102,19 +102,19 @@ def restore_snapshot(directory: Path, name: str) -> Snapshot:
     """Replace the store by a snapshot, even if the store is damaged. If the process is killed at any moment, the store
     is either unchanged or restored."""
     snapshot = snapshot_named(directory, name)
-    require_whole(snapshot)
+    require_intact(snapshot)
     with prepare_successor(directory) as successor:
         manifest = read_manifest(snapshot.path)
         if manifest is None:
             raise StoreDamaged(f"{snapshot.path / MANIFEST_NAME} is missing. Restore another snapshot.")
-        require_ours(manifest, snapshot.path, engine_name())
+        require_compatible(manifest, snapshot.path, engine_name())
         for path in _graph_files(snapshot.path, manifest):
             _copy(path, directory / (successor.database.name + path.name.removeprefix(manifest.graph)))
         knowledge = snapshot.path / KNOWLEDGE_NAME
         if knowledge.exists():
             _copy(knowledge, successor.stage / KNOWLEDGE_NAME)
         else:
-            Knowledge.at(successor.stage / KNOWLEDGE_NAME).close()
+            Knowledge.open_file(successor.stage / KNOWLEDGE_NAME).close()
         successor.take_over(manifest._replace(graph=successor.database.name))
     return snapshot
 
@@ -129,13 +129,13 @@ def knowledge_of(snapshot: Snapshot) -> Generator[Knowledge | None]:
     with TemporaryDirectory(prefix="golore-") as directory:
         if Knowledge.exists(snapshot.path):
             shutil.copyfile(snapshot.path / KNOWLEDGE_NAME, Path(directory) / KNOWLEDGE_NAME)
-            with Knowledge.at(Path(directory) / KNOWLEDGE_NAME) as knowledge:
+            with Knowledge.open_file(Path(directory) / KNOWLEDGE_NAME) as knowledge:
                 yield knowledge
         else:
             yield None
 
 
-def require_whole(snapshot: Snapshot) -> None:
+def require_intact(snapshot: Snapshot) -> None:
     """Raise `StoreDamaged` if a file of the snapshot is missing or has another digest."""
     for name, digest in snapshot.files.items():
         path = snapshot.path / name

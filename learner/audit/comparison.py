@@ -186,14 +186,14 @@ def _verdicts(truth: Truth, common: frozenset[str]) -> _Verdicts:
         callee_location = location(call.callee, call.callee_file, call.callee_line)
         pairs.setdefault((call.file, call.caller_line, callee_location), call)
         sites.setdefault((call.file, call.line, callee_location), call)
-        by_name[call.file, call.line, simple(call.callee)] = call.callee
+        by_name[call.file, call.line, simple_name(call.callee)] = call.callee
     # golore may know a method of an unnamed type under a name that the judge does not have.
     unknown = frozenset((s.file, s.line, s.name) for s in (*truth.open_sites, *truth.nameless_sites))
     names = frozenset((call.file, call.caller_line, call.callee) for call in pairs.values())
     return _Verdicts(pairs, sites, by_name, unknown, names)
 
 
-def simple(qualified: str) -> str:
+def simple_name(qualified: str) -> str:
     return qualified.rpartition(".")[2]
 
 
@@ -207,7 +207,7 @@ def _compare_calls(
         callee_location = _callee_location(call, verdicts)
         if call.file not in common or _is_twin(call, callee_location, judged, verdicts):
             continue
-        name = simple(call.callee)
+        name = simple_name(call.callee)
         doubtful = False
         for line in call.sites:
             unknown = (call.file, line, name) in verdicts.unknown
@@ -268,7 +268,7 @@ def _add_wrong_call(call: OurCall, callee: DeclarationLocation, verdicts: _Verdi
 
 
 def _why_wrong(call: OurCall, line: int, verdicts: _Verdicts) -> str:
-    judged_callee = verdicts.by_name.get((call.file, line, simple(call.callee)))
+    judged_callee = verdicts.by_name.get((call.file, line, simple_name(call.callee)))
     if judged_callee is None:
         return "no call of that name on that line"
     if judged_callee == call.callee:
@@ -281,7 +281,7 @@ def _arrow(call: OurCall | JudgedCall) -> str:
 
 
 def _add_missed_call(call: JudgedCall, failures: _Failures) -> None:
-    reason = failures.reasons.get((call.file, call.line, simple(call.callee)), "not recorded as unresolved")
+    reason = failures.reasons.get((call.file, call.line, simple_name(call.callee)), "not recorded as unresolved")
     side = "inside" if call.callee_file else "outside"
     label = f"{call.kind} call, callee {side}: {reason}"
     failures.add("calls missed", label, f"{call.file}:{call.line} {_arrow(call)}")

@@ -61,7 +61,7 @@ class JudgedCall(_Record, frozen=True, gc=False, tag="call"):
     kind: str = ""
 
 
-class OpenSite(_Record, frozen=True, gc=False, tag="open"):
+class UnresolvedCall(_Record, frozen=True, gc=False, tag="open"):
     """A call whose callee the type checker could not determine."""
 
     file: str = msgspec.field(name="f")
@@ -109,7 +109,7 @@ class JudgedImplements(_Record, frozen=True, gc=False, tag="impl"):
     pointer: bool = False
 
 
-class JudgeNote(_Record, frozen=True, gc=False, tag="note"):
+class JudgeMessage(_Record, frozen=True, gc=False, tag="note"):
     text: str
 
 
@@ -121,12 +121,12 @@ class JudgeCount(_Record, frozen=True, gc=False, tag="count"):
 _AnyRecord = (
     JudgedFile
     | JudgedCall
-    | OpenSite
+    | UnresolvedCall
     | NamelessSite
     | JudgedInterface
     | JudgedType
     | JudgedImplements
-    | JudgeNote
+    | JudgeMessage
     | JudgeCount
 )
 _RecordType = TypeVar("_RecordType")
@@ -137,12 +137,12 @@ class Truth(NamedTuple):
 
     files: tuple[JudgedFile, ...] = ()
     calls: tuple[JudgedCall, ...] = ()
-    open_sites: tuple[OpenSite, ...] = ()
+    open_sites: tuple[UnresolvedCall, ...] = ()
     nameless_sites: tuple[NamelessSite, ...] = ()
     interfaces: tuple[JudgedInterface, ...] = ()
     types: tuple[JudgedType, ...] = ()
     implements: tuple[JudgedImplements, ...] = ()
-    notes: tuple[JudgeNote, ...] = ()
+    notes: tuple[JudgeMessage, ...] = ()
     counts: tuple[JudgeCount, ...] = ()
 
 
@@ -217,12 +217,12 @@ def read_truth(lines: Iterable[bytes]) -> Truth:
     return Truth(
         files=of_kind(JudgedFile),
         calls=of_kind(JudgedCall),
-        open_sites=of_kind(OpenSite),
+        open_sites=of_kind(UnresolvedCall),
         nameless_sites=of_kind(NamelessSite),
         interfaces=of_kind(JudgedInterface),
         types=of_kind(JudgedType),
         implements=of_kind(JudgedImplements),
-        notes=of_kind(JudgeNote),
+        notes=of_kind(JudgeMessage),
         counts=of_kind(JudgeCount),
     )
 

@@ -105,13 +105,13 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[st
     )
 
 
-def aside(paths: Iterable[str]) -> set[str]:
+def skipped_directories(paths: Iterable[str]) -> set[str]:
     """The directories of these files that Go skips by name: those that `discover` needs as `also`."""
     directories = {path.rpartition("/")[0] for path in paths}
-    return {directory for directory in directories if is_left_out(directory)}
+    return {directory for directory in directories if is_skipped_by_go(directory)}
 
 
-def is_left_out(path: str) -> bool:
+def is_skipped_by_go(path: str) -> bool:
     """Whether Go skips a directory or an import path by its name when it lists packages (`go list ./...`)."""
     return any(part == "testdata" or part[:1] in ("_", ".") for part in path.split("/"))
 
@@ -193,7 +193,7 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     if ".gitignore" in entries and not directory.is_vendor:
         walk.ignores.append(_join(directory.path, ".gitignore"))
         content = _read(walk, walk.ignores[-1]) or b""
-        directory = directory._replace(rules=directory.rules.below(directory.path, content))
+        directory = directory._replace(rules=directory.rules.with_ignore_file(directory.path, content))
     directory = _add_configs(walk, directory, entries)
     subdirectories: list[_Directory] = []
     for name, entry in entries.items():
@@ -225,7 +225,7 @@ def _enter_checkout(walk: _Walk, directory: _Directory) -> _Directory | None:
     exclude = common / "info" / "exclude" if common else None
     rules = IgnoreRules((), directory.rules.prefix)
     if exclude is not None and exclude.is_file():
-        rules = rules.below(directory.path, exclude.read_bytes())
+        rules = rules.with_ignore_file(directory.path, exclude.read_bytes())
     return directory._replace(rules=rules, checkout=git_directory.GitCheckout(path, directory.path), is_ignored=False)
 
 

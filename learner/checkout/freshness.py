@@ -27,7 +27,7 @@ from golore.graph.errors import RepositoryError, StoreError
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
-from golore.learner.checkout.discovery import Discovery, aside, configs_above, digest, discover
+from golore.learner.checkout.discovery import Discovery, configs_above, digest, discover, skipped_directories
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 EDITS_NAME: Final = "edits.msgpack"
@@ -185,7 +185,7 @@ def changes_since_graph(root: Path, store: Store) -> Changes:
         is_same = entry is not None and entry.digest == learned
         known[path] = SeenFile(entry.size, entry.mtime_ns, learned) if entry and is_same else SeenFile(0, 0, learned)
     try:
-        files = discover(root, also=aside(known)).files
+        files = discover(root, also=skipped_directories(known)).files
     except RepositoryError:
         files = ()
     current: dict[str, tuple[int, int]] = {file.path: (file.size, file.mtime_ns) for file in files}

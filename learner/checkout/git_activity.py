@@ -27,7 +27,7 @@ class GitHead(NamedTuple):
     """HEAD of a directory's repository. `is_one`: whether there is a repository. `branch` is empty if HEAD is detached.
     `roots`: the commits of a shallow clone whose parents are missing."""
 
-    is_one: bool
+    is_repository: bool
     branch: str = ""
     head: str = ""
     roots: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Uncommitted(NamedTuple):
     path: str
 
 
-class Hunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class BlameRange(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The lines `first` to `last`, which one commit wrote. `commit` is an index into `Blame.commits`."""
 
     first: int
@@ -52,7 +52,7 @@ class Blame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The commit of each line of a file. Lines that are not committed have a commit with an empty id."""
 
     commits: tuple[tuple[str, int, str, str], ...]
-    hunks: tuple[Hunk, ...]
+    hunks: tuple[BlameRange, ...]
 
     def changes(self, first: int = 1, last: int = 1 << 30) -> list[tuple[RecentCommit, int]]:
         """The commits of the lines `first` to `last`, with line counts: uncommitted first, then newest first."""
@@ -68,7 +68,7 @@ class Blame(msgspec.Struct, frozen=True, array_like=True, gc=False):
 _blame_decoder: Final = msgspec.msgpack.Decoder(Blame)
 
 
-def checkout_at(root: Path) -> GitHead:
+def git_head_of(root: Path) -> GitHead:
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
     git_dir = git_directory(top) if top is not None else None
     if top is None or git_dir is None:
@@ -96,7 +96,7 @@ def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
 def update_recent_commits(root: Path, store_directory: Path) -> frozenset[str]:
     """Read the history if HEAD or the shallow roots changed. Returns the files whose `commit_line` changed."""
     root = root.resolve()
-    checkout = checkout_at(root)
+    checkout = git_head_of(root)
     try:
         with create_recent_commits(store_directory) as recent:
             if recent.head == checkout.head and recent.roots == checkout.roots:
@@ -156,7 +156,7 @@ def _read_blame(text: str) -> Blame:
             commits[id] = (id if is_real else "", int(fields.get("committer-time", "0")), author, subject)
         hunks.append((first, first + number - 1, id))
     positions = {id: position for position, id in enumerate(commits)}
-    ordered = tuple(Hunk(first, last, positions[id]) for first, last, id in sorted(hunks))
+    ordered = tuple(BlameRange(first, last, positions[id]) for first, last, id in sorted(hunks))
     return Blame(tuple(commits.values()), ordered)
 
 

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from golore.graph.history.co_change import Commit, History, Origin
 from golore.learner.checkout.git_directory import common_directory, git_directory
 
-COMMITS: Final = 5_000
+MAX_COMMITS: Final = 5_000
 """The number of commits with Go files to read. With 1,000 recall was 0.05 to 0.09 lower, with 10,000 the same; at
 Kubernetes' size git takes 2 s for 5,000."""
 _TIMEOUT_SECONDS: Final = 60
@@ -64,14 +64,14 @@ def head_commit(root: Path) -> str:
     return run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
 
 
-def read_history(root: Path, head: str = "HEAD", most: int = COMMITS) -> History | None:
+def read_history(root: Path, head: str = "HEAD", most: int = MAX_COMMITS) -> History | None:
     """The newest commits, at most `most`, with Go files below a directory; None if there are none."""
     return _read(root, head, most) if head == "HEAD" else _read_cached(root, head, most)
 
 
 def _read(root: Path, head: str, most: int) -> History | None:
     output = run_git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
-    commits = tuple(present_names(_commits(output)))
+    commits = tuple(with_current_names(_commits(output)))
     origins = _origins(output)
     subjects = tuple(origin.subject for origin in origins)
     return History(head, commits, _files(root, head), subjects, origins) if commits else None
@@ -88,7 +88,7 @@ def _files(root: Path, head: str) -> frozenset[str]:
     return frozenset(path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1])
 
 
-def present_names(commits: Iterable[tuple[int, list[Touch]]]) -> Iterator[Commit]:
+def with_current_names(commits: Iterable[tuple[int, list[Touch]]]) -> Iterator[Commit]:
     """Convert commits, newest first, replacing each path by the name that the file has now."""
     present: dict[str, str] = {}
     for time, touched in commits:

@@ -56,7 +56,7 @@ class IgnoreRules:
     prefix: str = ""
     """The path of the root in its git repository, prepended to paths so that patterns from above the root match."""
 
-    def below(self, directory: str, content: bytes) -> IgnoreRules:
+    def with_ignore_file(self, directory: str, content: bytes) -> IgnoreRules:
         """The rules inside a directory ("" for the root) whose own ignore file has this content."""
         patterns = parse_patterns(content)
         if patterns.files is None and patterns.directories is None:
@@ -90,11 +90,11 @@ def rules_for(root: Path) -> IgnoreRules:
     rules = IgnoreRules()
     common = git_directory.common_directory(top)
     if common is not None:
-        rules = rules.below("", _read_content(common / "info" / "exclude"))
+        rules = rules.with_ignore_file("", _read_content(common / "info" / "exclude"))
     below = root.relative_to(top).parts
     for depth, part in enumerate(below):
         directory = "/".join(below[:depth])
-        rules = rules.below(directory, _read_content(top / directory / ".gitignore"))
+        rules = rules.with_ignore_file(directory, _read_content(top / directory / ".gitignore"))
         if rules.ignores(f"{directory}/{part}" if directory else part, is_dir=True):
             return IgnoreRules()
     return IgnoreRules(rules.layers, "/".join((*below, "")))

@@ -17,10 +17,10 @@ from golore.graph.history.co_change_edges import open_pairs, pairs_in, project_p
 from golore.learner.checkout.git_log import head_commit, read_history
 
 
-def newly_there(store_directory: Path, changed: Collection[str]) -> set[str]:
+def added_files(store_directory: Path, changed: Collection[str]) -> set[str]:
     """The changed files that did not exist when cards were last built. Call this before building cards again."""
     with closing(create_card_store(store_directory)) as card_store:
-        return {path for path in changed if card_store.card(path, silent=True) is None}
+        return {path for path in changed if card_store.card(path, include_empty=True) is None}
 
 
 def update_co_change(
@@ -28,12 +28,12 @@ def update_co_change(
 ) -> int:
     """Bring the edges up to date with HEAD. Returns the number of changed edges; 0 if another process is learning.
 
-    `arrived`: those of `changed` that are new (see `newly_there`).
+    `arrived`: those of `changed` that are new (see `added_files`).
     """
     head = head_commit(root)
     try:
         with open_pairs(store_directory) as pairs:
-            if not pairs.are_of(head):
+            if not pairs.are_counted_at(head):
                 pairs.replace(pairs_in(read_history(root, head) if head else None), head)
             if changed is None or not pairs.are_projected:
                 return project_pairs(store_directory, pairs)

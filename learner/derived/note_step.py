@@ -28,11 +28,11 @@ from golore.graph.knowledge.notes import (
     all_notes,
     has_any,
     lookalikes_of,
+    mark_for_projection,
     move_anchors,
     notes_in,
-    see_anchors,
-    touch,
-    trails,
+    previous_homes,
+    replace_unchanged_anchors,
 )
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.learner.derived.note_code_finder import CodeFinder, CodeSymbol
@@ -71,7 +71,7 @@ def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
             edgeless = without_edge(store, unmoved, few=changed is not None)
             is_behind = bool(moved or edgeless) or not are_projected(store, knowledge)
         if edgeless:
-            touch(knowledge, sorted(edgeless))
+            mark_for_projection(knowledge, sorted(edgeless))
         faded = _faded(store_directory, notes) if changed is None else set[str]()
     if is_behind:
         with suppress(StoreBusy):  # then the next learn does it; the notes themselves are in knowledge.db
@@ -111,7 +111,7 @@ def _find_anchors(
     knowledge: Knowledge, finder: CodeFinder, notes: list[PinnedNote], changed: Collection[str] | None
 ) -> dict[str, FoundAnchor]:
     """Note id → its anchor now, for the notes whose code was checked or searched. May return unchanged anchors."""
-    past = trails(knowledge)
+    past = previous_homes(knowledge)
     anchors = [note.anchor for note in notes]
     homes = {anchor.home for anchor in anchors} | {home for note in notes for home in past.get(note.id, ())}
     symbols = finder.symbols(homes)
@@ -181,7 +181,7 @@ def _save_anchors(
         alike = {id: others for id in moved if (others := found[id].lookalikes) is not None}
         move_anchors(knowledge, moved, alike)
     if seen and not is_few:  # it only saves the next learn a check, which is not worth a write after each edit
-        see_anchors(knowledge, seen)
+        replace_unchanged_anchors(knowledge, seen)
     return card_paths
 
 

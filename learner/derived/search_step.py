@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.gc_pause import no_collection
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
-from golore.graph.knowledge.ratings import favours
+from golore.graph.knowledge.ratings import score_changes
 from golore.graph.progress import Progress
 from golore.graph.search.index import COMMITS, GRAPH, HISTORY, SearchIndex, open_index
 from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
@@ -59,7 +59,7 @@ def is_current(index: SearchIndex, store: Store) -> bool:
     return index.meta(GRAPH).decode() == store.generation
 
 
-def state_of(index: SearchIndex) -> bytes:
+def index_state(index: SearchIndex) -> bytes:
     """A value that changes whenever the indexed graph or HEAD changes."""
     return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
@@ -79,10 +79,10 @@ def update_search_index(
         index = open_index(store_directory, write=True)
         assert index is not None
         with index:
-            return bring_up_to_date(index, graph, root, changed=changed, whole=whole, progress=progress)
+            return update_open_index(index, graph, root, changed=changed, whole=whole, progress=progress)
 
 
-def bring_up_to_date(
+def update_open_index(
     index: SearchIndex,
     store: Store,
     root: Path,
@@ -98,7 +98,7 @@ def bring_up_to_date(
     paths = set(changed or ()) if is_known else _differing(index.digests(), now)
     whole = whole or not indexed_graph or (not is_known and len(paths) > _MOST_SINGLE)
     index.set_meta(_UNFINISHED, b"1")
-    with no_collection(), index.writing():
+    with gc_disabled(), index.writing():
         if whole:
             index.replace_all(_all_texts(store, root, now, progress))
         else:
@@ -183,7 +183,7 @@ def _update_texts(index: SearchIndex, store: Store, packages: Collection[str] | 
 def _update_ratings(index: SearchIndex, store_directory: Path) -> None:
     if Knowledge.exists(store_directory):
         with Knowledge.open(store_directory) as knowledge:
-            index.set_ratings(favours(knowledge))
+            index.set_ratings(score_changes(knowledge))
 
 
 def _update_history(index: SearchIndex, root: Path) -> None:
@@ -191,6 +191,6 @@ def _update_history(index: SearchIndex, root: Path) -> None:
     if index.meta(_HEAD) == head.encode() and index.meta(HISTORY):
         return
     work, found = commit_terms(read_history(root, head) if head else None)
-    index.replace_room(COMMITS, found)
+    index.replace_postings(COMMITS, found)
     index.set_meta(HISTORY, packed(work))
     index.set_meta(_HEAD, head.encode())

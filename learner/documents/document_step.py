@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.database.projection import Projection, is_projected, project_since
+from golore.graph.database.projection import Projection, is_projected, project_from_stored_key
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
 from golore.graph.errors import StoreBusy, StoreError
@@ -42,11 +42,11 @@ from golore.learner.documents.mention_targets import (
 from golore.learner.documents.mentions import (
     DocumentMention,
     MentionTarget,
-    keys,
-    linked,
-    meaning,
+    link_nodes,
+    mention_keys,
     mentions,
     outside_names,
+    resolve_mention,
 )
 from golore.learner.documents.sections import Page, read_document
 from golore.learner.extraction import facts as f
@@ -90,7 +90,7 @@ def update_documents(
     store_directory: Path,
     *,
     changed: Collection[str] | None = None,
-    is_about_code: bool = False,
+    is_only_code: bool = False,
     whole: bool = False,
 ) -> LearnedDocuments:
     """Bring the stored documents up to date with their files and with the graph. `changed`: the Go files that changed,
@@ -98,11 +98,11 @@ def update_documents(
     try:
         with create_document_index(store_directory) as document_index:
             if whole or document_index.meta("edition") != _READER_VERSION:
-                changed, is_about_code = None, False
+                changed, is_only_code = None, False
                 with document_index.transaction():
                     document_index.clear()
                     document_index.set_meta("edition", _READER_VERSION)
-            return _update(root, store_directory, document_index, changed, is_about_code)
+            return _update(root, store_directory, document_index, changed, is_only_code)
     except sqlite3.Error as failure:
         raise StoreError(
             f"Cannot write the documents to {store_directory}: {failure}. "
@@ -172,7 +172,9 @@ def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, ch
         for page in confirmed:
             document_index.confirm(page)
         for page, content in read:
-            used = {key for section in content.sections for mention in section.mentions for key in keys(mention)}
+            used = {
+                key for section in content.sections for mention in section.mentions for key in mention_keys(mention)
+            }
             document_index.put(page, _encode(content), sorted(used))
     return len(read)
 
@@ -223,7 +225,9 @@ def _update_links(
         pages = document_index.pages()
         is_same_outside = document_index.meta("outside") == update.outside
         affected = {path for path, page in pages.items() if not page.links}
-        affected |= document_index.using({row[0] for row in before ^ after}) if is_same_outside else pages.keys()
+        affected |= (
+            document_index.documents_using({row[0] for row in before ^ after}) if is_same_outside else pages.keys()
+        )
         document_index.set_meta("outside", update.outside)
         document_index.set_meta("graph", update.graph)
         document_index.set_appearances(update.appearances, is_all=appearances is None and bool(update.appearances))
@@ -301,7 +305,7 @@ def _link_page(
     outside: Collection[str],
     change: _Change,
 ) -> None:
-    used = {key for section in page.sections for mention in section.mentions for key in keys(mention)}
+    used = {key for section in page.sections for mention in section.mentions for key in mention_keys(mention)}
     targets = by_key(document_index.targets(used))
     links = [link for section in page.sections for link in _section_links(path, page, section, targets, outside)]
     links_digest = _digest_of(links)
@@ -326,8 +330,8 @@ def _section_links(
         return targets.get(key, ())
 
     known = {(one.label, one.id): one for group in targets.values() for one in group}
-    meanings = {mention: meaning(mention, path, code, outside) for mention in section.mentions}
-    for (label, id), (evidence, sites) in linked(meanings).items():
+    meanings = {mention: resolve_mention(mention, path, code, outside) for mention in section.mentions}
+    for (label, id), (evidence, sites) in link_nodes(meanings).items():
         target = known[label, id]
         card_path = target.file or (f"{target.dir}/" if target.dir else "./")
         section_fields = (path, section.anchor, section.title, section.line, page.record, page.status)
@@ -355,7 +359,7 @@ def _project(directory: Path, document_index: DocumentIndex, change: _Change, *,
             document_index.set_meta("round", str(int(document_index.meta("round") or "0") + 1))
         mark = _projection_mark(document_index)
     try:
-        project_since(
+        project_from_stored_key(
             directory,
             "Doc",
             lambda current_mark: _projection(

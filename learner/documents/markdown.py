@@ -23,7 +23,7 @@ class Block(NamedTuple):
     info: str = ""
 
 
-class Marked(NamedTuple):
+class MarkdownDocument(NamedTuple):
     """`front` are the simple key-value pairs of the front matter."""
 
     front: dict[str, str]
@@ -58,14 +58,14 @@ _ANY_TAG: Final = re.compile(
 _BLANK: Final = re.compile(r"^\s*$")
 
 
-def read_markdown(text: str) -> Marked:
+def read_markdown(text: str) -> MarkdownDocument:
     """The blocks of a document in order. Accepts any text."""
     lines = tuple(_LINES.split(text.removeprefix("\ufeff")))
     front, begin = _front_matter(lines)
     scanner = _Scanner()
     for number in range(begin, len(lines)):
         scanner.take(number + 1, lines[number])
-    return Marked(front, scanner.end(), lines)
+    return MarkdownDocument(front, scanner.end(), lines)
 
 
 def _front_matter(lines: tuple[str, ...]) -> tuple[dict[str, str], int]:

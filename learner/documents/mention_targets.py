@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.knowledge.documents import Example
-from golore.learner.documents.mentions import MentionTarget, has_humps
+from golore.learner.documents.mentions import MentionTarget, is_camel_case
 
 Row = tuple[str, ...]
 """A key, followed by the fields of a `MentionTarget`."""
@@ -189,7 +189,7 @@ def _symbol_rows(symbol: _NamedSymbol, packages: dict[str, _NamedPackage], keys:
     if qualified_key in keys:
         yield (qualified_key, *target)
     # A plain word may be the name of thousands of fields; a mention of it means none of them.
-    if name_key in keys and (symbol.kind != "field" or has_humps(symbol.name)):
+    if name_key in keys and (symbol.kind != "field" or is_camel_case(symbol.name)):
         yield (name_key, *target)
 
 

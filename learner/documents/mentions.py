@@ -50,7 +50,7 @@ class MentionMeaning(NamedTuple):
 EVIDENCE: Final = ("path", "import path", "qualified name", "code block", "code span")
 """The kinds of evidence for a link, strongest first."""
 Code = Callable[[str], Sequence[MentionTarget]]
-"""Returns the nodes of the graph with a key (see `keys`)."""
+"""Returns the nodes of the graph with a key (see `mention_keys`)."""
 
 _WORD: Final = r"[A-Za-z_]\w*"
 _CHAIN: Final = re.compile(
@@ -91,7 +91,7 @@ def mentions(path: str, pieces: Iterable[SectionText]) -> tuple[DocumentMention,
     return tuple(found)
 
 
-def keys(mention: DocumentMention) -> tuple[str, ...]:
+def mention_keys(mention: DocumentMention) -> tuple[str, ...]:
     """The keys of the nodes that a mention may mean."""
     last = mention.text.rstrip("/").rpartition("/")[2]
     if mention.kind in ("link", "place", "path", "exact"):
@@ -215,10 +215,10 @@ _READERS: Final[dict[str, Callable[[str, SectionText], Iterator[DocumentMention]
 }
 
 
-def meaning(mention: DocumentMention, path: str, code: Code, outside: Collection[str]) -> MentionMeaning | None:
+def resolve_mention(mention: DocumentMention, path: str, code: Code, outside: Collection[str]) -> MentionMeaning | None:
     """What a mention in a document means; None if it means nothing that exists, or is ambiguous. `outside` are the
     names of imported external packages."""
-    possible = [target for key in keys(mention) for target in code(key)]
+    possible = [target for key in mention_keys(mention) for target in code(key)]
     if not possible:
         return None
     kind, text = mention.kind, mention.text
@@ -264,7 +264,7 @@ def _path_meaning(text: str, path: str, possible: Sequence[MentionTarget], *, is
     from_document = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
     found = [target for target in possible if _is_at(target, from_root) or _is_at(target, from_document)]
     if possible[0].label == "Package":
-        return _unique("path", found) if "/" in text and text not in stdlib_index.paths() else None
+        return _unique("path", found) if "/" in text and text not in stdlib_index.import_paths() else None
     if found or is_exact or text.startswith("."):
         return _unique("path", found)
     if "/" not in text and text in _COMMON_FILES:
@@ -296,7 +296,7 @@ def _name_meaning(
         # A type takes precedence. A name that is both a function and a method is ambiguous, and a method alone may
         # be that of another type, or a key of some format.
         return _declared_alone([target for target in at_home if target.kind in _TYPE_KINDS] or at_home)
-    if not has_humps(text) or text in _std_exports() or not text[0].isupper():
+    if not is_camel_case(text) or text in _std_exports() or not text[0].isupper():
         return None
     # In other directories, the name of a variable may also be the name of a setting.
     is_setting = any(target.kind == "var" for target in possible) and not text.startswith("Err")
@@ -339,7 +339,7 @@ def _name_in_package(target: MentionTarget) -> str:
 def _std_package_exports(name: str) -> frozenset[str]:
     """The names that standard library packages called `name` export."""
     found: set[str] = set()
-    for path in stdlib_index.paths():
+    for path in stdlib_index.import_paths():
         if posixpath.basename(path) == name:
             found.update(_exported_names(path))
     return frozenset(found)
@@ -349,7 +349,9 @@ def _std_package_exports(name: str) -> frozenset[str]:
 def _std_exports() -> frozenset[str]:
     """All names that the standard library exports, without internal packages."""
     public = (
-        path for path in stdlib_index.paths() if "internal" not in path.split("/") and not path.startswith("vendor/")
+        path
+        for path in stdlib_index.import_paths()
+        if "internal" not in path.split("/") and not path.startswith("vendor/")
     )
     return frozenset(name for path in public for name in _exported_names(path))
 
@@ -359,7 +361,7 @@ def _exported_names(path: str) -> Iterator[str]:
         yield from (decl.name for decl in file.shape.decls if decl.name[:1].isupper())
 
 
-def has_humps(name: str) -> bool:
+def is_camel_case(name: str) -> bool:
     """Whether a name consists of several words, so that it is unlikely to be a plain word."""
     return _HUMPS.search(name) is not None
 
@@ -369,7 +371,7 @@ def outside_names(paths: Iterable[str]) -> frozenset[str]:
     return frozenset(map(_assumed_name, paths))
 
 
-def linked(
+def link_nodes(
     meanings: Mapping[DocumentMention, MentionMeaning | None],
 ) -> dict[tuple[str, str], tuple[str, tuple[int, ...]]]:
     """The nodes that the mentions of a section mean, by label and id, with the strongest evidence and the lines."""

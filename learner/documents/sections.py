@@ -15,7 +15,7 @@ from golore.learner.checkout.document_names import MARKDOWN, is_about_records, i
 from golore.learner.documents.html import read_page
 from golore.learner.documents.markdown import Block, read_markdown
 
-LONGEST: Final = 4_000
+MAX_SECTION_CHARACTERS: Final = 4_000
 """The maximum number of characters of a section that are stored, in whole lines. The rest is only searched for
 mentions."""
 _LOG_LEVEL: Final = 2
@@ -133,9 +133,9 @@ def plain_text(text: str) -> str:
 
 
 def _truncated(text: str) -> str:
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_SECTION_CHARACTERS:
         return text
-    start = text[:LONGEST].rpartition("\n")[0] or text[:LONGEST]
+    start = text[:MAX_SECTION_CHARACTERS].rpartition("\n")[0] or text[:MAX_SECTION_CHARACTERS]
     return f"{start}\n… {len(text) - len(start):,} more characters"
 
 

@@ -18,7 +18,7 @@ from golore.learner.extraction.declarations import Declarations, flattened
 from golore.learner.extraction.doc_comments import is_generated
 from golore.learner.extraction.newer_syntax import Receiver, rewrites, with_new_renamed
 from golore.learner.extraction.parser import Node, Tree, parse, top_level
-from golore.learner.extraction.skeleton import cuts_of
+from golore.learner.extraction.skeleton import find_cuts
 from golore.learner.extraction.token_encoder import CannotEncode
 from golore.learner.extraction.tree_encoder import line_starts
 from golore.learner.go_rules.build_constraints import file_constraint
@@ -48,21 +48,21 @@ def _read(source: bytes, bodies: bool) -> Declarations:
     if source.startswith(_BOM):
         source = b"   " + source[3:]
     try:
-        declarations = read_plain(source, bodies)
+        declarations = read_from_tokens(source, bodies)
     except CannotEncode:
-        declarations = read_whole(source, bodies)
+        declarations = read_from_tree(source, bodies)
     if not declarations.package:
         declarations.problems.append(f.LineProblem(1, "no package clause"))
     return declarations
 
 
-def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
+def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
     """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
 
     Raises `CannotEncode` if the file is not plain Go. `names` are numbered before the names in bodies, which are
     otherwise numbered in the order in which they are encoded.
     """
-    cuts = cuts_of(source)
+    cuts = find_cuts(source)
     tree = parse(with_new_renamed(source), cuts)
     if tree.root_node.has_error:
         raise CannotEncode
@@ -80,7 +80,7 @@ def read_plain(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Decl
     return declarations
 
 
-def read_whole(source: bytes, bodies: bool) -> Declarations:
+def read_from_tree(source: bytes, bodies: bool) -> Declarations:
     """Read any file, also a broken one, from the syntax tree of the whole file."""
     tree = parse(with_new_renamed(source))
     receivers: dict[int, Receiver] = {}

@@ -37,7 +37,7 @@ _BODY: Final = re.compile(
 _BETWEEN: Final = re.compile(rb"(?>(?:" + _TEXT + rb"|\n)*)")
 
 
-def cuts_of(source: bytes) -> dict[int, int]:
+def find_cuts(source: bytes) -> dict[int, int]:
     """Return the pairs of braces whose contents can be left out: offset of the opening brace → of the closing one.
 
     Returns no pairs if what looks like a body may be inside a string or comment.

@@ -99,7 +99,7 @@ def _entry_names(directory: str) -> tuple[str, ...]:
         return ()
 
 
-def forget() -> None:
+def clear_listings() -> None:
     """Clear the cached directory listings. `build_project` calls this, because files may have changed."""
     has_go_files.cache_clear()
     _entry_names.cache_clear()

@@ -15,7 +15,7 @@ from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, File, Node, Symbol, Unresolved
 from golore.graph.model.entities import Package as PackageNode
 from golore.learner.extraction import facts as f
-from golore.learner.pipeline.test_edges import exercised, is_test_name
+from golore.learner.pipeline.test_edges import is_test_name, test_edges
 from golore.learner.project.catalog import CatalogFile, CatalogPackage
 from golore.learner.resolution.members import visible
 from golore.learner.resolution.resolve_file import FileUses
@@ -61,11 +61,11 @@ class Testing(NamedTuple):
     """
 
     tests: dict[str, str]
-    own: frozenset[str]
+    test_declarations: frozenset[str]
     helpers: frozenset[str]
     subjects: frozenset[str]
     calls: dict[str, dict[str, list[int]]]
-    beyond: frozenset[tuple[str, str]]
+    external_calls: frozenset[tuple[str, str]]
 
 
 ImportOf = Callable[[str], ImportTarget | None]
@@ -89,12 +89,12 @@ def package_rows(
     rows.nodes["External"] += [externals[id] for id in sorted(externals)]
     testing = testing_of(package, files)
     if testing.calls:
-        rows.edges[TESTS] += exercised(
+        rows.edges[TESTS] += test_edges(
             testing.tests,
             testing.calls,
             testing.helpers,
             testing.subjects,
-            lambda caller, target: (caller, target) not in testing.beyond,
+            lambda caller, target: (caller, target) not in testing.external_calls,
         )
     return rows
 
@@ -127,7 +127,7 @@ def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
     declared = [decl for scope in package.files if scope.test for decl in scope.decls]
     tests = {decl.id: decl.name for decl in declared if decl.kind == f.FUNC and is_test_name(decl.name)}
     own = frozenset(decl.id for decl in declared)
-    under_test = package.tested if package.tested is not None else package
+    under_test = package.package_under_test if package.package_under_test is not None else package
     subjects = frozenset(decl.id for scope in under_test.files if not scope.test for decl in scope.decls)
     helpers = own.union(decl.id for scope in under_test.files if scope.test for decl in scope.decls)
     beyond = frozenset(
@@ -136,7 +136,7 @@ def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
         if file.entry.test
         for uses in file.uses.uses
         for target in uses.calls
-        if target in file.uses.externals or target in file.uses.dynamic
+        if target in file.uses.externals or target in file.uses.interface_calls
     )
     return Testing(tests, own, helpers, subjects, calls, beyond)
 
@@ -173,7 +173,7 @@ def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None
             file.entry.test,
             outline.generated,
             outline.cgo,
-            tuple(problems + file.uses.complaints),
+            tuple(problems + file.uses.problems),
         )
     )
 
@@ -267,7 +267,7 @@ def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals
         known = externals.get(id)
         if known is None or known.kind == "unknown":
             externals[id] = External(id, kind, name, path, source_of(path))
-    dynamic = file.uses.dynamic
+    dynamic = file.uses.interface_calls
     calls, references, embeds = ([rows.edges[kind] for kind in kinds] for kinds in (CALLS, REFERENCES, EMBEDS))
     for uses in file.uses.uses:
         for target in sorted(uses.calls):

@@ -17,10 +17,10 @@ from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
-from golore.graph.gc_pause import no_collection
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
 from golore.graph.progress import NoProgress, Progress
-from golore.learner.checkout.discovery import Discovery, discover, is_left_out
+from golore.learner.checkout.discovery import Discovery, discover, is_skipped_by_go
 from golore.learner.checkout.freshness import record_seen_files
 from golore.learner.checkout.git_directory import other_checkouts
 from golore.learner.go_rules.go_env import read_environment
@@ -28,13 +28,18 @@ from golore.learner.pipeline.graph_writer import GraphChange, Written, load_grap
 from golore.learner.pipeline.package_keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.pipeline.resolve_workers import Plan
 from golore.learner.pipeline.saved_survey import SavedSurvey, layout_key, read_saved_survey, save
-from golore.learner.pipeline.stored_keys import StoredKeys, changed_texts, make_stored_keys, read_stored_keys
+from golore.learner.pipeline.stored_keys import StoredKeys, changed_meta, make_stored_keys, read_stored_keys
 from golore.learner.pipeline.version import learner_version, replacement_message
 from golore.learner.project.catalog import Catalog, CatalogPackage, repository_catalog
-from golore.learner.project.external_packages import ExternalPackages, find_external_packages, is_as_it_was, plain_path
+from golore.learner.project.external_packages import (
+    ExternalPackages,
+    find_external_packages,
+    is_unchanged,
+    unvendored_path,
+)
 from golore.learner.project.project import Project, build_project
 from golore.learner.project.read_facts import FileToRead, ReadResult, read_files
-from golore.learner.project.stdlib_index import index, paths
+from golore.learner.project.stdlib_index import import_paths, index
 from golore.learner.worker_pool import WorkerPool
 
 SMALL_BYTES = 3 << 20
@@ -101,10 +106,10 @@ def learn_graph_and_survey(
     started, since_ns = time.monotonic(), time.time_ns()
     progress = progress or NoProgress()
     discovery = discover(root)
-    project = build_project(discovery, read_environment(std=paths()))
+    project = build_project(discovery, read_environment(std=import_paths()))
     directory = store_directory or discovery.root / STORE_NAME
     with (
-        no_collection(),
+        gc_disabled(),
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
         WorkerPool(_worker_count(discovery, workers)) as pool,
@@ -124,16 +129,16 @@ def learn_graph_and_survey(
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
         before = read_stored_keys(store.meta())
-        replaced = replacement_message(store, before.texts, full=full)
+        replaced = replacement_message(store, before.meta_rows, full=full)
         stored_keys = make_stored_keys(state_key(keys, repr(repository)), keys)
         written = Written()
         if full or stored_keys.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
             if full or replaced or store.is_empty or is_mostly_new(before.keys, keys):
-                change = GraphChange(plan, repository, keys, before.keys, stored_keys.texts)
+                change = GraphChange(plan, repository, keys, before.keys, stored_keys.meta_rows)
                 written = load_graph(store, cache, pool, change, progress)
             else:
-                change = GraphChange(plan, repository, keys, before.keys, changed_texts(before, stored_keys))
+                change = GraphChange(plan, repository, keys, before.keys, changed_meta(before, stored_keys))
                 written = update_graph(store, cache, pool, change, progress)
             cache.prune(keys_in_use(reading.files, outside))
         record_seen_files(directory, discovery, reading.files, since_ns, _editable_files(project, outside))
@@ -161,11 +166,11 @@ def resumed_survey(root: Path, directory: Path) -> Survey | None:
     discovery = discover(root, also=saved.also)
     if [file.path for file in discovery.files] != sorted(saved.files):
         return None
-    project = build_project(discovery, read_environment(std=paths()))
+    project = build_project(discovery, read_environment(std=import_paths()))
     if layout_key(discovery, project) != saved.layout:
         return None
     with open_cache(directory, discovery.root) as cache:
-        if not is_as_it_was(project, saved.outside, cache):
+        if not is_unchanged(project, saved.outside, cache):
             return None
     return Survey(
         discovery, project, saved.files, saved.catalog, saved.outside, saved.stored_keys, saved.problems, saved.graph
@@ -240,7 +245,7 @@ class _Targets:
             return packages[0] if packages else None
         if location.kind == "std":
             return self._standard
-        return self._outside.get(location.dir) or self._in_other_module(plain_path(location.import_path))
+        return self._outside.get(location.dir) or self._in_other_module(unvendored_path(location.import_path))
 
     def _in_other_module(self, path: str) -> str | None:
         """A text for a package that the importer's module does not see but another module does: the node of the import
@@ -271,7 +276,7 @@ def _imported_left_out(project: Project, reading: ReadResult) -> set[str]:
     found: set[str] = set()
     for path, head in reading.heads.items():
         for imported in head.imports:
-            if check_all or is_left_out(imported.path):
+            if check_all or is_skipped_by_go(imported.path):
                 location = project.find(path.rpartition("/")[0], imported.path)
                 if location is not None and location.kind == "local" and location.dir.startswith(base):
                     found.add(location.dir.removeprefix(base))

@@ -25,7 +25,7 @@ from golore.graph.database.subgraph import (
     read_meta,
     read_nodes,
     read_packages,
-    still_used,
+    used_elsewhere,
 )
 from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
@@ -80,19 +80,19 @@ class GraphChange(NamedTuple):
     meta: Mapping[str, str]
 
 
-Early = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
+BodyEditCallback = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
 """Called before anything is written, for each file in which only bodies were edited, with its path, its unresolved
 uses, and what its tests exercise in other files, as pairs of file and name, one pair for each test."""
 
 
-class Ready(NamedTuple):
+class PreparedUpdate(NamedTuple):
     """What an incremental learner prepares: a worker for the plan, the edited files, and the state that the store must
     have. If it has another state, the other fields are out of date."""
 
     worker: ResolutionWorker
     edited: frozenset[str]
     state: str
-    early: Early | None = None
+    early: BodyEditCallback | None = None
 
 
 class Written(NamedTuple):
@@ -147,7 +147,7 @@ def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange
                 bulk.edges(kind, found)
                 rows += len(found)
                 edges += len(found)
-        for written in pool.everywhere(close_spools, bulk.directory):
+        for written in pool.run_on_all(close_spools, bulk.directory):
             bulk.count(written)
         pool.close()  # frees the workers' memory for the load
         progress.stage("Storing", 0)
@@ -166,7 +166,7 @@ def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChan
 
 
 def update_graph_from(
-    store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, ready: Ready, progress: Progress
+    store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, ready: PreparedUpdate, progress: Progress
 ) -> Written | None:
     """Like `update_graph`, but uses a prepared worker and opens the store for writing only after resolving.
 
@@ -183,7 +183,7 @@ def _update(
     change: GraphChange,
     work: _Work,
     progress: Progress,
-    ready: Ready | None,
+    ready: PreparedUpdate | None,
 ) -> Written | None:
     plan, keys = change.plan, change.keys
     is_small = len(work.files) + _file_count(plan, work.whole) <= SMALL_FILES
@@ -196,7 +196,7 @@ def _update(
         if ready is not None:
             if ready.early is not None:
                 _call_early(ready.early, [result for result in results if result.testing is None])
-            store.open_for_change()
+            store.open_for_writing()
             if read_meta(store, STATE) != ready.state:
                 return None
             if ready.early is not None:
@@ -222,7 +222,7 @@ def _update(
     return Written(found.packages, found.files, len(delta) - len(delta.meta), _edge_count(delta), effects)
 
 
-def _call_early(early: Early, results: Iterable[PackageResult], store: Store | None = None) -> None:
+def _call_early(early: BodyEditCallback, results: Iterable[PackageResult], store: Store | None = None) -> None:
     """Call `early` for the files of these results. Results with tests need the store, which has the calls of helpers in
     other files."""
     for result in results:
@@ -393,8 +393,8 @@ def _add_externals(store: Store, old: Subgraph, new: Subgraph, externals: dict[s
     used_before = Counter(_external_targets(old))
     used_now = set(_external_targets(new))
     known = read_externals(store, used_before.keys() | used_now)
-    used_elsewhere = still_used(store, {id: used_before[id] for id in used_before.keys() - used_now})
-    old.nodes["External"] = [known[id] for id in sorted(known) if id not in used_elsewhere]
+    still_used = used_elsewhere(store, {id: used_before[id] for id in used_before.keys() - used_now})
+    old.nodes["External"] = [known[id] for id in sorted(known) if id not in still_used]
     new.nodes["External"] = [externals.get(id) or known[id] for id in sorted(used_now)]
 
 

@@ -23,10 +23,10 @@ from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
-from golore.graph.gc_pause import no_collection
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.entities import Unresolved
 from golore.graph.progress import NoProgress, Progress
-from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_left_out
+from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_skipped_by_go
 from golore.learner.checkout.freshness import record_edits
 from golore.learner.pipeline.graph_step import (
     Report,
@@ -41,10 +41,16 @@ from golore.learner.pipeline.graph_step import (
     resumed_survey,
     save_survey,
 )
-from golore.learner.pipeline.graph_writer import Early, GraphChange, Ready, Written, update_graph_from
+from golore.learner.pipeline.graph_writer import (
+    BodyEditCallback,
+    GraphChange,
+    PreparedUpdate,
+    Written,
+    update_graph_from,
+)
 from golore.learner.pipeline.package_keys import Keys, PackageKeys, edges_key, state_key
 from golore.learner.pipeline.resolve_workers import Plan, ResolutionWorker
-from golore.learner.pipeline.stored_keys import StoredKeys, changed_texts, updated_stored_keys
+from golore.learner.pipeline.stored_keys import StoredKeys, changed_meta, updated_stored_keys
 from golore.learner.project.catalog import CatalogPackage, FileHead, repository_catalog
 from golore.learner.project.project import Project
 from golore.learner.project.read_facts import FileToRead, ReadResult, read_files
@@ -64,7 +70,7 @@ class Update(NamedTuple):
 
     report: Report
     changed: ChangedFiles | None
-    is_warm: bool
+    is_incremental: bool
 
     @property
     def paths(self) -> tuple[str, ...] | None:
@@ -74,7 +80,7 @@ class Update(NamedTuple):
 
 class BodyEdit(NamedTuple):
     """An edit inside function bodies, reported before the graph is written. `before` and `digest` are the digests of
-    the old and the new contents; `unresolved` and `exercised` are as in `Early`."""
+    the old and the new contents; `unresolved` and `exercised` are as in `BodyEditCallback`."""
 
     path: str
     before: str
@@ -121,7 +127,7 @@ class IncrementalLearner:
         """Continue from the last learn, also one of another process: compares size and time of all files, then updates
         only what changed."""
         directory = self._directory or self._root / STORE_NAME
-        with no_collection():
+        with gc_disabled():
             survey = resumed_survey(self._root, directory)
             if survey is None:
                 return self.learn(progress)
@@ -230,7 +236,7 @@ class IncrementalLearner:
         before: StoredKeys,
         survey: Survey,
         edited: tuple[str, ...],
-        early: Early | None,
+        early: BodyEditCallback | None,
     ) -> Written | None:
         keys = survey.stored_keys.keys
         plan = Plan(
@@ -239,18 +245,18 @@ class IncrementalLearner:
         worker = self._worker
         if worker is None or worker.loaded > MOST_LOADED or not _is_same_shape(before.keys, keys):
             worker = ResolutionWorker(plan, cache)  # types loaded from other shapes are out of date
-        worker.take(plan, cache)
+        worker.use_plan(plan, cache)
         self._worker = worker
         change = GraphChange(
-            plan, repository_of(survey.project), keys, before.keys, changed_texts(before, survey.stored_keys)
+            plan, repository_of(survey.project), keys, before.keys, changed_meta(before, survey.stored_keys)
         )
-        ready = Ready(worker, frozenset(edited), before.state, early)
+        ready = PreparedUpdate(worker, frozenset(edited), before.state, early)
         with WorkerPool(self._workers if self._workers is not None else os.cpu_count() or 1) as pool:
             return update_graph_from(store, cache, pool, change, ready, NoProgress())
 
 
 class _WithDigests:
-    """An `Early` that adds the digests of the file and passes a `BodyEdit` on."""
+    """An `BodyEditCallback` that adds the digests of the file and passes a `BodyEdit` on."""
 
     def __init__(
         self, report: Callable[[BodyEdit], None], before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]
@@ -314,7 +320,9 @@ def _regrouped_packages(
         if _grouping(groups[name]) != _grouping(survey.catalog[name]):
             return None
         differing = _imports(groups[name]) ^ _imports(survey.catalog[name])
-        if any(map(is_left_out, differing)) or not all(_leads_inside(survey.project, name, path) for path in differing):
+        if any(map(is_skipped_by_go, differing)) or not all(
+            _leads_inside(survey.project, name, path) for path in differing
+        ):
             return None
     return groups
 

@@ -29,7 +29,7 @@ from golore.learner.pipeline.graph_rows import (
     testing_of,
 )
 from golore.learner.project.catalog import Catalog, CatalogPackage
-from golore.learner.project.external_packages import plain_path
+from golore.learner.project.external_packages import unvendored_path
 from golore.learner.project.project import Project
 from golore.learner.project.read_facts import body_from
 from golore.learner.project.stdlib_index import package_files
@@ -38,7 +38,7 @@ from golore.learner.resolution.package_loader import PackageLoader
 from golore.learner.resolution.resolve_file import FileUses, resolve_file
 from golore.learner.resolution.types import Interface, PackageScope, is_exported
 from golore.learner.resolution.universe import ERROR
-from golore.learner.resolution.use_recorder import outside_kind
+from golore.learner.resolution.use_recorder import external_kind
 from golore.learner.resolution.world import World
 
 BATCH_FILES = 60
@@ -128,16 +128,16 @@ class ResolutionWorker:
         for directory in sorted(plan.outside):
             self._directories_of.setdefault(plan.outside[directory].path, []).append(directory)
 
-    def take(self, plan: Plan, cache: Cache) -> None:
+    def use_plan(self, plan: Plan, cache: Cache) -> None:
         """Continue with another cache, and with a plan in which bodies may differ but no shape does."""
         self.plan = plan
         self.cache = cache
-        self.sources.take(plan.catalog)
+        self.sources.replace_catalog(plan.catalog)
 
     @property
     def loaded(self) -> int:
         """Number of packages loaded."""
-        return self.sources.loaded
+        return self.sources.loaded_count
 
     def _shape(self, key: str) -> f.Shape:
         data = self.cache.get_shape(key)
@@ -151,7 +151,7 @@ class ResolutionWorker:
             return "builtin"
         if path in self._sources_of:
             return self._sources_of[path]
-        return "std" if self.sources.standard(path) is not None or path == "unsafe" else "missing"
+        return "std" if self.sources.standard_package(path) is not None or path == "unsafe" else "missing"
 
     def _set_unknown_kinds(self, rows: Subgraph) -> None:
         """Set the kind of external nodes whose source this package's module does not see, if another module sees it: a
@@ -163,10 +163,10 @@ class ResolutionWorker:
 
     def _kind_in_other_module(self, node: External) -> str:
         for directory in self._directories_of.get(node.package, ()):
-            package = self.sources.outside(directory)
+            package = self.sources.external_package(directory)
             declared = package.members.get(node.name) if package is not None else None
             if declared:
-                return outside_kind(declared[0])
+                return external_kind(declared[0])
         return node.kind
 
     def import_of(self, entry: CatalogPackage, path: str) -> ImportTarget | None:
@@ -176,7 +176,7 @@ class ResolutionWorker:
         if location is not None and location.kind == "repo":
             packages = self.plan.catalog.get(location.dir, ())
             return ImportTarget(packages[0].id, False, "") if packages else None
-        plain = plain_path(location.import_path) if location is not None else path
+        plain = unvendored_path(location.import_path) if location is not None else path
         return ImportTarget(plain, True, self.source_of(plain))
 
     def resolve(self, entry: CatalogPackage, package: PackageScope) -> PackageResult:
@@ -330,14 +330,14 @@ def outside_interfaces(plan: Path) -> list[tuple[MethodTable, External]]:
         for table in package_tables(worker.world, package)[1]:
             decl = declared[table.id]
             if is_exported(decl.name):
-                found.append((table, External(table.id, outside_kind(decl), decl.name, package.path, source)))
+                found.append((table, External(table.id, external_kind(decl), decl.name, package.path, source)))
     return found
 
 
 def _outside_packages(worker: ResolutionWorker) -> Iterator[PackageScope]:
     plan = worker.plan
     for directory in sorted(plan.outside):
-        package = worker.sources.outside(directory)
+        package = worker.sources.external_package(directory)
         if package is not None:
             yield package
     pending = sorted(
@@ -352,7 +352,7 @@ def _outside_packages(worker: ResolutionWorker) -> Iterator[PackageScope]:
     seen: set[str] = set()
     while pending:
         path = pending.pop()
-        package = None if path in seen else worker.sources.standard(path)
+        package = None if path in seen else worker.sources.standard_package(path)
         seen.add(path)
         if package is not None:
             yield package

@@ -27,7 +27,7 @@ class StoredKeys(NamedTuple):
 
     state: str
     keys: Keys
-    texts: dict[str, str]
+    meta_rows: dict[str, str]
 
 
 def read_stored_keys(texts: dict[str, str]) -> StoredKeys:
@@ -62,15 +62,15 @@ def updated_stored_keys(before: StoredKeys, state: str, keys: Keys, changed: Ite
     for id in changed:
         name = _shard_of(id)
         if name not in shards:
-            shards[name] = decoder.decode(before.texts[name])
+            shards[name] = decoder.decode(before.meta_rows[name])
         shards[name][id] = (keys.packages[id].edges, keys.packages[id].shape)
     texts = {name: _encoded(shard) for name, shard in shards.items()}
-    return StoredKeys(state, keys, {**before.texts, STATE: state, _OUTSIDE: keys.outside, **texts})
+    return StoredKeys(state, keys, {**before.meta_rows, STATE: state, _OUTSIDE: keys.outside, **texts})
 
 
-def changed_texts(before: StoredKeys, after: StoredKeys) -> dict[str, str]:
+def changed_meta(before: StoredKeys, after: StoredKeys) -> dict[str, str]:
     """The meta rows to write to get from `before` to `after`."""
-    return {name: text for name, text in after.texts.items() if before.texts.get(name) != text}
+    return {name: text for name, text in after.meta_rows.items() if before.meta_rows.get(name) != text}
 
 
 def _shard_of(id: str) -> str:

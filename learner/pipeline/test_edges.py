@@ -25,7 +25,7 @@ Calls = Mapping[str, Mapping[str, list[int]]]
 """The calls in test files: caller → callee → lines."""
 
 
-def exercised(
+def test_edges(
     tests: Mapping[str, str],
     calls: Calls,
     helpers: Set[str],

@@ -12,7 +12,7 @@ from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Subgraph, read_edges_at, read_nodes
 from golore.graph.model.entities import Edge, Package, Symbol
 from golore.learner.pipeline.graph_rows import TESTS, Testing
-from golore.learner.pipeline.test_edges import exercised
+from golore.learner.pipeline.test_edges import test_edges
 
 
 def update_test_edges(store: Store, testing: Testing) -> tuple[Subgraph, Subgraph]:
@@ -28,7 +28,7 @@ def update_test_edges(store: Store, testing: Testing) -> tuple[Subgraph, Subgrap
 
 def _exercised(store: Store, testing: Testing, tests: Mapping[str, str]) -> list[Edge]:
     calls, beyond = _calls_from(store, testing, tests)
-    return exercised(
+    return test_edges(
         tests, calls, testing.helpers, testing.subjects, lambda caller, target: (caller, target) not in beyond
     )
 
@@ -42,7 +42,7 @@ def _callers_of_edited(store: Store, testing: Testing) -> set[str]:
         edges = read_edges_at(store, "CALLS", "target", pending)
         # Calls from an external test package are not followed: what helpers of this package call counts only for the
         # tests of this package.
-        callers = {edge.source for _, edge in edges if edge.source in testing.own}
+        callers = {edge.source for _, edge in edges if edge.source in testing.test_declarations}
         pending = sorted(callers - found)
         found |= callers
     return found
@@ -53,17 +53,19 @@ def _calls_from(
 ) -> tuple[dict[str, dict[str, list[int]]], set[tuple[str, str]]]:
     """All calls that these tests reach, and those of them whose target is external or an interface method."""
     calls = dict(testing.calls)
-    beyond = set(testing.beyond)
+    beyond = set(testing.external_calls)
     pending = sorted(tests)
     seen = set(pending)
     while pending:
-        unread = [id for id in pending if id not in calls and id in testing.own]
+        unread = [id for id in pending if id not in calls and id in testing.test_declarations]
         calls.update((id, {}) for id in unread)
         for kind, edge in read_edges_at(store, "CALLS", "source", unread):
             calls[edge.source][edge.target] = list(edge.sites)
             if kind.target == "External" or edge.evidence == "interface":
                 beyond.add((edge.source, edge.target))
-        pending = sorted({target for id in pending for target in calls.get(id, ()) if target in testing.own} - seen)
+        pending = sorted(
+            {target for id in pending for target in calls.get(id, ()) if target in testing.test_declarations} - seen
+        )
         seen.update(pending)
     return calls, beyond
 

@@ -66,7 +66,7 @@ def head_of_shape(key: str, shape: Shape, digest: str) -> FileHead:
     return FileHead(key, shape.package, shape.constraint, digest, shape.imports)
 
 
-def whole_constraint(path: str, written: str) -> str:
+def full_constraint(path: str, written: str) -> str:
     """The constraint that a file's name implies and the `written` one, combined."""
     from_name = " && ".join(name_tags(path.rpartition("/")[2]))
     if not from_name or not written:
@@ -81,7 +81,7 @@ def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[
         directories[path.rpartition("/")[0]].append(path)
     catalog: dict[str, tuple[CatalogPackage, ...]] = {}
     for directory, paths in directories.items():
-        constraints = {path: whole_constraint(path, heads[path].constraint) for path in paths}
+        constraints = {path: full_constraint(path, heads[path].constraint) for path in paths}
         package_files = [PackageFile(RepoPath(path), heads[path].package, constraints[path]) for path in paths]
         module = project.module_of(directory)
         groups = group_packages(project.import_path(directory), package_files, project.id_suffix(directory))
@@ -102,12 +102,12 @@ def repository_catalog(project: Project, heads: Mapping[str, FileHead]) -> dict[
     return catalog
 
 
-def outside_package(
+def external_package(
     import_path: str, directory: str, module: str, context: str, heads: Mapping[str, FileHead]
 ) -> CatalogPackage | None:
     """An external package, from the heads of its files by path; None if there are none."""
     files = {
-        path: _catalog_file(path, head, whole_constraint(path, head.constraint)) for path, head in sorted(heads.items())
+        path: _catalog_file(path, head, full_constraint(path, head.constraint)) for path, head in sorted(heads.items())
     }
     if not files:
         return None

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from golore.graph.files.cache_db import Cache, CachedFile
-from golore.learner.project.catalog import Catalog, CatalogPackage, outside_package
+from golore.learner.project.catalog import Catalog, CatalogPackage, external_package
 from golore.learner.project.project import Location, Project
 from golore.learner.project.read_facts import FileToRead, read_files
 from golore.learner.worker_pool import WorkerPool
@@ -29,7 +29,7 @@ class ExternalPackages(NamedTuple):
     packages: dict[str, CatalogPackage]
     missing: tuple[str, ...]
     files: dict[str, CachedFile]
-    leads: tuple[tuple[str, str, str], ...]
+    imports: tuple[tuple[str, str, str], ...]
     parsed: int
 
 
@@ -73,13 +73,13 @@ def find_external_packages(
         files |= reading.files
         next_imports: list[tuple[str, str]] = []
         for directory, (location, context) in locations.items():
-            path = plain_path(location.import_path)
+            path = unvendored_path(location.import_path)
             if directory in same:
                 files |= {file.name: previous.files[file.name] for file in same[directory]}
                 package = previous.package(directory, path, location.module, context)
             else:
                 heads = {file.path: reading.heads[file.name] for file in names[directory] if file.name in reading.heads}
-                package = outside_package(path, directory, location.module, context, heads)
+                package = external_package(path, directory, location.module, context, heads)
             if package is not None:
                 found[directory] = package
                 next_imports += [(context, imported) for imported in _imports(package)]
@@ -87,14 +87,14 @@ def find_external_packages(
     return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed)
 
 
-def is_as_it_was(project: Project, last: ExternalPackages, cache: Cache) -> bool:
+def is_unchanged(project: Project, last: ExternalPackages, cache: Cache) -> bool:
     """Whether the imports in `last` still lead to the same directories, and those have the same files."""
-    for context, path, directory in last.leads:
+    for context, path, directory in last.imports:
         location = project.find(context, path)
         if (location.dir if location is not None else "") != directory:
             return False
     previous = _PreviousPackages(last, cache)
-    directories = {directory for _, _, directory in last.leads if directory}
+    directories = {directory for _, _, directory in last.imports if directory}
     return all(previous.has(directory, _go_files(directory)) for directory in directories)
 
 
@@ -147,13 +147,13 @@ def _distinct_imports(project: Project, imports: Iterable[tuple[str, str]]) -> d
 def _import_context(project: Project, location: Location, context: str) -> str:
     """The directory for which a package's own imports are looked up: for vendored code, the module that vendors it,
     whichever module imports it; otherwise `context`."""
-    module_dir = location.dir.removesuffix(f"/vendor/{plain_path(location.import_path)}")
+    module_dir = location.dir.removesuffix(f"/vendor/{unvendored_path(location.import_path)}")
     if location.kind != "vendor" or module_dir not in project.module_at:
         return context
     return "" if module_dir == str(project.root) else module_dir.removeprefix(f"{project.root}/")
 
 
-def plain_path(import_path: str) -> str:
+def unvendored_path(import_path: str) -> str:
     """The path by which a vendored package is imported: `vendor/x` and `cmd/vendor/x`, as in Go itself, become `x`."""
     if import_path.startswith("vendor/"):
         return import_path.removeprefix("vendor/")

@@ -52,7 +52,7 @@ class Build(NamedTuple):
 def read_workspace(directory: str, name: str, data: bytes, problems: list[Problem]) -> Workspace:
     work = parse_gowork(data, name)
     problems += work.problems
-    return Workspace(directory, tuple(beneath(directory, use) for use in work.uses), work.replaces)
+    return Workspace(directory, tuple(join_path(directory, use) for use in work.uses), work.replaces)
 
 
 def build_of(
@@ -77,7 +77,7 @@ def build_of(
         directory, replace = chosen
         replaced.add(old)
         if replace.local:
-            sources[old].append(beneath(directory, replace.new))
+            sources[old].append(join_path(directory, replace.new))
             versions.pop(old, None)
         else:
             versions[old] = (replace.new, replace.new_version)
@@ -150,6 +150,6 @@ def self_and_parents(path: str) -> Iterator[str]:
             return
 
 
-def beneath(directory: str, path: str) -> str:
+def join_path(directory: str, path: str) -> str:
     """A path that a file in `directory` names, joined to the directory and normalized."""
     return os.path.normpath(path if path.startswith("/") else f"{directory}/{path}")

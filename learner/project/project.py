@@ -28,8 +28,8 @@ from golore.learner.project.modules import (
     Build,
     Module,
     Workspace,
-    beneath,
     build_of,
+    join_path,
     latest_requires,
     read_workspace,
     self_and_parents,
@@ -141,7 +141,7 @@ class Project:
 
 
 def build_project(discovery: Discovery, environment: Environment | None = None) -> Project:
-    go_env.forget()
+    go_env.clear_listings()
     environment = go_env.read_environment() if environment is None else environment
     modules: list[Module] = []
     workspaces: list[Workspace] = []
@@ -209,7 +209,7 @@ def _find_uncached(project: Project, module: Module | None, importing_dir: str, 
     if path in ("unsafe", "C"):
         return Location("std", ImportPath(path))
     if path.startswith(("./", "../")) or path in (".", ".."):
-        return _in_tree(project, beneath(project.absolute(importing_dir), path))
+        return _in_tree(project, join_path(project.absolute(importing_dir), path))
     undotted = "." not in path.partition("/")[0]
     std_module = next((other for other in project.modules if other.path == "std"), None)
     if undotted and std_module is not None:

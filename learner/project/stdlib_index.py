@@ -18,7 +18,7 @@ import msgspec
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import extract_shape
 from golore.learner.go_rules.build_constraints import satisfied
-from golore.learner.project.catalog import whole_constraint
+from golore.learner.project.catalog import full_constraint
 
 INDEX: Final = Path(__file__).parents[1] / "data" / "std.idx"
 
@@ -47,7 +47,7 @@ def index() -> Index:
         return Index("", {})
 
 
-def paths() -> frozenset[str]:
+def import_paths() -> frozenset[str]:
     """The import paths of the standard library."""
     return frozenset(path for path in index().packages if not path.startswith("vendor/"))
 
@@ -59,7 +59,7 @@ def package_files(path: str) -> tuple[IndexedFile, ...] | None:
     return None if packed is None else _files_decoder.decode(zlib.decompress(packed))
 
 
-def make(goroot: Path) -> Index:
+def build_index(goroot: Path) -> Index:
     """Build the index from the sources in a GOROOT."""
     source = goroot / "src"
     packages: dict[str, bytes] = {}
@@ -82,12 +82,12 @@ def _read_package(directory: Path, relative: str, names: list[str]) -> list[Inde
         if not name.endswith(".go") or name.endswith("_test.go") or name[:1] in "._":
             continue
         shape = extract_shape((directory / name).read_bytes())
-        constraint = whole_constraint(name, shape.constraint)
+        constraint = full_constraint(name, shape.constraint)
         if shape.package != "documentation" and satisfied(constraint):
             files.append(IndexedFile(f"{relative}/{name}", constraint, shape))
     return files
 
 
 if __name__ == "__main__":
-    INDEX.write_bytes(msgspec.msgpack.encode(result := make(Path(sys.argv[1]))))
+    INDEX.write_bytes(msgspec.msgpack.encode(result := build_index(Path(sys.argv[1]))))
     print(f"{result.version}: {len(result.packages)} packages, {INDEX.stat().st_size:,} bytes in {INDEX}")

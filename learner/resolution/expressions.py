@@ -14,7 +14,7 @@ from typing import Final
 from golore.learner.extraction import facts as f
 from golore.learner.extraction import opcodes as c
 from golore.learner.resolution.generics import infer, instantiate, substitute, substitute_func
-from golore.learner.resolution.members import AMBIGUOUS, UNSURE, select, visible
+from golore.learner.resolution.members import AMBIGUOUS, UNCERTAIN, select, visible
 from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE, TypeReader
 from golore.learner.resolution.types import (
     NOTHING,
@@ -201,7 +201,7 @@ class Expressions(TypeReader):
             return self._member_of_missing(imported, name, line_ref, calling)
         decls = package.members.get(name)
         if decls is not None and is_exported(name):
-            if package.tests and not self.file.package.sees_tests_of(package):
+            if package.has_tests and not self.file.package.sees_tests_of(package):
                 decls = [decl for decl in decls if not decl.file.test]
             if decls:
                 return self._use(visible(decls, self.file), line_ref, calling)
@@ -230,7 +230,7 @@ class Expressions(TypeReader):
     def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int) -> Type:
         found = self._lookup(type, name)
         recorder = self.recorder
-        if found is None or found is UNSURE or found is AMBIGUOUS:
+        if found is None or found is UNCERTAIN or found is AMBIGUOUS:
             if calling and recorder is not None:
                 why = "its type has no such member"
                 if found is not None and isinstance(found.type, Unknown):
@@ -255,7 +255,7 @@ class Expressions(TypeReader):
 
     def _lookup(self, type: Type, name: str) -> Selection | None:
         found = select(self.typer, type, name, self.file)
-        if found is not None and found is not UNSURE:
+        if found is not None and found is not UNCERTAIN:
             return found
         # A build-tag twin of the type may be the one that this file is built with.
         base = type.elem if isinstance(type, Pointer) else type
@@ -264,7 +264,7 @@ class Expressions(TypeReader):
                 if twin is not base.decl:
                     other = self.typer.type_of(twin)
                     twin_selection = select(self.typer, other, name, self.file)
-                    if twin_selection is not None and twin_selection is not UNSURE:
+                    if twin_selection is not None and twin_selection is not UNCERTAIN:
                         return twin_selection
         return found
 

@@ -1,6 +1,6 @@
 """Finds members: fields and methods by Go's rules of depth and promotion, and the methods of interfaces.
 
-An embedded type that is unknown may hide members that are found deeper; such a result is `UNSURE`, never a fact.
+An embedded type that is unknown may hide members that are found deeper; such a result is `UNCERTAIN`, never a fact.
 Of build-tag twins, `visible` returns the declarations that one file can be built with.
 """
 
@@ -28,7 +28,7 @@ from golore.learner.resolution.types import (
     is_exported,
 )
 
-UNSURE: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
+UNCERTAIN: Final = Selection(Unknown("an embedded type is not known"), [], None, 0)
 MAX_EMBEDDING_DEPTH: Final = 50
 MAX_EMBEDDED: Final = 2000
 """Limits of the search for members: `type T[P any] struct{ *T[T[P]] }`, which no compiler accepts, never ends."""
@@ -63,7 +63,7 @@ def methods_of(named: Named, name: str, file: FileScope, strict: bool) -> list[D
     found = table.get(name)
     if found is None or (home is not package and not is_exported(name)):
         return None
-    if home.tests and not package.sees_tests_of(home):
+    if home.has_tests and not package.sees_tests_of(home):
         found = [decl for decl in found if not decl.file.test]
     constraint = named.decl.file.constraint
     if constraint and found:
@@ -150,7 +150,7 @@ def select(typer: Typer, type: Type, name: str, file: FileScope) -> Selection | 
             return None
     if isinstance(base, Named):
         # Only some packages see what tests declare, so packages with tests have cache entries of their own.
-        cache_key = f"{package.id} {name}" if package.tests or package.tested is not None else name
+        cache_key = f"{package.id} {name}" if package.has_tests or package.package_under_test is not None else name
         if not file.in_default_build:
             cache_key = f"{file.path} {name}"
         found = base.selections.get(cache_key)
@@ -172,7 +172,7 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
     unsure = False
     while level:
         if depth > MAX_EMBEDDING_DEPTH or len(seen) > MAX_EMBEDDED:
-            return UNSURE
+            return UNCERTAIN
         found: Selection | None = None
         count = 0
         deeper: list[EmbeddedType] = []
@@ -214,13 +214,13 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
             elif isinstance(under, Unknown):
                 unsure_at_level = True
         if count == 1:
-            return UNSURE if unsure else found
+            return UNCERTAIN if unsure else found
         if count > 1:
             return AMBIGUOUS
         unsure = unsure or unsure_at_level
         level = deeper
         depth += 1
-    return UNSURE if unsure else None
+    return UNCERTAIN if unsure else None
 
 
 def _constraint_of(typer: Typer, param: TypeParam) -> Type:

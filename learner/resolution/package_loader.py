@@ -30,12 +30,12 @@ class PackageLoader(Loader):
         self._external: dict[str, PackageScope | None] = {}
         self._found: dict[tuple[str, str], PackageScope | None] = {}
 
-    def take(self, catalog: Catalog) -> None:
+    def replace_catalog(self, catalog: Catalog) -> None:
         """Replace the catalog by one of the same packages with the same shapes, whose facts may have other keys."""
         self._catalog = catalog
 
     @property
-    def loaded(self) -> int:
+    def loaded_count(self) -> int:
         """Number of directories and external packages looked up so far."""
         return len(self._directories) + len(self._external)
 
@@ -47,7 +47,7 @@ class PackageLoader(Loader):
             for entry in self._catalog.get(directory, ()):
                 package = self._build(entry)
                 if entry.test and found:
-                    package.tested = found[0]
+                    package.package_under_test = found[0]
                 found.append(package)
             self._directories[directory] = found
         return found
@@ -60,7 +60,7 @@ class PackageLoader(Loader):
 
     def _find(self, importer: PackageScope, path: str) -> PackageScope | None:
         if importer.dir == STANDARD:
-            return self.standard(path)
+            return self.standard_package(path)
         location = self._project.find(importer.dir, path)
         if location is None:
             return None
@@ -68,10 +68,10 @@ class PackageLoader(Loader):
             packages = self.packages_in(location.dir)
             return packages[0] if packages else None
         if location.kind == "std":
-            return self.standard(location.import_path)
-        return self.outside(location.dir)
+            return self.standard_package(location.import_path)
+        return self.external_package(location.dir)
 
-    def standard(self, path: str) -> PackageScope | None:
+    def standard_package(self, path: str) -> PackageScope | None:
         """Return a package of the standard library from the shipped index, None if it has none."""
         key = f"std {path}"
         if key not in self._external:
@@ -83,7 +83,7 @@ class PackageLoader(Loader):
             self._external[key] = package
         return self._external[key]
 
-    def outside(self, directory: str) -> PackageScope | None:
+    def external_package(self, directory: str) -> PackageScope | None:
         """Return a package outside the repository by its absolute directory, None if it was not read."""
         if directory not in self._external:
             entry = self._outside.get(directory)

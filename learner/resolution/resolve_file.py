@@ -42,9 +42,9 @@ class FileUses(NamedTuple):
     uses: list[DeclarationUses]
     externals: dict[str, tuple[str, str, str]]
     """Kind, name and package of external declarations, by id."""
-    dynamic: set[str]
+    interface_calls: set[str]
     """The ids of called interface methods."""
-    complaints: list[str]
+    problems: list[str]
 
 
 def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:

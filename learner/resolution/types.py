@@ -312,12 +312,12 @@ class PackageScope:
         self.files: list[FileScope] = []
         self.members: dict[str, list[Declaration]] = {}
         self.methods: dict[str, dict[str, list[Declaration]]] = {}
-        self.tests = False
-        self.tested: PackageScope | None = None
+        self.has_tests = False
+        self.package_under_test: PackageScope | None = None
 
     def sees_tests_of(self, other: PackageScope) -> bool:
         """Whether it sees the in-package test files of `other`: only that package and its external test do."""
-        return self is other or self.tested is other
+        return self is other or self.package_under_test is other
 
 
 class Selection:

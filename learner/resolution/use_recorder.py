@@ -83,10 +83,10 @@ class UseRecorder:
     def record_external(self, decl: Declaration) -> None:
         """Record kind, name and package of a declaration for its node, if it is outside the repository."""
         if decl.file.package.external and decl.id not in self.externals:
-            self.externals[decl.id] = (outside_kind(decl), decl.name, decl.file.package.path)
+            self.externals[decl.id] = (external_kind(decl), decl.name, decl.file.package.path)
 
 
-def outside_kind(decl: Declaration) -> str:
+def external_kind(decl: Declaration) -> str:
     """Return the kind of an external declaration, the same for all of its twins.
 
     External twins share one node, and the node must not depend on which of its users was resolved last.

@@ -70,7 +70,7 @@ def build_package(path: str, id: str, name: str, dir: str, files: Sequence[Shape
         file.decls = [Declaration(file, decl, ordinal) for ordinal, decl in enumerate(shape.decls)]
         package.files.append(file)
         if shaped.test:
-            package.tests = True
+            package.has_tests = True
         for decl in file.decls:
             if decl.kind != f.METHOD:
                 _add_member(package, decl)

@@ -6,31 +6,33 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from golore.mcp_server.cli.options import Make, add, add_plain, whole
+from golore.mcp_server.cli.options import AddParser, add, add_plain, non_negative_int
 
 AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode")
 """Agents that golore can be installed for."""
 SCOPES: Final = ("project", "user")
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     _add_servers(make)
     _add_agents(make)
 
 
-def _add_servers(make: Make) -> None:
+def _add_servers(make: AddParser) -> None:
     about = "run the MCP server for one coding agent, on standard input and output"
     mcp = add_plain(make, "mcp", about, _mcp)
     about = "run the MCP server over HTTP on a local port; clients need its token"
     serve = add(make, "serve", about, _serve, reads=False)
-    serve.add_argument("--port", type=whole, metavar="N", help="port to listen on (default: 7425; 0: any free port)")
+    serve.add_argument(
+        "--port", type=non_negative_int, metavar="N", help="port to listen on (default: 7425; 0: any free port)"
+    )
     for parser in (mcp, serve):
         parser.add_argument(
             "paths", nargs="*", type=Path, metavar="PATH", help="repositories to serve (default: the current one)"
         )
 
 
-def _add_agents(make: Make) -> None:
+def _add_agents(make: AddParser) -> None:
     for name, about, run in (
         ("install", "add golore's hooks and MCP server to an agent's configuration", _install),
         ("uninstall", "remove from an agent's configuration what install added", _uninstall),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import Make, add, positive
+from golore.mcp_server.cli.options import AddParser, add, positive_int
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     about = "list the newest commits and uncommitted changes; for a file or symbol, who changed it and when"
     recent = add(make, "recent", about, _recent)
     recent.add_argument("target", nargs="?", default="", metavar="FILE|SYMBOL", help="such as store/store.go or Save")
-    recent.add_argument("--limit", type=positive, default=10, metavar="N", help="at most N commits (default: 10)")
+    recent.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N commits (default: 10)")
 
 
 def _recent(options: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from golore.mcp_server.cli.options import Make, add, add_root, whole
+from golore.mcp_server.cli.options import AddParser, add, add_root, non_negative_int
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     _add_learn(make)
     _add_watch(make)
     add(make, "status", "print what the store contains and which files have changed since the last learn", _status)
@@ -16,23 +16,23 @@ def add_commands(make: Make) -> None:
     add(make, "doctor", "check the installation: print what is missing and what to do about it", _doctor)
 
 
-def _add_learn(make: Make) -> None:
+def _add_learn(make: AddParser) -> None:
     about = "learn a Go repository, or bring its store up to date"
     learn = add(make, "learn", about, _learn, reads=False)
     add_root(learn)
     learn.add_argument("--full", action="store_true", help="rebuild the whole graph instead of updating it")
     learn.add_argument("--no-summaries", action="store_true", help="no effect: learn never asks a model")
     learn.add_argument(
-        "--workers", type=whole, metavar="N", help="number of worker processes; 0: use this process only"
+        "--workers", type=non_negative_int, metavar="N", help="number of worker processes; 0: use this process only"
     )
 
 
-def _add_watch(make: Make) -> None:
+def _add_watch(make: AddParser) -> None:
     watch = add(make, "watch", "learn, then update the store whenever files change", _watch, reads=False)
     add_root(watch)
 
 
-def _add_audit(make: Make) -> None:
+def _add_audit(make: AddParser) -> None:
     about = "compare the graph with your Go toolchain's type checker; print precision and recall"
     audit = add(make, "audit", about, _audit, reads=False)
     add_root(audit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from golore.mcp_server.cli.options import Make, add
+from golore.mcp_server.cli.options import AddParser, add
 
 _KINDS: Final = ("invariant", "decision", "convention", "correction", "incident", "task", "note")
 _EXAMPLES: Final = """\
@@ -22,7 +22,7 @@ TARGET is a symbol, a file, a package, or `.`: the repository at its root, elsew
 _RATINGS: Final = ("useful", "useless", "reset")
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     note = add(make, "note", "pin a decision, a task or another note to code; list, confirm or delete notes", _note)
     note.formatter_class = argparse.RawDescriptionHelpFormatter
     note.epilog = _EXAMPLES

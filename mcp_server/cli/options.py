@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-Make = Callable[..., argparse.ArgumentParser]
+AddParser = Callable[..., argparse.ArgumentParser]
 Run = Callable[[argparse.Namespace], int]
 
 
-def add(make: Make, name: str, about: str, run: Run, *, reads: bool = True) -> argparse.ArgumentParser:
+def add(make: AddParser, name: str, about: str, run: Run, *, reads: bool = True) -> argparse.ArgumentParser:
     """Declare a command with `--json` and, if it `reads` a learned repository, `--repo`."""
     parser = add_plain(make, name, about, run)
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON")
@@ -19,7 +19,7 @@ def add(make: Make, name: str, about: str, run: Run, *, reads: bool = True) -> a
     return parser
 
 
-def add_plain(make: Make, name: str, about: str, run: Run) -> argparse.ArgumentParser:
+def add_plain(make: AddParser, name: str, about: str, run: Run) -> argparse.ArgumentParser:
     """Declare a command without options. `about` is its line in `golore --help` and its description."""
     parser = make(name, help=about, description=f"{about[:1].upper()}{about[1:]}.")
     parser.set_defaults(run=run)
@@ -48,17 +48,17 @@ def add_symbol(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=positive, metavar="N", help="list at most N rows per section")
+    parser.add_argument("--limit", type=positive_int, metavar="N", help="list at most N rows per section")
 
 
-def positive(text: str) -> int:
+def positive_int(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return number
 
 
-def whole(text: str) -> int:
+def non_negative_int(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")

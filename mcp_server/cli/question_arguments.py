@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from golore.mcp_server.cli.options import Make, add, add_limit, add_symbol, positive
+from golore.mcp_server.cli.options import AddParser, add, add_limit, add_symbol, positive_int
 
 _QUESTIONS: Final = {
     "callers": "list the callers of a function or method",
@@ -15,7 +15,7 @@ _QUESTIONS: Final = {
 }
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     _add_context(make)
     show = add(make, "show", "print a declaration: signature, documentation, location, relations, summary", _show)
     add_symbol(show)
@@ -38,29 +38,31 @@ def add_commands(make: Make) -> None:
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
 
 
-def _add_context(make: Make) -> None:
+def _add_context(make: AddParser) -> None:
     about = "print what an agent is shown for a file, a package or a symbol, and the related files"
     context = add(make, "context", about, _context)
     context.add_argument("target", metavar="FILE|PACKAGE|SYMBOL", help="such as store/store.go, store/ or Store.Save")
     context.add_argument(
-        "--budget", type=positive, metavar="N", help="at most N characters of text (default: about 2,000)"
+        "--budget", type=positive_int, metavar="N", help="at most N characters of text (default: about 2,000)"
     )
 
 
-def _add_impact(make: Make) -> None:
+def _add_impact(make: AddParser) -> None:
     impact = add(make, "impact", "list what a change of a symbol may affect; tests are listed separately", _impact)
     add_symbol(impact)
     add_limit(impact)
-    impact.add_argument("--depth", type=positive, default=3, metavar="N", help="follow at most N steps (default: 3)")
+    impact.add_argument(
+        "--depth", type=positive_int, default=3, metavar="N", help="follow at most N steps (default: 3)"
+    )
 
 
-def _add_search(make: Make) -> None:
+def _add_search(make: AddParser) -> None:
     search = add(make, "search", "find files, symbols, packages, notes and documents by name or by words", _search)
     search.add_argument("words", nargs="+", metavar="QUERY", help="a name, part of a name, words, or a sentence")
     search.add_argument(
         "--kind", default="", metavar="KIND", help="only this kind: func, struct, symbol, file, package, note, doc, …"
     )
-    search.add_argument("--limit", type=positive, default=20, metavar="N", help="at most N results (default: 20)")
+    search.add_argument("--limit", type=positive_int, default=20, metavar="N", help="at most N results (default: 20)")
     search.add_argument(
         "--path",
         "--package",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from golore.mcp_server.cli.options import Make, add
+from golore.mcp_server.cli.options import AddParser, add
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     about = "find corrections in an agent's transcripts, and turn those that you accept into notes"
     sessions = add(make, "learn-sessions", about, _learn_sessions)
     sessions.add_argument(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from golore.mcp_server.cli.options import Make, add, add_repository
+from golore.mcp_server.cli.options import AddParser, add, add_repository
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     export = add(make, "export", "write the whole graph with notes and summaries as JSON lines or Parquet", _export)
     export.add_argument(
         "--format",
@@ -31,7 +31,7 @@ def add_commands(make: Make) -> None:
     _add_snapshots(make)
 
 
-def _add_snapshots(make: Make) -> None:
+def _add_snapshots(make: AddParser) -> None:
     snapshot = add(
         make, "snapshot", "save a copy of the store under a name; without one, list the snapshots", _snapshot
     )

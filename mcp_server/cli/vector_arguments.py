@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import Make, add, positive
+from golore.mcp_server.cli.options import AddParser, add, positive_int
 
 
-def add_commands(make: Make) -> None:
+def add_commands(make: AddParser) -> None:
     embed = add(make, "embed", "make the vectors for search by meaning; needs golore[vectors] or Ollama", _embed)
     embed.add_argument(
         "--model", default="", metavar="NAME", help="minilm or ollama:MODEL (default: that of the last run, or minilm)"
     )
-    embed.add_argument("--limit", type=positive, metavar="N", help="embed at most N texts")
+    embed.add_argument("--limit", type=positive_int, metavar="N", help="embed at most N texts")
     embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after M minutes")
 
 

@@ -32,7 +32,7 @@ def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
     learn_with_progress(repository)
     truth = judge_edges(root.resolve(), gopath=[path.resolve() for path in gopath], toolchain=toolchain)
     with Store.open(repository.store, write=False) as store:
-        result = compare(truth, our_edges(store))
+        result = compare(truth, stored_edges(store))
     if json_wanted:
         print_json({"toolchain": toolchain.version, **as_json(result)})
     else:
@@ -40,7 +40,7 @@ def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
     return 0
 
 
-def our_edges(store: Store) -> OurEdges:
+def stored_edges(store: Store) -> OurEdges:
     """The files, calls, implementations and unresolved uses of a store, as the comparison needs them."""
     declarations = {
         id: (name, file, line)

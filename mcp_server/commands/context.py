@@ -60,7 +60,7 @@ def _context(
     opened: OpenRepository, card_store: CardStore, target: Target, text: str, budget: int | None
 ) -> ContextAnswer:
     path = target.card_path
-    card = card_store.card(path, silent=True) or Card(path, "", "")
+    card = card_store.card(path, include_empty=True) or Card(path, "", "")
     if target.level == "symbol":
         return _symbol_context(opened, card_store, target, card, text)
     if target.level == "file":
@@ -79,7 +79,7 @@ def _symbol_context(
         raise UsageError(f"{text} is declared outside the repository. `golore users {text}` lists its users.")
     lines = [declaration_text(opened.store, card_store, symbol.file, symbol.qualified_name) for symbol in symbols]
     with AnnotationReader(opened.repository.store) as annotation_reader:
-        lines += [f"- {line}" for line in annotation_reader.of_nodes(symbol.id for symbol in symbols)]
+        lines += [f"- {line}" for line in annotation_reader.note_lines_of(symbol.id for symbol in symbols)]
         documents = annotation_reader.documents_of(symbol.id for symbol in symbols)
         lines += ["Documents:", *(f"- {line}" for line in documents)] if documents else []
     stale = _is_stale(opened.repository, card)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from golore.graph.phrases import counted
 from golore.mcp_server.services.repository import find_repository
-from golore.mcp_server.services.search_sources import MODEL_NAME
+from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.services.vectors import embed, embedder_named, selected_model
 from golore.mcp_server.text.output import print_json, print_lines
 from golore.mcp_server.text.progress import show_progress
@@ -19,7 +19,7 @@ def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | No
     embedder = embedder_named(selected)
     with show_progress() as progress:
         done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
-    (repository.store / MODEL_NAME).write_text(selected, encoding="utf-8")
+    (repository.store / VECTOR_MODEL_FILE).write_text(selected, encoding="utf-8")
     if as_json:
         print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
     else:

@@ -22,7 +22,7 @@ from golore.learner.derived.card_step import update_cards
 from golore.learner.extraction import facts
 from golore.learner.pipeline.version import learner_version
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
-from golore.mcp_server.text.output import plain, print_json, print_lines
+from golore.mcp_server.text.output import print_json, print_lines, to_json_value
 from golore.mcp_server.text.progress import show_progress
 
 _NAMED: Final = 10
@@ -37,7 +37,7 @@ def run_import(source: Path, start: Path, *, replace: bool, as_json: bool) -> in
         update_cards(repository.root, repository.store, whole=True, progress=progress)
     if as_json:
         directories = {"root": str(repository.root), "store": str(repository.store)}
-        print_json({**directories, **plain(imported._asdict()), "differing": plain(changes)})
+        print_json({**directories, **to_json_value(imported._asdict()), "differing": to_json_value(changes)})
     else:
         print_lines([*_summary(source, repository, imported), *difference_lines(changes)])
     return 0

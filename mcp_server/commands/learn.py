@@ -11,7 +11,7 @@ from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.services.shown_learn import learn_with_progress
 from golore.mcp_server.text.learn_text import summary_lines
-from golore.mcp_server.text.output import plain, print_json, print_lines
+from golore.mcp_server.text.output import print_json, print_lines, to_json_value
 
 
 def run_learn(root: Path, *, full: bool, workers: int | None, as_json: bool) -> int:
@@ -37,4 +37,4 @@ def _document(repository: LearnedRepository, report: Report, counts: StoreCounts
         "unresolved": counts.unresolved,
         "unresolved_sites": counts.unresolved_sites,
     }
-    return {**plain(report), **totals}
+    return {**to_json_value(report), **totals}

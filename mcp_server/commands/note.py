@@ -19,7 +19,7 @@ from golore.mcp_server.services import note_actions
 from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.text.output import is_terminal, plain, print_json, print_lines, styled
+from golore.mcp_server.text.output import is_terminal, print_json, print_lines, styled, to_json_value
 
 _SHOWN = 100
 
@@ -38,7 +38,7 @@ def run_note(options: argparse.Namespace) -> int:
 
 
 def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.ratings import item_of, rate_item, rating_lines
+    from golore.mcp_server.services.ratings import rate_item, rated_id, rating_lines
 
     if options.ratings:
         print_lines(rating_lines(repository))
@@ -48,7 +48,7 @@ def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
     item = ""
     if options.target:
         with open_repository(options.repo) as opened:
-            item = item_of(opened, options.target)
+            item = rated_id(opened, options.target)
     print_lines([rate_item(repository, item, options.rate, options.author or _own_name(repository.root))])
     return 0
 
@@ -75,7 +75,7 @@ def _apply(repository: LearnedRepository, options: argparse.Namespace) -> tuple[
     )
     agree = None if options.as_json or not is_terminal(sys.stdin) else _ask_to_supersede
     with open_repository(options.repo) as opened:
-        outcome = note_actions.write(opened, request, agree)
+        outcome = note_actions.write_note(opened, request, agree)
     return "noted" if outcome.is_new else "known", outcome
 
 
@@ -107,8 +107,8 @@ def _git_name(root: Path) -> str:
 def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
     note = outcome.note
     if as_json:
-        alike = [document(one) for one in outcome.alike]
-        print_json({"outcome": action, "note": document(note), "alike": alike, "messages": outcome.messages})
+        alike = [note_document(one) for one in outcome.alike]
+        print_json({"outcome": action, "note": note_document(note), "alike": alike, "messages": outcome.messages})
         return
     print_lines([f"{note.id} {action}: {note.kind} on {short_name(note.anchor.name)}"])
     for one in outcome.alike:
@@ -120,7 +120,7 @@ def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
 
 def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
     if options.history and options.target and _is_id(options.target):
-        notes = note_actions.chain(repository, options.target)
+        notes = note_actions.note_chain(repository, options.target)
     else:
         with open_repository(options.repo) as opened:
             notes = note_actions.list_notes(
@@ -132,7 +132,7 @@ def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
                 history=options.history,
             )
     if options.as_json:
-        print_json({"notes": [document(note) for note in notes]})
+        print_json({"notes": [note_document(note) for note in notes]})
     else:
         print_lines(_lines(notes))
     return 0
@@ -142,11 +142,11 @@ def _is_id(text: str) -> bool:
     return len(text) >= 4 and all(letter in "0123456789abcdef" for letter in text)
 
 
-def document(note: PinnedNote) -> dict[str, Any]:
+def note_document(note: PinnedNote) -> dict[str, Any]:
     """A note as a JSON object."""
     anchor = note.anchor
     described = {"level": anchor.level, "name": anchor.name, "file": anchor.card_path}
-    fields = {name: value for name, value in plain(note).items() if name not in ("anchor", "done", "newer")}
+    fields = {name: value for name, value in to_json_value(note).items() if name not in ("anchor", "done", "newer")}
     return {
         **fields,
         "status": note.status,

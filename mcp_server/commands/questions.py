@@ -11,12 +11,12 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.mcp_server.services.current_summary import symbol_summaries
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, only_meaning
-from golore.mcp_server.text.output import plain, print_json, print_lines, table_lines
+from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
     details_lines,
@@ -100,7 +100,7 @@ def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
 
 
 @contextmanager
-def _open(start: Path, *, as_json: bool) -> Generator[tuple[Store, Names, _Stale]]:
+def _open(start: Path, *, as_json: bool) -> Generator[tuple[Store, NameResolver, _Stale]]:
     """Open the store and warn about files that changed since the last learn. With JSON, print what an unclear name may
     mean before raising `UnclearName`."""
     with open_repository(start) as opened:
@@ -123,7 +123,7 @@ def _show_lines(shown: SymbolAnswer) -> list[str]:
 def _unclear_name_document(found: NameMatches) -> dict[str, Any]:
     if found.meanings:
         return {"ambiguous": [_meaning_document(meaning) for meaning in found.meanings]}
-    return {"unknown": found.text, "suggestions": [plain(symbol) for symbol in found.suggestions]}
+    return {"unknown": found.text, "suggestions": [to_json_value(symbol) for symbol in found.suggestions]}
 
 
 def _meaning_document(meaning: Meaning) -> dict[str, Any]:
@@ -133,18 +133,18 @@ def _meaning_document(meaning: Meaning) -> dict[str, Any]:
         "kind": first.kind,
         "file": first.file,
         "line": first.line,
-        "declarations": [plain(symbol) for symbol in meaning.symbols],
+        "declarations": [to_json_value(symbol) for symbol in meaning.symbols],
     }
 
 
 def _answer_document(answer: Answer, limit: int | None) -> dict[str, Any]:
     shown = replace(answer, resolved=answer.resolved[:limit], candidates=answer.candidates[:limit])
     left_out = len(answer.resolved) + len(answer.candidates) - len(shown.resolved) - len(shown.candidates)
-    return {**plain(shown), "subject": _meaning_document(answer.subject), "left_out": left_out}
+    return {**to_json_value(shown), "subject": _meaning_document(answer.subject), "left_out": left_out}
 
 
 def _show_document(shown: SymbolAnswer) -> dict[str, Any]:
-    return {**plain(shown), "subject": _meaning_document(shown.subject)}
+    return {**to_json_value(shown), "subject": _meaning_document(shown.subject)}
 
 
 def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
@@ -152,9 +152,9 @@ def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
     resolved, candidates, tests = (part[:limit] for part in parts)
     left_out = sum(len(part) - len(part[:limit]) for part in parts)
     shown = replace(found, resolved=resolved, candidates=candidates, tests=tests)
-    return {**plain(shown), "subject": _meaning_document(found.subject), "left_out": left_out}
+    return {**to_json_value(shown), "subject": _meaning_document(found.subject), "left_out": left_out}
 
 
 def _route_document(route: Route) -> dict[str, Any]:
     ends = {"source": _meaning_document(route.source), "target": _meaning_document(route.target)}
-    return {**plain(route), **ends, "found": bool(route.steps)}
+    return {**to_json_value(route), **ends, "found": bool(route.steps)}

@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 from golore.graph.errors import UsageError
 from golore.graph.history.recent_commits import RecentCommit, RecentCommits, create_recent_commits, date_of
 from golore.graph.phrases import counted, listed
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.learner.checkout.git_activity import (
     GitHead,
     Uncommitted,
     blame_of,
-    checkout_at,
+    git_head_of,
     uncommitted,
     update_recent_commits,
 )
@@ -56,7 +56,7 @@ class RecentAnswer(NamedTuple):
 def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
     repository = find_repository(start)
     root = repository.root.resolve()
-    checkout = checkout_at(root)
+    checkout = git_head_of(root)
     update_recent_commits(root, repository.store)
     with create_recent_commits(repository.store) as recent:
         path = find_file(root, target, (Path.cwd(), start.resolve())) if target else ""
@@ -76,7 +76,7 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
 
 def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, limit: int) -> RecentAnswer:
     """The answer for a file, or for the repository if `path` is empty."""
-    pending = uncommitted(root, path or ".") if checkout.is_one else ()
+    pending = uncommitted(root, path or ".") if checkout.is_repository else ()
     if not path:
         return RecentAnswer("", checkout, pending, tuple(recent.commits(limit)), (), bool(recent.roots))
     commits = recent.commits_of(path, limit)
@@ -91,7 +91,7 @@ def _symbol_answers(
     root = repository.root.resolve()
     with open_current_store(repository) as store:
         warn_if_stale(repository.root, store)
-        symbols = [symbol for symbol in only_meaning(Names(store), target).symbols if not symbol.external]
+        symbols = [symbol for symbol in only_meaning(NameResolver(store), target).symbols if not symbol.external]
         statement = "MATCH (s:Symbol {id: $id}) RETURN s.end_line"
         ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
     if not symbols:
@@ -104,7 +104,7 @@ def _symbol_answers(
         changes = blame.changes(symbol.line, ends[symbol.id]) if blame is not None else []
         commits = tuple(change for change, _ in changes if change.id)[:limit]
         subject = f"{symbol.qualified_name} ({symbol.file}:{symbol.line})"
-        own = uncommitted(root, symbol.file) if checkout.is_one else ()
+        own = uncommitted(root, symbol.file) if checkout.is_repository else ()
         lines = tuple(BlameLine(*item) for item in changes)
         answers.append(RecentAnswer(subject, checkout, own, commits, lines, bool(recent.roots)))
     return answers
@@ -114,7 +114,7 @@ def _document(answer: RecentAnswer) -> dict[str, Any]:
     checkout = answer.checkout
     return {
         "subject": answer.subject,
-        "repository": checkout.is_one,
+        "repository": checkout.is_repository,
         "branch": checkout.branch,
         "head": checkout.head,
         "shallow": answer.is_shallow,
@@ -132,7 +132,7 @@ def _commit(change: RecentCommit, checkout: GitHead) -> dict[str, Any]:
 
 def _lines(answer: RecentAnswer, now: int) -> Iterator[str]:
     checkout = answer.checkout
-    if not checkout.is_one:
+    if not checkout.is_repository:
         yield "This is not a git repository, so there is no history."
         return
     branch = f"On branch {checkout.branch}" if checkout.branch else "HEAD is detached"

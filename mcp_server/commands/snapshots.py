@@ -28,7 +28,7 @@ from golore.graph.transfer.snapshots import (
 from golore.learner.derived.card_step import update_cards
 from golore.mcp_server.commands.import_store import compare_tree, difference_lines
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
-from golore.mcp_server.text.output import columns, plain, print_json, print_lines
+from golore.mcp_server.text.output import columns, print_json, print_lines, to_json_value
 from golore.mcp_server.text.progress import show_progress
 
 _MEGABYTE: Final = 1 << 20
@@ -77,7 +77,7 @@ def run_restore(start: Path, name: str, *, as_json: bool) -> int:
     with show_progress() as progress:
         update_cards(repository.root, repository.store, whole=True, progress=progress)
     if as_json:
-        print_json({**plain(snapshot), "differing": plain(changes), "undo": undo})
+        print_json({**to_json_value(snapshot), "differing": to_json_value(changes), "undo": undo})
     else:
         print_lines(
             [f"Restored {name}, saved at {snapshot.created[:19].replace('T', ' ')}.", *difference_lines(changes)]
@@ -94,7 +94,9 @@ def run_diff(start: Path, before: str, after: str, *, as_json: bool) -> int:
         if old.files != new.files or old.files is None:
             found = [*differences(old.store, new.store), *knowledge_differences(old.knowledge, new.knowledge)]
     if as_json:
-        listed = [{**plain(one), "fields": {name: [was, now] for name, was, now in one.fields}} for one in found]
+        listed = [
+            {**to_json_value(one), "fields": {name: [was, now] for name, was, now in one.fields}} for one in found
+        ]
         print_json({"before": before, "after": after, "summary": _counts(found), "differences": listed})
     else:
         print_lines(_table(_counts(found), before, after))

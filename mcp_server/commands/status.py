@@ -11,7 +11,7 @@ from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.manifest import read_manifest
-from golore.graph.knowledge.summaries import standings, tally
+from golore.graph.knowledge.summaries import answer_counts, summary_counts
 from golore.graph.phrases import counted
 from golore.graph.queries.answers import StoreCounts
 from golore.graph.queries.questions import count_store
@@ -97,7 +97,7 @@ def _summaries(store: Path) -> tuple[dict[str, int], dict[str, int]]:
     if not Knowledge.exists(store):
         return {}, {}
     with Knowledge.open(store) as knowledge:
-        return standings(knowledge), tally(knowledge)
+        return summary_counts(knowledge), answer_counts(knowledge)
 
 
 def _lines(status: Status) -> list[str]:

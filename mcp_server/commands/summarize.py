@@ -22,7 +22,7 @@ from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.phrases import counted
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import ModelSettings, is_loopback, model_settings
-from golore.mcp_server.text.output import plain, print_json, print_lines, styled
+from golore.mcp_server.text.output import print_json, print_lines, styled, to_json_value
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.drafting.run import Bounds, DraftRun, draft
 from golore.summarizers.models.model import Model, make_ready
@@ -58,7 +58,7 @@ def run_summarize(
             print("golore: Interrupted. The drafts written so far are saved; the next run continues.", file=sys.stderr)
             return _INTERRUPTED
     if as_json:
-        print_json({**plain(outcome), "model": model.name})
+        print_json({**to_json_value(outcome), "model": model.name})
     elif not is_background:
         print_lines(_lines(outcome, model.name))
     return 1 if outcome.stopped else 0

@@ -11,7 +11,7 @@ from golore.graph.knowledge.summaries import SummaryRecord, history
 from golore.mcp_server.services.current_summary import STRUCTURAL
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.targets import Target, find_target
-from golore.mcp_server.text.output import plain, print_json, print_lines, styled
+from golore.mcp_server.text.output import print_json, print_lines, styled, to_json_value
 
 
 def run_history(text: str, start: Path, *, as_json: bool) -> int:
@@ -22,7 +22,7 @@ def run_history(text: str, start: Path, *, as_json: bool) -> int:
         composed = structural_summary(opened.store, target.level, target.id)
         records = _history(opened.repository.store, target)
     if as_json:
-        document = [{**plain(record), "standing": record.standing} for record in records]
+        document = [{**to_json_value(record), "standing": record.standing} for record in records]
         print_json({"level": target.level, "subject": target.id, "structural": composed, "history": document})
     else:
         print_lines(_lines(target, composed, records))

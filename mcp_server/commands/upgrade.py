@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import AnswerBroken, ModelError, ModelUnavailable, UsageError
+from golore.graph.errors import AnswerFailed, ModelError, ModelUnavailable, UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.phrases import counted
@@ -23,11 +23,11 @@ from golore.mcp_server.services.draft_list import Draft, drafts
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import UpgradeSettings, upgrade_settings
-from golore.mcp_server.services.upgrades import accept, publish_summary
+from golore.mcp_server.services.upgrades import accept_summary, publish_summary
 from golore.mcp_server.text.output import print_json, print_lines, styled
-from golore.summarizers.drafting.prompts import again, prompt_for, tokens_of
+from golore.summarizers.drafting.prompts import prompt_for, retry_prompt, tokens_of
 from golore.summarizers.models.anthropic import HOST, AnthropicModel
-from golore.summarizers.models.model import ANSWER, Model, Prompt, ask
+from golore.summarizers.models.model import ANSWER_TOKENS, Model, Prompt, ask
 from golore.summarizers.models.openai import OpenAiModel
 
 _MILLION: Final = 1_000_000
@@ -131,12 +131,12 @@ def _upgrade(
 ) -> Upgrade:
     outcome = Upgrade(model.name)
     for one, prompt in work:
-        if max_cost is not None and outcome.cost + _cost(tokens_of(prompt), ANSWER, settings) > max_cost:
+        if max_cost is not None and outcome.cost + _cost(tokens_of(prompt), ANSWER_TOKENS, settings) > max_cost:
             outcome.stopped = f"The next text could exceed the limit of ${max_cost:.2f}."
             break
         try:
             _improve(repository, model, one, prompt, settings, outcome)
-        except AnswerBroken as failure:
+        except AnswerFailed as failure:
             outcome.refused += 1
             outcome.reasons.append(f"{one.subject}: {failure}")
         except ModelError as failure:
@@ -157,11 +157,13 @@ def _improve(
         outcome.cost += _cost(answer.prompt_tokens, answer.answer_tokens, settings)
         try:
             with Store.open(repository.store, write=False) as store:
-                record = accept(repository, store, one.level, one.subject, answer.text, one.digest, model=model.name)
+                record = accept_summary(
+                    repository, store, one.level, one.subject, answer.text, one.digest, model=model.name
+                )
         except UsageError as refusal:
             reason = str(refusal)
             if attempt == 0:
-                prompt = again(prompt, answer.text, [reason])
+                prompt = retry_prompt(prompt, answer.text, [reason])
             continue
         publish_summary(repository, record)
         outcome.taken += 1
@@ -188,7 +190,7 @@ def _estimate_lines(work: list[tuple[Draft, Prompt]], settings: UpgradeSettings,
     if not work:
         return ["There is nothing to improve: no summary is a draft or stale."]
     tokens = sum(tokens_of(prompt) for _, prompt in work)
-    answers = len(work) * ANSWER
+    answers = len(work) * ANSWER_TOKENS
     if settings.price_in:
         price = f"at most about ${_cost(tokens, answers, settings):.2f}, twice that if every text is written twice"
     else:

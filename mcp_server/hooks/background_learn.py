@@ -18,7 +18,7 @@ _MAX_ROUNDS = 20
 _LOWEST_PRIORITY = 19
 
 
-def start_relearning(root: str, store: str) -> bool:
+def start_background_learn(root: str, store: str) -> bool:
     """Request a background learn. Returns whether this call started a process for it."""
     import fcntl
 
@@ -39,7 +39,7 @@ def start_relearning(root: str, store: str) -> bool:
     return True
 
 
-def relearn(root: str, store: str, lock: int) -> int:
+def learn_while_wanted(root: str, store: str, lock: int) -> int:
     """Learn as long as hooks request it, at most `_MAX_ROUNDS` times; returns how often. Runs in the new process."""
     import fcntl
     from pathlib import Path
@@ -120,7 +120,7 @@ def _main() -> None:
     root, store, lock = sys.argv[1:]
     failure = os.path.join(store, FAILURE_NAME)
     try:
-        relearn(root, store, int(lock))
+        learn_while_wanted(root, store, int(lock))
     except Exception:  # noqa: BLE001  there is no terminal; the failure is logged
         log_failure(store, "relearning")
         with open(failure, "w", encoding="utf-8"):

@@ -11,7 +11,7 @@ Only small modules without imports of their own are loaded here: no engine, no M
 import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
-from golore.mcp_server.hooks.payloads import EDIT, FORGET, PROMPT, READ, START, Event, parse_json, understand
+from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
 from golore.mcp_server.hooks.store_locator import blake2b_hex, find_store
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # `signal` without its enums, which take a while to create
 
-SWITCH = "GOLORE_HOOKS"
+SWITCH_VARIABLE = "GOLORE_HOOKS"
 SETTINGS_NAME = "settings.toml"
 BUDGET = 60_000
 """Characters printed in a session, or until its context is compacted: about thirty cards."""
@@ -48,10 +48,10 @@ def run_hook(agent: str) -> int:
     try:
         _set_deadline()
         data = _read_input()
-        if os.environ.get(SWITCH, "").strip().lower() in _OFF:
+        if os.environ.get(SWITCH_VARIABLE, "").strip().lower() in _OFF:
             return 0
         payload = parse_json(data.decode("utf-8", "replace"))
-        event = understand(payload, agent) if isinstance(payload, dict) else None
+        event = parse_event(payload, agent) if isinstance(payload, dict) else None
         if event is None:
             return 0
         repository = _repository_of(event)
@@ -115,7 +115,7 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
     if card_store is not None:
         with card_store:
             session = event.session or _hour_as_session()
-            if event.kind == FORGET or (event.kind == START and event.prompt in ("compact", "clear")):
+            if event.kind == COMPACTED or (event.kind == START and event.prompt in ("compact", "clear")):
                 card_store.forget_session(session)
             parts = _parts(event, card_store, root) if event.shape else []
             if event.kind == PROMPT and event.shape and len(parts) < _ENOUGH_PARTS:
@@ -125,9 +125,9 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
             if text:
                 _print(_answer(event, text))
     if stale and settings.relearn:
-        from golore.mcp_server.hooks.background_learn import start_relearning
+        from golore.mcp_server.hooks.background_learn import start_background_learn
 
-        start_relearning(root, store)
+        start_background_learn(root, store)
 
 
 def _parts(event: Event, card_store: CardStore, root: str) -> list[_Part]:

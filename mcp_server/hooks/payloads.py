@@ -13,7 +13,7 @@ READ = "read"
 EDIT = "edit"
 PROMPT = "prompt"
 START = "start"
-FORGET = "forget"
+COMPACTED = "forget"
 
 _AFTER_TOOL_EVENTS = {"posttooluse", "aftertool"}
 _BEFORE_TOOL_EVENTS = {"pretooluse"}
@@ -60,7 +60,7 @@ class Event:
         """Pieces of text that an edit wrote."""
 
 
-def understand(payload: "Fields", agent: str) -> Event | None:
+def parse_event(payload: "Fields", agent: str) -> Event | None:
     """The event of a payload; None if the hook has nothing to do."""
     name = _first_text(payload, ("hook_event_name", "hookEventName", "event_name"))
     plain = name.replace("_", "").lower()
@@ -74,7 +74,7 @@ def understand(payload: "Fields", agent: str) -> Event | None:
     if plain in _COMPACTION_EVENTS:
         # Gemini CLI announces an automatic compression before every turn, even if there is nothing to compress.
         is_certain = plain != "precompress" or payload.get("trigger") == "manual"
-        return Event(FORGET, name, "", payload) if is_certain else None
+        return Event(COMPACTED, name, "", payload) if is_certain else None
     if plain in _PROMPT_EVENTS:
         event = Event(PROMPT, name, shape, payload)
         event.prompt = _without_hook_output(_first_text(payload, ("prompt", "user_prompt", "userPrompt")))

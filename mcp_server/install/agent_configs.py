@@ -33,7 +33,7 @@ class AgentFile(NamedTuple):
     """The whole text, for a file that only golore writes."""
 
 
-class Where(NamedTuple):
+class InstallTarget(NamedTuple):
     """Where golore is installed."""
 
     scope: str
@@ -48,13 +48,13 @@ class Where(NamedTuple):
         return self.scope == "user"
 
 
-class Setup(NamedTuple):
+class AgentSetup(NamedTuple):
     targets: tuple[AgentFile, ...]
     hint: str = ""
     """What the user still has to do or to know."""
 
 
-def setup_for(agent: str, where: Where) -> Setup:
+def setup_for(agent: str, where: InstallTarget) -> AgentSetup:
     return {
         "claude": _claude,
         "codex": _codex,
@@ -66,7 +66,7 @@ def setup_for(agent: str, where: Where) -> Setup:
     }[agent](where)
 
 
-def hook_command(where: Where, agent: str) -> str:
+def hook_command(where: InstallTarget, agent: str) -> str:
     return f"{where.program} hook {agent} 2>/dev/null || true"
 
 
@@ -78,7 +78,7 @@ def is_our_command(value: Json, agent: str) -> bool:
     return any(isinstance(command, str) and f"golore hook {agent}" in command.replace("'", "") for command in commands)
 
 
-def _hook_groups(where: Where, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:
+def _hook_groups(where: InstallTarget, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:
     """Hooks in the format that Claude Code introduced: event, matcher, handlers."""
     handler: Json = {"type": "command", "command": hook_command(where, agent), "timeout": timeout}
     return tuple(
@@ -87,11 +87,11 @@ def _hook_groups(where: Where, agent: str, events: dict[str, str], timeout: int)
     )
 
 
-def _server(where: Where) -> Json:
+def _server(where: InstallTarget) -> Json:
     return {"command": where.program, "args": ["mcp"]}
 
 
-def _claude(where: Where) -> Setup:
+def _claude(where: InstallTarget) -> AgentSetup:
     events = {"PostToolUse": "*", "SessionStart": "", "UserPromptSubmit": ""}
     hooks = _hook_groups(where, "claude", events, _TIMEOUT)
     server = (Addition(("mcpServers", "golore"), _server(where)),)
@@ -102,13 +102,13 @@ def _claude(where: Where) -> Setup:
     else:
         settings, servers = where.root / ".claude", where.root / ".mcp.json"
     hint = "Claude Code asks once whether to trust the server." if not where.is_user else ""
-    return Setup((AgentFile(settings / "settings.json", hooks), AgentFile(servers, server)), hint)
+    return AgentSetup((AgentFile(settings / "settings.json", hooks), AgentFile(servers, server)), hint)
 
 
-def _codex(where: Where) -> Setup:
+def _codex(where: InstallTarget) -> AgentSetup:
     folder = Path(os.environ.get("CODEX_HOME") or where.home / ".codex") if where.is_user else where.root / ".codex"
     events = {"PostToolUse": "", "SessionStart": "", "UserPromptSubmit": ""}
-    return Setup(
+    return AgentSetup(
         (
             AgentFile(folder / "hooks.json", _hook_groups(where, "codex", events, _TIMEOUT)),
             AgentFile(folder / "config.toml", (Addition(("mcp_servers", "golore"), _server(where)),)),
@@ -117,7 +117,7 @@ def _codex(where: Where) -> Setup:
     )
 
 
-def _copilot(where: Where) -> Setup:
+def _copilot(where: InstallTarget) -> AgentSetup:
     targets = [_copilot_hooks(where)]
     if where.is_user:
         server: Json = {"type": "local", "command": where.program, "args": ["mcp"], "tools": ["*"]}
@@ -129,10 +129,10 @@ def _copilot(where: Where) -> Setup:
         if where.is_user
         else "Copilot's command line reads MCP servers only from the user's files: run this again with `--scope user`."
     )
-    return Setup(tuple(targets), hint)
+    return AgentSetup(tuple(targets), hint)
 
 
-def _copilot_hooks(where: Where) -> AgentFile:
+def _copilot_hooks(where: InstallTarget) -> AgentFile:
     """The file with the hooks, which only golore writes. VS Code reads it too."""
     handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _TIMEOUT}
     events = ("postToolUse", "preCompact", "sessionStart", "userPromptSubmitted")
@@ -141,17 +141,17 @@ def _copilot_hooks(where: Where) -> AgentFile:
     return AgentFile(folder / "golore.json", text=dumps(hooks))
 
 
-def _copilot_home(where: Where) -> Path:
+def _copilot_home(where: InstallTarget) -> Path:
     return Path(os.environ.get("COPILOT_HOME") or where.home / ".copilot")
 
 
-def _cursor(where: Where) -> Setup:
+def _cursor(where: InstallTarget) -> AgentSetup:
     folder = (where.home if where.is_user else where.root) / ".cursor"
     handler: Json = {"command": hook_command(where, "cursor"), "timeout": _TIMEOUT}
     hooks = tuple(
         Addition(("hooks", event), handler, is_item=True) for event in ("postToolUse", "preCompact", "sessionStart")
     )
-    return Setup(
+    return AgentSetup(
         (
             AgentFile(folder / "hooks.json", hooks, frame=(Addition(("version",), 1),)),
             AgentFile(folder / "mcp.json", (Addition(("mcpServers", "golore"), _server(where)),)),
@@ -159,21 +159,21 @@ def _cursor(where: Where) -> Setup:
     )
 
 
-def _gemini(where: Where) -> Setup:
+def _gemini(where: InstallTarget) -> AgentSetup:
     file = (where.home if where.is_user else where.root) / ".gemini" / "settings.json"
     events = {"AfterTool": ".*", "BeforeAgent": "", "PreCompress": "manual", "SessionStart": ""}
     hooks = _hook_groups(where, "gemini", events, _TIMEOUT * 1000)
-    return Setup((AgentFile(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
+    return AgentSetup((AgentFile(file, (Addition(("mcpServers", "golore"), _server(where)), *hooks)),))
 
 
-def _opencode(where: Where) -> Setup:
+def _opencode(where: InstallTarget) -> AgentSetup:
     config = Path(os.environ.get("XDG_CONFIG_HOME") or where.home / ".config") / "opencode"
     folder, plugins = (config, config / "plugins") if where.is_user else (where.root, where.root / ".opencode/plugins")
     file = folder / "opencode.jsonc"
     file = file if file.exists() else folder / "opencode.json"
     server: Json = {"type": "local", "command": [where.program, "mcp"], "enabled": True}
     frame = (Addition(("$schema",), "https://opencode.ai/config.json"),)
-    return Setup(
+    return AgentSetup(
         (
             AgentFile(file, (Addition(("mcp", "golore"), server),), frame),
             AgentFile(plugins / "golore.js", text=_PLUGIN.replace("PROGRAM", where.program)),
@@ -181,10 +181,12 @@ def _opencode(where: Where) -> Setup:
     )
 
 
-def _vscode(where: Where) -> Setup:
+def _vscode(where: InstallTarget) -> AgentSetup:
     server: Json = {"type": "stdio", "command": where.program, "args": ["mcp"]}
     folder = _vscode_user_folder(where.home) if where.is_user else where.root / ".vscode"
-    return Setup((AgentFile(folder / "mcp.json", (Addition(("servers", "golore"), server),)), _copilot_hooks(where)))
+    return AgentSetup(
+        (AgentFile(folder / "mcp.json", (Addition(("servers", "golore"), server),)), _copilot_hooks(where))
+    )
 
 
 def _vscode_user_folder(home: Path) -> Path:

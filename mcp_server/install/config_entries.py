@@ -18,7 +18,7 @@ from golore.mcp_server.install.json_edits import Json
 from tomlkit.exceptions import TOMLKitError
 
 
-def added(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
+def add_entries(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
     """The text with golore's entries, and a remark for each entry that was left alone."""
     if target.file.suffix == ".toml":
         return _added_to_toml(text or "", target)
@@ -28,7 +28,9 @@ def added(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[s
         for addition in target.frame:
             text = json_edits.insert(text, addition.path, addition.value)
     if not isinstance(json_edits.loads(text), dict):
-        raise json_edits.NotJson("The top level must be an object for golore's entry. Correct the file and try again.")
+        raise json_edits.JsonEditError(
+            "The top level must be an object for golore's entry. Correct the file and try again."
+        )
     for addition in target.additions:
         if addition.is_item:
             text = _with_item(text, addition, agent)
@@ -41,7 +43,7 @@ def added(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[s
     return text, tuple(remarks)
 
 
-def removed(text: str, target: AgentFile, agent: str, original: str | None) -> str | None:
+def remove_entries(text: str, target: AgentFile, agent: str, original: str | None) -> str | None:
     """The text without golore's entries; None if golore created the file and nothing else is left in it.
 
     `original` is the text before the installation, None if there was no file. Objects and arrays that were empty in

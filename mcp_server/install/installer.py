@@ -22,7 +22,7 @@ from golore.graph.errors import GoloreError, StoreError, UsageError
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.mcp_server.hooks.precompile import compile_ahead
 from golore.mcp_server.install import config_entries
-from golore.mcp_server.install.agent_configs import AgentFile, Setup, Where, setup_for
+from golore.mcp_server.install.agent_configs import AgentFile, AgentSetup, InstallTarget, setup_for
 from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import print_lines
 
@@ -52,14 +52,14 @@ def run_uninstall(agent: str, *, scope: str, repo: Path, is_agreed: bool) -> int
     return _apply(changes, [], is_agreed=is_agreed, done=f"golore is uninstalled from {agent}.", backup=False)
 
 
-def _where(scope: str, repo: Path) -> Where:
+def _where(scope: str, repo: Path) -> InstallTarget:
     if not repo.is_dir():
         raise UsageError(f"There is no directory {repo}. Check the path.")
     on_path = shutil.which("golore")
     sibling = Path(sys.executable).with_name("golore")
     # A configuration that a team shares must not contain a path of one machine.
     program = "golore" if on_path or scope == "project" or not sibling.exists() else shlex.quote(str(sibling))
-    return Where(scope, _repository_root(repo.resolve()), Path.home(), program)
+    return InstallTarget(scope, _repository_root(repo.resolve()), Path.home(), program)
 
 
 def _repository_root(repo: Path) -> Path:
@@ -68,7 +68,7 @@ def _repository_root(repo: Path) -> Path:
     return next((folder for folder in (repo, *repo.parents) if (folder / ".git").exists()), repo)
 
 
-def _remarks(setup: Setup, where: Where) -> list[str]:
+def _remarks(setup: AgentSetup, where: InstallTarget) -> list[str]:
     remarks = [setup.hint] if setup.hint else []
     if where.program == "golore" and not shutil.which("golore"):
         remarks.append("The command `golore` is not on the PATH. Add its directory, so that the agent finds it.")
@@ -88,7 +88,7 @@ def _install_change(target: AgentFile, agent: str) -> FileChange:
 
 def _add_entries(before: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
     ending = _line_ending(before)
-    after, remarks = config_entries.added(before and before.replace(ending, "\n"), target, agent)
+    after, remarks = config_entries.add_entries(before and before.replace(ending, "\n"), target, agent)
     return after.replace("\n", ending), remarks
 
 
@@ -108,7 +108,7 @@ def _uninstall_change(target: AgentFile, agent: str) -> FileChange:
         if original is not None and _add_entries(original, target, agent)[0] == before:
             return FileChange(target.file, before, original)
         ending = _line_ending(before)
-        after = config_entries.removed(before.replace(ending, "\n"), target, agent, original)
+        after = config_entries.remove_entries(before.replace(ending, "\n"), target, agent, original)
     return FileChange(target.file, before, after and after.replace("\n", ending))
 
 

@@ -1,7 +1,7 @@
 """Edits the text of a JSON file that somebody else wrote, and keeps its comments, order and layout.
 
 Reads JSON with comments and trailing commas. An edit inserts, replaces or removes one member or item and does not
-touch the rest of the text. It does not reformat, and raises `NotJson` for text that it cannot parse.
+touch the rest of the text. It does not reformat, and raises `JsonEditError` for text that it cannot parse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-class NotJson(GoloreError):
+class JsonEditError(GoloreError):
     """The text is not JSON with comments, or does not have the structure that an edit needs."""
 
 
@@ -59,9 +59,9 @@ def insert(text: str, path: Path, value: Json) -> str:
     """Add a member at a path of keys. Missing objects on the path are created."""
     node, rest = _deepest(_parse(text), path)
     if not rest:
-        raise NotJson(f"{_path_text(path)} exists already.")
+        raise JsonEditError(f"{_path_text(path)} exists already.")
     if not isinstance(node.value, dict) or not isinstance(rest[0], str):
-        raise NotJson(
+        raise JsonEditError(
             f"golore's entry needs an object at {_path_text(path[: len(path) - len(rest)])}. "
             "Correct the file and try again."
         )
@@ -76,7 +76,7 @@ def append(text: str, path: Path, value: Json) -> str:
     if rest:
         return insert(text, path, [value])
     if not isinstance(node.value, list):
-        raise NotJson(f"golore's entry needs an array at {_path_text(path)}. Correct the file and try again.")
+        raise JsonEditError(f"golore's entry needs an array at {_path_text(path)}. Correct the file and try again.")
     return _with_added(text, node, "", value)
 
 
@@ -84,7 +84,7 @@ def replace(text: str, path: Path, value: Json) -> str:
     """Replace the value at a path."""
     node, rest = _deepest(_parse(text), path)
     if rest:
-        raise NotJson(f"There is nothing at {_path_text(path)}.")
+        raise JsonEditError(f"There is nothing at {_path_text(path)}.")
     return text[: node.start] + _rendered(text, value, _indent_at(text, node.start)) + text[node.end :]
 
 
@@ -98,7 +98,7 @@ def remove(text: str, path: Path) -> str:
     )
     positions = [n for n, span in enumerate(spans) if span[0] == path[-1]]
     if rest or not positions:
-        raise NotJson(f"There is nothing at {_path_text(path)}.")
+        raise JsonEditError(f"There is nothing at {_path_text(path)}.")
     position = positions[-1]
     _, start, end = spans[position]
     comma = _comma_after(text, end)
@@ -212,9 +212,9 @@ class _Parser:
         self.text = text
         self.at = 1 if text.startswith("\ufeff") else 0
 
-    def error(self, reason: str) -> NotJson:
+    def error(self, reason: str) -> JsonEditError:
         line = self.text.count("\n", 0, self.at) + 1
-        return NotJson(f"Line {line} is not JSON: {reason}. Correct the file and try again.")
+        return JsonEditError(f"Line {line} is not JSON: {reason}. Correct the file and try again.")
 
     def skip(self) -> None:
         match = _TOKEN.match(self.text, self.at)

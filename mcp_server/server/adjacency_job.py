@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from golore.graph.queries.adjacency_builder import start_mapping
+from golore.graph.queries.adjacency_builder import start_adjacency_build
 from golore.graph.queries.symbol_steps import Steps
 
 _RETRY_AFTER: Final = 60.0
@@ -26,7 +26,7 @@ class AdjacencyJob:
 
     def consider(self, directory: Path, steps: Steps) -> None:
         """Start a build if the search would have been faster with a file, or with a newer one."""
-        if not steps.is_mapping_worth_it:
+        if not steps.is_adjacency_worth_building:
             return
         if self.process is not None:
             if self.process.poll() is None:
@@ -34,7 +34,7 @@ class AdjacencyJob:
             if self.process.returncode and time.monotonic() - self._started < _RETRY_AFTER:
                 return
         self._started = time.monotonic()
-        self.process = start_mapping(directory)
+        self.process = start_adjacency_build(directory)
 
     def close(self) -> None:
         process, self.process = self.process, None

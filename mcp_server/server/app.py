@@ -15,7 +15,7 @@ from typing import Final
 
 import anyio
 from golore.mcp_server.server import prompts, resources
-from golore.mcp_server.server.glibc_memory import keep_memory_together
+from golore.mcp_server.server.glibc_memory import limit_arenas
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools import (
     memory_context,
@@ -87,5 +87,5 @@ def run_mcp(paths: Sequence[Path]) -> int:
 def prepare_process() -> None:
     """Log to standard error, switch colors off, because some texts are also printed on terminals, and set up memory."""
     os.environ["NO_COLOR"] = "1"
-    keep_memory_together()
+    limit_arenas()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="golore: %(message)s")

@@ -19,8 +19,8 @@ from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.services.current_summary import STRUCTURAL, summary_of
 from golore.mcp_server.services.targets import find_target
 from golore.mcp_server.text.replies import (
-    BUDGET,
-    CHARACTERS,
+    CHARACTERS_PER_TOKEN,
+    DEFAULT_BUDGET,
     Reply,
     Section,
     agent_text,
@@ -49,9 +49,9 @@ def _card_reply(opened: OpenServedRepository, path: str, budget: int, behind: tu
     if card_store is None:
         raise StoreMissing("The store has no cards, because an older golore made it. Call memory_learn first.")
     with closing(card_store):
-        card = card_store.card(path, silent=True) or Card(path, "", "")
-        room = budget * CHARACTERS
-        is_stored = not path.endswith(".go") or budget == BUDGET
+        card = card_store.card(path, include_empty=True) or Card(path, "", "")
+        room = budget * CHARACTERS_PER_TOKEN
+        is_stored = not path.endswith(".go") or budget == DEFAULT_BUDGET
         text = (
             card.text if is_stored else card_text(opened.store, card_store, path, room - len("\n".join(behind)) - _ROOM)
         )
@@ -79,7 +79,7 @@ def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[s
         other = questions.implementers(opened.store, subject)
         around += _retitled(other, answer_reply(other, short_name))
     with AnnotationReader(opened.repository.store) as annotation_reader:
-        note_lines = annotation_reader.of_nodes(symbol.id for symbol in subject.symbols)
+        note_lines = annotation_reader.note_lines_of(symbol.id for symbol in subject.symbols)
         document_lines = annotation_reader.documents_of(symbol.id for symbol in subject.symbols)
     notes = (_lines_section("notes, as written by people and agents", note_lines),) if note_lines else ()
     documents = (_lines_section("documents and examples that name it", document_lines),) if document_lines else ()

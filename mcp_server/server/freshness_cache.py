@@ -52,7 +52,7 @@ class FreshnessCache:
         age = time.monotonic() - self._compared_at
         is_up_to_date = self._changes is not None and not len(self._changes)
         if is_up_to_date and self._watch is not None:
-            return age < _MAX_AGE_WATCHED and not self._watch.is_stirred
+            return age < _MAX_AGE_WATCHED and not self._watch.has_changed
         return age < _MAX_AGE
 
 

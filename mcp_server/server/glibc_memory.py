@@ -14,7 +14,7 @@ _ARENA_MAX: Final = -8
 _LARGE_BLOCK: Final = 1 << 20
 
 
-def keep_memory_together() -> None:
+def limit_arenas() -> None:
     """Let threads share two arenas, and return large blocks to the system as soon as they are freed."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
@@ -22,7 +22,7 @@ def keep_memory_together() -> None:
         set_option(_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 
-def give_memory_back() -> None:
+def trim_memory() -> None:
     """Collect garbage and return free memory to the system."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

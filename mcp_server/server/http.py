@@ -38,7 +38,7 @@ _MIN_LENGTH: Final = 16
 def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
     """Serve until the process is interrupted. Returns the exit code."""
     prepare_process()
-    with Repositories(paths) as repositories, bound(port) as listening:
+    with Repositories(paths) as repositories, listening_socket(port) as listening:
         actual_port: int = listening.getsockname()[1]
         token, source = token_for(repositories.all[0].learned.store, os.environ.get(TOKEN_VARIABLE, ""))
         app = application(repositories, token, actual_port)
@@ -83,7 +83,7 @@ class TokenGate:
         return len(headers) == 1 and hmac.compare_digest(headers[0], self._expected)
 
 
-def bound(port: int) -> socket.socket:
+def listening_socket(port: int) -> socket.socket:
     """A socket that listens on the port; 0 chooses a free one."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

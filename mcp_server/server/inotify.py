@@ -26,7 +26,7 @@ class Watch:
         self._is_stirred = False
 
     @property
-    def is_stirred(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether anything has changed since the watch was started."""
         if not self._is_stirred:
             try:

@@ -25,7 +25,7 @@ _INTERVAL: Final = 0.2
 """Seconds between two reports of one stage."""
 
 
-class Reported:
+class JsonProgress:
     """A `Progress` that prints lines of JSON."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
     os.environ["NO_COLOR"] = "1"
     root, directory = (Path(argument) for argument in arguments[:2])
     try:
-        report = learn(root, directory, full="--full" in arguments, progress=Reported())
+        report = learn(root, directory, full="--full" in arguments, progress=JsonProgress())
         with Store.open(directory, write=False) as store:
             counts = count_store(store)
     except (GoloreError, OSError) as failure:

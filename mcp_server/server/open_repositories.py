@@ -18,12 +18,12 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.files import locks
-from golore.graph.queries.name_resolver import NameList, Names
+from golore.graph.queries.name_resolver import NameList, NameResolver
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
-from golore.mcp_server.server.glibc_memory import give_memory_back
+from golore.mcp_server.server.glibc_memory import trim_memory
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
@@ -79,7 +79,7 @@ class ServedRepository:
                 store = self._current(learned)
                 generation = store.generation
                 cached_generation, names_list = self._cached_names
-                names = Names(store, names_list if cached_generation == generation else None)
+                names = NameResolver(store, names_list if cached_generation == generation else None)
                 changes = self._freshness.changes(learned.root, store, generation)
                 if self._cached_outdated[0] != generation:
                     self._cached_outdated = (generation, is_outdated(store))
@@ -108,7 +108,7 @@ class ServedRepository:
                 self._close()
             elif store is not None and time.monotonic() - self._used_at > _MAX_IDLE:
                 self._close()
-                give_memory_back()
+                trim_memory()
             return self._store is not None
         finally:
             self._lock.release()
@@ -164,7 +164,7 @@ class Repositories:
         for repository in self.all:
             repository.close()
 
-    def named(self, name: str = "") -> ServedRepository:
+    def find(self, name: str = "") -> ServedRepository:
         """The repository with this name or path, or the one that contains this path. Without a name: the only one."""
         if not name and len(self.all) == 1:
             return self.all[0]
@@ -178,7 +178,7 @@ class Repositories:
             raise UsageError(f"This server has several repositories. Give one of these as `repository`: {known}.")
         raise UsageError(f"This server has no repository {name!r}. Give one of these as `repository`: {known}.")
 
-    def around(self, path: str) -> str:
+    def root_containing(self, path: str) -> str:
         """The root of the repository that contains an absolute path; empty for any other text."""
         if not path.startswith("/"):
             return ""
@@ -195,7 +195,7 @@ class Repositories:
     @contextmanager
     def opened(self, name: str = "") -> Generator[OpenServedRepository]:
         try:
-            with self.named(name).opened() as opened:
+            with self.find(name).opened() as opened:
                 yield opened
         finally:
             self._wake.set()

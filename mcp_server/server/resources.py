@@ -5,7 +5,7 @@ from __future__ import annotations
 from golore.graph.errors import GoloreError, UsageError
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.text.replies import BUDGET
+from golore.mcp_server.text.replies import DEFAULT_BUDGET
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
@@ -37,7 +37,7 @@ def _overview(repositories: Repositories) -> str:
     for repository, title in zip(repositories.all, repositories.titles, strict=True):
         try:
             with repositories.opened(str(repository.learned.root)) as opened:
-                text = context_reply(opened, "", BUDGET)
+                text = context_reply(opened, "", DEFAULT_BUDGET)
         except GoloreError as failure:
             text = str(failure)
         parts.append(text if len(repositories.all) == 1 else f"# {title}\n{text}")
@@ -51,7 +51,7 @@ def _file(repositories: Repositories, path: str) -> str:
         inner = path.removeprefix(f"{title}/") if len(repositories.all) > 1 else path
         try:
             with repositories.opened(str(repository.learned.root)) as opened:
-                return context_reply(opened, inner, BUDGET)
+                return context_reply(opened, inner, DEFAULT_BUDGET)
         except UsageError as unknown:
             failures.append(str(unknown))
         except GoloreError as failure:

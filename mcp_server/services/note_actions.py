@@ -27,11 +27,11 @@ from golore.graph.knowledge.notes import (
     cleaned,
     confirm,
     forget,
-    is_same,
-    much_the_same,
+    is_duplicate,
     note_of,
     notes_about,
     set_done,
+    similar_notes,
     supersede,
     write_notes,
 )
@@ -80,7 +80,7 @@ def subject_of(opened: OpenRepository, text: str) -> Target:
     return target
 
 
-def write(
+def write_note(
     opened: OpenRepository, request: NoteRequest, agree: Callable[[PinnedNote], bool] | None = None
 ) -> NoteOutcome:
     """Write a note. The same note by the same author is not written twice. `agree` decides whether it supersedes a note
@@ -97,8 +97,8 @@ def write(
     with Knowledge.open(opened.repository.store) as knowledge:
         if request.supersedes:
             draft = draft._replace(supersedes=note_of(knowledge, request.supersedes).id)
-        alike = much_the_same(knowledge, draft)
-        same = next((note for note in alike if is_same(note, draft)), None)
+        alike = similar_notes(knowledge, draft)
+        same = next((note for note in alike if is_duplicate(note, draft)), None)
         if same is not None:
             return _already_written(knowledge, same, draft.supersedes, messages)
         if alike and not draft.supersedes and agree is not None and agree(alike[0]):
@@ -178,7 +178,7 @@ def list_notes(
     return in_display_order(found, _earliest_time())
 
 
-def chain(repository: LearnedRepository, id: str) -> list[PinnedNote]:
+def note_chain(repository: LearnedRepository, id: str) -> list[PinnedNote]:
     """A note with those that it supersedes or that supersede it, newest first."""
     with Knowledge.open(repository.store) as knowledge:
         return chain_of(knowledge, note_of(knowledge, id))

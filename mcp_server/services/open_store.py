@@ -13,7 +13,7 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 
@@ -24,7 +24,7 @@ class OpenRepository:
 
     repository: LearnedRepository
     store: Store
-    names: Names
+    names: NameResolver
     bases: tuple[Path, ...] = ()
 
 
@@ -33,7 +33,7 @@ def open_repository(start: Path) -> Generator[OpenRepository]:
     """Open the learned repository that contains `start`."""
     repository = find_repository(start)
     with open_current_store(repository) as store:
-        yield OpenRepository(repository, store, Names(store), (Path.cwd(), start.resolve()))
+        yield OpenRepository(repository, store, NameResolver(store), (Path.cwd(), start.resolve()))
 
 
 def open_current_store(repository: LearnedRepository) -> Store:

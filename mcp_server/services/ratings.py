@@ -12,19 +12,19 @@ from golore.graph.cards.card_store import open_card_store
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import note_of
-from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, take_back
+from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, remove_ratings
 from golore.graph.phrases import counted
 from golore.graph.search.index import open_index
 from golore.mcp_server.services.note_actions import subject_of
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 
-WORDS: Final = ("useful", "useless", "reset")
+RATINGS: Final = ("useful", "useless", "reset")
 _SHORTEST_ID: Final = 4
 _WAIT: Final = 0.1
 
 
-def item_of(opened: OpenRepository, target: str) -> str:
+def rated_id(opened: OpenRepository, target: str) -> str:
     """The id of what is rated: a note, named by its id, or a symbol, file or package, named as a target."""
     is_id = len(target) >= _SHORTEST_ID and all(letter in "0123456789abcdef" for letter in target)
     if not is_id:
@@ -35,11 +35,11 @@ def item_of(opened: OpenRepository, target: str) -> str:
 
 def rate_item(repository: LearnedRepository, item: str, word: str, by: str = "") -> str:
     """Rate a file by its path, a symbol by its qualified name or a note by its id. Returns a message."""
-    if word not in WORDS:
-        raise UsageError(f"There is no rating {word!r}. Use one of {', '.join(WORDS)}.")
+    if word not in RATINGS:
+        raise UsageError(f"There is no rating {word!r}. Use one of {', '.join(RATINGS)}.")
     with Knowledge.open(repository.store) as knowledge:
         if word == "reset":
-            number = take_back(knowledge, item)
+            number = remove_ratings(knowledge, item)
             message = f"Removed {counted(number, 'rating')} of {item or 'everything'}."
         else:
             message = _line(rate(knowledge, item, useful=word == "useful", by=by))

@@ -16,19 +16,19 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.ratings import favours
+from golore.graph.knowledge.ratings import score_changes
 from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
 from golore.graph.search.search import SearchContext
 from golore.graph.search.signals import IndexView, view_of
-from golore.learner.derived.search_step import bring_up_to_date, is_current, state_of
+from golore.learner.derived.search_step import index_state, is_current, update_open_index
 from golore.mcp_server.services.repository import LearnedRepository
 
 _views: dict[Path, tuple[bytes, IndexView]] = {}
 _MOST_VIEWS = 4
 _WAIT: Final = 1.0
 """Seconds to wait for another writer of the index."""
-MODEL_NAME: Final = "vectors.model"
+VECTOR_MODEL_FILE: Final = "vectors.model"
 """The file in a store that names the model of its vectors; it exists only if there are vectors."""
 
 
@@ -41,10 +41,10 @@ def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchC
         if is_behind:
             view = _without_outdated_files(view, store)
         meaning = None
-        if (repository.store / MODEL_NAME).exists():
-            from golore.mcp_server.services.vectors import meaning_of
+        if (repository.store / VECTOR_MODEL_FILE).exists():
+            from golore.mcp_server.services.vectors import meaning_search
 
-            meaning = meaning_of(repository.store, index, state_of(index))
+            meaning = meaning_search(repository.store, index, index_state(index))
         yield SearchContext(index, view, store, _reader(repository.root), _favours(repository.store), meaning)
 
 
@@ -57,7 +57,7 @@ def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, 
         writer = open_index(repository.store, write=True, wait=_WAIT)
         if writer is not None:
             with writer:
-                bring_up_to_date(writer, store, repository.root)
+                update_open_index(writer, store, repository.root)
     except (StoreError, sqlite3.Error) as failure:
         if index is None:
             raise StoreMissing(f"There is no search index in {repository.store}. Run `golore learn`.") from failure
@@ -69,7 +69,7 @@ def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, 
 
 
 def _view_of(directory: Path, index: SearchIndex) -> IndexView:
-    state = state_of(index)
+    state = index_state(index)
     known = _views.get(directory)
     if known is None or known[0] != state:
         while len(_views) >= _MOST_VIEWS:
@@ -82,7 +82,7 @@ def _favours(directory: Path) -> dict[str, float]:
     if not Knowledge.exists(directory):
         return {}
     with Knowledge.open(directory) as knowledge:
-        return favours(knowledge)
+        return score_changes(knowledge)
 
 
 def _without_outdated_files(view: IndexView, store: Store) -> IndexView:

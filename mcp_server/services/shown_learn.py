@@ -5,7 +5,7 @@ from __future__ import annotations
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import MODEL_NAME
+from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.text.progress import show_progress
 
 
@@ -13,7 +13,7 @@ def learn_with_progress(repository: LearnedRepository, *, full: bool = False, wo
     """Learn, then embed new texts if the store has vectors (see `golore embed`)."""
     with show_progress() as progress:
         report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
-        if (repository.store / MODEL_NAME).exists():
+        if (repository.store / VECTOR_MODEL_FILE).exists():
             from golore.mcp_server.services.vectors import update_vectors
 
             update_vectors(repository, progress)

@@ -15,7 +15,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Meaning, NameMatches, Ref
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.text.replies import matches_reply, people_lines
 
@@ -72,7 +72,7 @@ def find_target(opened: OpenRepository, text: str) -> Target:
     return _symbol(opened.names, text)
 
 
-def only_meaning(names: Names, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
+def only_meaning(names: NameResolver, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
     """The symbol that a name means, of these kinds if any are given. Raises `UnclearName` if there is not just one."""
     matches = names.find(text, kinds)
     if len(matches.meanings) != 1:
@@ -116,7 +116,7 @@ def _package(store: Store, name: str) -> Target | None:
     return None
 
 
-def _symbol(names: Names, text: str) -> Target:
+def _symbol(names: NameResolver, text: str) -> Target:
     meaning = only_meaning(names, text)
     inside = [symbol for symbol in meaning.symbols if not symbol.external]
     first = inside[0] if inside else meaning.first

@@ -19,7 +19,7 @@ from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.grounding.check import grounding_problems
 
 
-def accept(
+def accept_summary(
     repository: LearnedRepository, store: Store, level: str, subject: str, text: str, digest: str, *, model: str = ""
 ) -> SummaryRecord:
     """Save an agent's text in place of a draft. Raises `UsageError` with the reason if the text is refused."""

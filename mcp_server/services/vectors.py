@@ -19,15 +19,15 @@ from golore.graph.progress import Progress
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index import SearchIndex
 from golore.graph.search.signals import view_of
-from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
+from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import MODEL_NAME, index_of
+from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, index_of
 from golore.summarizers.models.embeddings import BATCH, Embedder, open_embedder
 
 _AFTER_LEARN: Final = 20.0
 """Seconds to embed texts after a learn; the rest waits for the next learn."""
 _embedders: dict[str, Embedder] = {}
-_spaces: dict[Path, tuple[tuple[object, ...], Space]] = {}
+_spaces: dict[Path, tuple[tuple[object, ...], VectorSearch]] = {}
 
 
 class EmbedResult(NamedTuple):
@@ -77,7 +77,7 @@ def update_vectors(repository: LearnedRepository, progress: Progress | None = No
             embed(repository, embedder_named(selected), seconds=_AFTER_LEARN, progress=progress)
 
 
-def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
+def meaning_search(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
     """A function that returns the files nearest to a text; None if the store has no vectors or lacks their model."""
     selected = selected_model(directory)
     if not selected:
@@ -100,11 +100,11 @@ def meaning_of(directory: Path, index: SearchIndex, state: bytes) -> Callable[[s
     return nearest
 
 
-def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) -> Space:
+def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) -> VectorSearch:
     version = (state, file, file.size)
     known = _spaces.get(directory)
     if known is None or known[0] != version:
-        known = _spaces[directory] = (version, Space(file, index.meanings()))
+        known = _spaces[directory] = (version, VectorSearch(file, index.embedding_keys()))
     return known[1]
 
 
@@ -116,7 +116,7 @@ def embedder_named(selected: str) -> Embedder:
 
 def selected_model(directory: Path) -> str:
     try:
-        return (directory / MODEL_NAME).read_text(encoding="utf-8").strip()
+        return (directory / VECTOR_MODEL_FILE).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -125,7 +125,7 @@ def _ordered_texts(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
     """Key and text of everything to embed: files first, then declarations with comments, then other declarations; in
     each group, texts of the most often changed files first."""
     view = view_of(index)
-    rows = [view.files[id] for id, _ in index.meanings() if id in view.files]
+    rows = [view.files[id] for id, _ in index.embedding_keys() if id in view.files]
     rows.sort(key=lambda row: (-view.past.busy[row.id], row.path))
     later: list[tuple[bytes, str]] = []
     last: list[tuple[bytes, str]] = []

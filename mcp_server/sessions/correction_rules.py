@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from golore.mcp_server.sessions.transcripts import Words
+from golore.mcp_server.sessions.transcripts import UserMessage
 
 _MAX_MESSAGE: Final = 2_500
 """A message of more characters is taken for pasted text."""
@@ -124,7 +124,7 @@ class Correction(NamedTuple):
     premise: str
 
 
-def correction_in(words: Words) -> Correction | None:
+def correction_in(words: UserMessage) -> Correction | None:
     """The correction in a message, None if there is none."""
     if not words.said and not words.files:
         return None  # the agent has not said or done anything to correct
@@ -148,7 +148,7 @@ def _is_question(sentence: str) -> bool:
     return sentence.rstrip("\"')”").endswith("?")
 
 
-def _is_correction(sentences: list[str], words: Words) -> bool:
+def _is_correction(sentences: list[str], words: UserMessage) -> bool:
     if sentences and words.said.rstrip().endswith("?"):
         # A "no" that answers a question denies no assumption of the agent.
         sentences = [_ANSWER.sub("", sentences[0]), *sentences[1:]]
@@ -177,7 +177,7 @@ def _has(pattern: re.Pattern[str], sentences: list[str]) -> bool:
     return any(pattern.search(sentence) for sentence in sentences)
 
 
-def _is_about(text: str, words: Words) -> bool:
+def _is_about(text: str, words: UserMessage) -> bool:
     """Whether the text has at least six words, and one in common with what the agent said or with its files' names."""
     topic = _words(words.said) | _words(" ".join(words.files))
     return len(text.split()) >= 6 and not topic.isdisjoint(_words(text))

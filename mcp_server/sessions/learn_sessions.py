@@ -19,12 +19,12 @@ from golore.mcp_server.sessions.proposals import (
     ACCEPTED,
     REJECTED,
     Proposal,
-    Read,
-    chosen,
+    TranscriptOutcome,
+    collect_proposals,
     decide,
+    parse_since,
     pending,
-    start_of,
-    study,
+    select_pending,
     transcripts_at,
     transcripts_of,
 )
@@ -38,13 +38,13 @@ def run_sessions(
     start: Path, path: Path | None, *, since: str, accept: Sequence[str], reject: Sequence[str], as_json: bool
 ) -> int:
     repository = find_repository(start)
-    reads: list[Read] = []
+    reads: list[TranscriptOutcome] = []
     if not accept and not reject:
         paths = transcripts_of(repository.root.resolve()) if path is None else transcripts_at(path)
-        _, reads = study(repository, paths, start_of(since))
-    notes = {one.id: _accept(repository, one) for one in chosen(repository.store, accept)}
-    rejected = [one.id for one in chosen(repository.store, reject)]
-    for one in chosen(repository.store, reject):
+        _, reads = collect_proposals(repository, paths, parse_since(since))
+    notes = {one.id: _accept(repository, one) for one in select_pending(repository.store, accept)}
+    rejected = [one.id for one in select_pending(repository.store, reject)]
+    for one in select_pending(repository.store, reject):
         decide(repository.store, one, REJECTED)
     waiting = pending(repository.store)
     if as_json:
@@ -71,7 +71,7 @@ def run_in_hook() -> int:
         payload = json.loads(sys.stdin.buffer.read(1 << 20))
         repository = find_repository(Path(payload["cwd"]))
         store = str(repository.store)
-        study(repository, [Path(payload["transcript_path"])])
+        collect_proposals(repository, [Path(payload["transcript_path"])])
     except Exception:  # noqa: BLE001  a failure must not disturb the agent
         if store:
             log_failure(store, "golore learn-sessions --hook")
@@ -83,18 +83,18 @@ def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
 
     Returns the id of the note.
     """
-    from golore.graph.queries.name_resolver import Names
+    from golore.graph.queries.name_resolver import NameResolver
     from golore.mcp_server.services import note_actions
     from golore.mcp_server.services.open_store import OpenRepository, open_current_store
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"
     with open_current_store(repository) as store:
-        opened = OpenRepository(repository, store, Names(store))
+        opened = OpenRepository(repository, store, NameResolver(store))
         outcome = None
         for target in (*proposal.files, "."):
             with suppress(UsageError):
                 request = note_actions.NoteRequest(target, text, "correction", (_TAG,), _user_name(), "person")
-                outcome = note_actions.write(opened, request)
+                outcome = note_actions.write_note(opened, request)
                 break
     if outcome is None:
         raise UsageError(
@@ -135,7 +135,7 @@ def _lines(proposal: Proposal) -> list[str]:
     return lines
 
 
-def _read_lines(reads: Sequence[Read]) -> list[str]:
+def _read_lines(reads: Sequence[TranscriptOutcome]) -> list[str]:
     if not reads:
         return []
     found = sum(read.corrections for read in reads)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 from golore.graph.errors import UsageError
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
-from golore.mcp_server.sessions.transcripts import Words, inside, read_transcript
+from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript
 
 LEDGER_NAME: Final = "sessions.jsonl"
 AUDIT_NAME: Final = "sessions.log"
@@ -41,7 +41,7 @@ class Proposal(NamedTuple):
     at: str
 
 
-class Read(NamedTuple):
+class TranscriptOutcome(NamedTuple):
     """The outcome of reading one transcript. `problem` is the reason if it could not be read."""
 
     path: str
@@ -75,7 +75,7 @@ def transcripts_at(path: Path) -> list[Path]:
     return [path]
 
 
-def start_of(since: str) -> str:
+def parse_since(since: str) -> str:
     """The time that `7d`, `12h`, `2w` or a date means, in ISO format; empty for no limit."""
     if not since:
         return ""
@@ -88,24 +88,26 @@ def start_of(since: str) -> str:
         raise UsageError(f"{since!r} is not a time. Give a date such as 2026-11-01, or 12h, 7d, 2w.") from None
 
 
-def study(repository: LearnedRepository, paths: Iterable[Path], since: str = "") -> tuple[list[Proposal], list[Read]]:
+def collect_proposals(
+    repository: LearnedRepository, paths: Iterable[Path], since: str = ""
+) -> tuple[list[Proposal], list[TranscriptOutcome]]:
     """Read transcripts and store new proposals. Returns these, and the outcome for each transcript."""
     root = repository.root.resolve()
     known = {proposal.id for proposal, _ in ledger(repository.store)}
     found: dict[str, Proposal] = {}
-    reads: list[Read] = []
+    reads: list[TranscriptOutcome] = []
     for path in paths:
         try:
             reading = read_transcript(path)
         except OSError as failure:
-            reads.append(Read(str(path), problem=failure.strerror or str(failure)))
+            reads.append(TranscriptOutcome(str(path), problem=failure.strerror or str(failure)))
             continue
         corrections = [
             proposal
             for words in reading.words
             if _is_wanted(root, words, since) and (proposal := _proposal(root, words))
         ]
-        reads.append(Read(str(path), reading.lines, reading.unknown, len(corrections)))
+        reads.append(TranscriptOutcome(str(path), reading.lines, reading.unknown, len(corrections)))
         found |= {
             proposal.id: proposal for proposal in corrections if proposal.id not in known and proposal.id not in found
         }
@@ -132,7 +134,7 @@ def pending(store: Path) -> list[Proposal]:
     return [proposal for proposal, status in ledger(store) if status == PROPOSED]
 
 
-def chosen(store: Path, ids: Iterable[str]) -> list[Proposal]:
+def select_pending(store: Path, ids: Iterable[str]) -> list[Proposal]:
     """The pending proposals with these ids or prefixes of ids; `all` means all of them."""
     proposals = pending(store)
     found: dict[str, Proposal] = {}
@@ -151,7 +153,7 @@ def decide(store: Path, proposal: Proposal, status: str, note: str = "") -> None
     _append(store / LEDGER_NAME, [{"event": status, "id": proposal.id, "note": note, "at": _now()}])
 
 
-def _is_wanted(root: Path, words: Words, since: str) -> bool:
+def _is_wanted(root: Path, words: UserMessage, since: str) -> bool:
     """Whether a message was typed in this repository, and not before `since`."""
     directory = os.path.normpath(words.cwd) if words.cwd else str(root)
     return (directory == str(root) or directory.startswith(f"{root}/")) and _time_of(words.at) >= _time_of(since)
@@ -166,13 +168,13 @@ def _time_of(text: str) -> datetime:
     return time if time.tzinfo else time.astimezone()
 
 
-def _proposal(root: Path, words: Words) -> Proposal | None:
+def _proposal(root: Path, words: UserMessage) -> Proposal | None:
     found = correction_in(words)
     if found is None:
         return None
     normalized = " ".join(found.text.lower().split())
     id = blake2b(normalized.encode("utf-8", "replace"), digest_size=5).hexdigest()
-    return Proposal(id, found.text, found.premise, inside(root, words), words.session, words.at)
+    return Proposal(id, found.text, found.premise, files_below(root, words), words.session, words.at)
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ _PATH_KEYS: Final = ("file_path", "notebook_path", "path", "filePath")
 _MAX_FILES: Final = 5
 
 
-class Words(NamedTuple):
+class UserMessage(NamedTuple):
     """A message that the user typed, what the agent had said (`said`), and the files that it had read or edited.
 
     `is_refusal`: it was typed when refusing a tool call.
@@ -44,7 +44,7 @@ class Words(NamedTuple):
 class TranscriptContent(NamedTuple):
     """`lines` is the number of lines, `unknown` the number that could not be read."""
 
-    words: tuple[Words, ...]
+    words: tuple[UserMessage, ...]
     lines: int
     unknown: int
 
@@ -56,7 +56,7 @@ def read_transcript(path: Path) -> TranscriptContent:
 
 
 def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
-    found: list[Words] = []
+    found: list[UserMessage] = []
     turn = _AgentTurn()
     count = unknown = 0
     for line in lines:
@@ -78,9 +78,9 @@ def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
                     _text_of(entry, "timestamp"),
                     _text_of(entry, "cwd"),
                 )
-                found += [Words(text, *turn.context(), *origin, is_refusal=True) for text in _refusals(content)]
+                found += [UserMessage(text, *turn.context(), *origin, is_refusal=True) for text in _refusals(content)]
                 if typed := _typed(entry, content):
-                    found.append(Words(typed, *turn.context(), *origin))
+                    found.append(UserMessage(typed, *turn.context(), *origin))
                     turn.end()
             case _:
                 pass
@@ -174,7 +174,7 @@ def _text_of(entry: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def inside(root: Path, words: Words) -> tuple[str, ...]:
+def files_below(root: Path, words: UserMessage) -> tuple[str, ...]:
     """The files of a message that are below a root, relative to it. They need not exist."""
     base = f"{root}/"
     found: list[str] = []

@@ -13,23 +13,23 @@ from typing import Any, TextIO, cast
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
-def plain(value: object) -> Any:
+def to_json_value(value: object) -> Any:
     """Convert a value for JSON: records become objects, tuples and sets become lists, other types become strings."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json_value(getattr(value, field.name)) for field in fields(value)}
     if names := getattr(value, "_fields", None):
-        return {name: plain(getattr(value, name)) for name in names}
+        return {name: to_json_value(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+        return {str(key): to_json_value(item) for key, item in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in cast("Iterable[object]", value)]
+        return [to_json_value(item) for item in cast("Iterable[object]", value)]
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     return str(value)
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    print(json.dumps(to_json_value(value), indent=2, ensure_ascii=False))
 
 
 def is_terminal(stream: TextIO) -> bool:

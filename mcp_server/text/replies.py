@@ -25,9 +25,9 @@ from golore.graph.queries.answers import (
 )
 from golore.mcp_server.text.output import columns, styled
 
-BUDGET: Final = 2_000
+DEFAULT_BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
-CHARACTERS: Final = 3
+CHARACTERS_PER_TOKEN: Final = 3
 """Fewest characters per token: names and paths of Go code have fewer characters per token than prose."""
 _SITES: Final = 4
 _OUTSIDE: Final = 4
@@ -102,7 +102,7 @@ def people_lines(reply: Reply, limit: int) -> list[str]:
 def agent_text(reply: Reply, budget: int) -> str:
     """The reply within a budget of tokens."""
     tail = "".join(f"\n{line}" for line in reply.tail)
-    room = budget * CHARACTERS - len(tail)
+    room = budget * CHARACTERS_PER_TOKEN - len(tail)
     low, high = 0, max((len(section.rows) for section in reply.sections), default=0)
     while low < high:
         middle = (low + high + 1) // 2

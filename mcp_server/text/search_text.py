@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from golore.graph.search.search import Hit
-from golore.mcp_server.text.output import plain
+from golore.mcp_server.text.output import to_json_value
 
 
 def result_of(hit: Hit) -> dict[str, Any]:
     """A hit as a JSON object, without `symbols` or `signals` if they are empty."""
-    document: dict[str, Any] = plain(hit)
+    document: dict[str, Any] = to_json_value(hit)
     for name in ("symbols", "signals"):
         if not document[name]:
             del document[name]

@@ -62,7 +62,7 @@ class Burst(NamedTuple):
     is_only_files: bool
 
 
-class Bursts(FileSystemEventHandler):
+class BurstCollector(FileSystemEventHandler):
     """Receives events in the observer's thread. `wait` returns those that arrive close together as one burst."""
 
     def __init__(self, root: Path, store: Path) -> None:
@@ -117,10 +117,10 @@ def _is_learned(path: str) -> bool:
     return path.endswith(".go") or is_document(path)
 
 
-class Observing:
+class DirectoryObserver:
     """Observes one directory tree. Falls back to polling if the system's limits are reached."""
 
-    def __init__(self, root: Path, bursts: Bursts) -> None:
+    def __init__(self, root: Path, bursts: BurstCollector) -> None:
         self._root = str(root)
         self._bursts = bursts
         self._observer: BaseObserver | None = None

@@ -34,9 +34,9 @@ from golore.learner.checkout.freshness import changes_since
 from golore.learner.learn import Learner
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.repository import LearnedRepository, store_of
-from golore.mcp_server.text.output import plain
+from golore.mcp_server.text.output import to_json_value
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
-from golore.mcp_server.watching.file_events import Bursts, Observing
+from golore.mcp_server.watching.file_events import BurstCollector, DirectoryObserver
 
 LOCK_NAME: Final = "watch.lock"
 _PATIENCE: Final = 60.0
@@ -54,7 +54,7 @@ _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
 
-class Ended(BaseException):
+class StopRequested(BaseException):
     """A signal has asked the watch to end."""
 
 
@@ -71,7 +71,7 @@ def run_watch(root: Path, *, as_json: bool, patience: float = _PATIENCE) -> int:
             while True:
                 _watch_directory(repository, printer)
                 _await_return(repository, printer, patience)
-    except Ended:
+    except StopRequested:
         printer.print_event("ended", "Stopped watching.")
     return 0
 
@@ -84,7 +84,7 @@ class _EventPrinter:
 
     def print_event(self, name: str, sentence: str, **details: object) -> None:
         if self._as_json:
-            print(json.dumps({"event": name, "message": sentence, **plain(details)}), flush=True)
+            print(json.dumps({"event": name, "message": sentence, **to_json_value(details)}), flush=True)
         else:
             print(sentence, file=sys.stderr, flush=True)
 
@@ -114,7 +114,7 @@ class _EventPrinter:
 
 @contextmanager
 def _ending_on_signals() -> Generator[None]:
-    """Raise `Ended` on SIGINT or SIGTERM.
+    """Raise `StopRequested` on SIGINT or SIGTERM.
 
     Python handles a signal only between two of its own instructions, and loading a large graph is one long call of the
     engine. So a thread waits for signals too, and kills the process if it has not ended after `_GRACE` seconds.
@@ -124,7 +124,7 @@ def _ending_on_signals() -> Generator[None]:
         # Ignore further signals: they must not interrupt the cleanup.
         for signal_number in previous:
             signal.signal(signal_number, signal.SIG_IGN)
-        raise Ended
+        raise StopRequested
 
     def kill_after_grace() -> None:
         os.read(read_end, 1)
@@ -161,8 +161,8 @@ def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> N
         descriptor = os.open(repository.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    bursts = Bursts(repository.root, repository.store)
-    observing = Observing(repository.root, bursts)
+    bursts = BurstCollector(repository.root, repository.store)
+    observing = DirectoryObserver(repository.root, bursts)
     lock: locks.FileLock | None = None
     try:
         lock = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
@@ -199,7 +199,11 @@ def _identity(repository: LearnedRepository) -> _Identity:
 
 
 def _keep_fresh(
-    repository: LearnedRepository, printer: _EventPrinter, identity: _Identity, bursts: Bursts, observing: Observing
+    repository: LearnedRepository,
+    printer: _EventPrinter,
+    identity: _Identity,
+    bursts: BurstCollector,
+    observing: DirectoryObserver,
 ) -> None:
     learning = _Learning(repository, printer)
     learning.try_once()
@@ -215,8 +219,8 @@ def _follow(
     repository: LearnedRepository,
     printer: _EventPrinter,
     identity: _Identity,
-    bursts: Bursts,
-    observing: Observing,
+    bursts: BurstCollector,
+    observing: DirectoryObserver,
     learning: _Learning,
     drafts: BackgroundDrafts,
 ) -> None:
@@ -280,7 +284,7 @@ class _Learning:
             if report.files_parsed or report.rows_written or report.messages or self._reported:
                 self._printer.print_update(report)
             self._pause, self._due, self._reported = _FIRST_RETRY, float("inf"), ""
-            if not update.is_warm:
+            if not update.is_incremental:
                 self._compared_at = time.monotonic()
                 gc.unfreeze()
                 gc.collect()  # a learn leaves cycles behind, and nobody waits now

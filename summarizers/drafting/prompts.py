@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from golore.graph.knowledge.summary_inputs import CHILD, Inputs, InputText
-from golore.summarizers.models.model import ANSWER, CHARACTERS, Prompt
+from golore.summarizers.models.model import ANSWER_TOKENS, CHARACTERS_PER_TOKEN, Prompt
 
 VERSION: Final = "1"
 _SYSTEM: Final = """\
@@ -34,7 +34,7 @@ _RESERVED: Final = 200
 def prompt_for(inputs: Inputs, name: str, facts: Sequence[str], context: int) -> Prompt:
     """The prompt for a model with a context of that many tokens. `facts`: sentences from the graph."""
     question = _QUESTIONS[inputs.level].format(name=name)
-    room = (context - ANSWER) * CHARACTERS - len(_SYSTEM) - len(question) - _RESERVED
+    room = (context - ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - len(_SYSTEM) - len(question) - _RESERVED
     known = _fitting_facts(facts, max(room // 4, 0))
     room -= len(known)
     pieces = _fitting_pieces(inputs.pieces, max(room, 0))
@@ -44,7 +44,7 @@ def prompt_for(inputs: Inputs, name: str, facts: Sequence[str], context: int) ->
     return Prompt(_SYSTEM, "\n\n".join(part for part in parts if part), source, VERSION)
 
 
-def again(prompt: Prompt, text: str, complaints: Iterable[str]) -> Prompt:
+def retry_prompt(prompt: Prompt, text: str, complaints: Iterable[str]) -> Prompt:
     """The prompt with the problems of its first answer appended."""
     addition = _AGAIN.format(text=" ".join(text.split())[:600], complaints=" ".join(complaints)[:400])
     return prompt._replace(text=prompt.text + addition)
@@ -52,7 +52,7 @@ def again(prompt: Prompt, text: str, complaints: Iterable[str]) -> Prompt:
 
 def tokens_of(prompt: Prompt) -> int:
     """Estimate of the number of tokens of a prompt; too high rather than too low."""
-    return (len(prompt.system) + len(prompt.text)) // CHARACTERS + 1
+    return (len(prompt.system) + len(prompt.text)) // CHARACTERS_PER_TOKEN + 1
 
 
 def _fitting_facts(facts: Sequence[str], room: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final, NamedTuple
 
-from golore.graph.cards.page_rank import importance
+from golore.graph.cards.page_rank import page_ranks
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import all_current
@@ -97,4 +97,4 @@ def _symbol_users(
                 uses[user, used] += 1
     users = Counter(target for target, _ in pairs)
     symbols = {at: symbol for at, symbol in everything.items() if symbol.file in package_of}
-    return symbols, users, importance(package_of, uses)
+    return symbols, users, page_ranks(package_of, uses)

@@ -21,14 +21,14 @@ from typing import Final, NamedTuple
 
 from golore.graph.cards.card_store import CardStore, open_card_store
 from golore.graph.database.store import Store
-from golore.graph.errors import AnswerBroken, GoloreError, ModelError, ModelUnavailable
+from golore.graph.errors import AnswerFailed, GoloreError, ModelError, ModelUnavailable
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import (
     DRAFT,
+    NewSummary,
     Refusal,
     SummaryRecord,
-    Text,
-    count,
+    add_to_counter,
     refuse,
     store_summary,
     was_refused,
@@ -36,10 +36,10 @@ from golore.graph.knowledge.summaries import (
 from golore.graph.knowledge.summary_inputs import InputReader, Inputs, inputs_from
 from golore.graph.progress import Progress
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
-from golore.summarizers.drafting.prompts import again, prompt_for
+from golore.summarizers.drafting.prompts import prompt_for, retry_prompt
 from golore.summarizers.drafting.queue import Task, tasks
 from golore.summarizers.grounding.check import GroundingProblem, grounding_problems
-from golore.summarizers.grounding.text_form import tidied
+from golore.summarizers.grounding.text_form import clean_answer
 from golore.summarizers.models.model import Completion, Model, Prompt, ask
 
 _FAILED_IN_A_ROW: Final = 8
@@ -124,7 +124,7 @@ def _model_threads(model: Model, number: int) -> Generator[_ModelWorkers]:
             except ModelError as failure:
                 answer = failure
             except Exception as failure:  # noqa: BLE001  without an answer, the run would wait forever
-                answer = AnswerBroken(f"{type(failure).__name__}: {failure}")
+                answer = AnswerFailed(f"{type(failure).__name__}: {failure}")
             pool.answers.put((job, answer))
 
     for _ in range(number):
@@ -248,11 +248,11 @@ class _Run:
         outcome.prompt_tokens += answer.prompt_tokens
         outcome.answer_tokens += answer.answer_tokens
         self._failed_in_a_row = 0
-        text = tidied(answer.text)
+        text = clean_answer(answer.text)
         problems = grounding_problems(store, self._root, text, job.prompt.context)
         self._count(problems)
         if not problems:
-            new = Text(text, DRAFT, "model", self._model.name, job.prompt.version)
+            new = NewSummary(text, DRAFT, "model", self._model.name, job.prompt.version)
             record = store_summary(self._knowledge, job.inputs, new)
             outcome.kept += 1
             outcome.repaired += job.is_second
@@ -262,7 +262,7 @@ class _Run:
             return None
         if not job.is_second:
             return job._replace(
-                prompt=again(job.prompt, text, (problem.sentence for problem in problems)), is_second=True
+                prompt=retry_prompt(job.prompt, text, (problem.sentence for problem in problems)), is_second=True
             )
         self._refuse(job, problems[0].sentence)
         return None
@@ -270,9 +270,9 @@ class _Run:
     def _count(self, problems: Sequence[GroundingProblem]) -> None:
         """Count the answer and the sorts of its problems, in the knowledge and in the outcome."""
         with self._knowledge.transaction() as run:
-            count(run, "answers")
+            add_to_counter(run, "answers")
             for sort in sorted({problem.sort for problem in problems}):
-                count(run, f"complaints {sort}")
+                add_to_counter(run, f"complaints {sort}")
                 self.outcome.reasons[sort] = self.outcome.reasons.get(sort, 0) + 1
 
     def _refuse(self, job: _Job, reason: str) -> None:

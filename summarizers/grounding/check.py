@@ -36,13 +36,13 @@ class GroundingProblem(NamedTuple):
 def grounding_problems(store: Store, root: Path, text: str, context: str) -> tuple[GroundingProblem, ...]:
     """The problems of a text. `context`: the code that it was written from."""
     found = [GroundingProblem(sort, sentence) for sort, sentence in form_problems(text)]
-    for missing in unknown(store, root, mentions(text), context):
+    for missing in unknown_mentions(store, root, mentions(text), context):
         what = "name" if missing.kind == "opener" else missing.kind
         found.append(GroundingProblem("unknown", f"There is no {what} `{missing.text}` in this code."))
     return tuple(found)
 
 
-def unknown(store: Store, root: Path, named: Iterable[CodeMention], context: str) -> list[CodeMention]:
+def unknown_mentions(store: Store, root: Path, named: Iterable[CodeMention], context: str) -> list[CodeMention]:
     """Those of the mentions that exist neither in the graph nor in the context."""
     context_names = _names_in(context)
     left = [mention for mention in named if mention.text not in context_names]

@@ -108,7 +108,7 @@ def _repeats(text: str) -> bool:
     return len(runs) >= 12 and len(set(runs)) < len(runs) * 0.75
 
 
-def tidied(text: str) -> str:
+def clean_answer(text: str) -> str:
     """The first sentences of a model's answer, without lists, headings, code, repetitions, lead-ins and an unfinished
     last sentence."""
     bare = _FENCED.sub("\n", text).replace("**", "")

@@ -6,8 +6,8 @@ import json
 from typing import Final
 
 import httpx
-from golore.graph.errors import AnswerBroken, ModelUnavailable
-from golore.summarizers.models.model import ANSWER, Completion
+from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 
 HOST: Final = "https://api.anthropic.com"
 _VERSION: Final = "2023-06-01"
@@ -34,7 +34,7 @@ class AnthropicModel:
     def close(self) -> None:
         self._client.close()
 
-    def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
+    def complete(self, system: str, text: str, longest: int = ANSWER_TOKENS) -> Completion:
         body = {
             "model": self.name,
             "system": system,
@@ -53,9 +53,9 @@ class AnthropicModel:
         except httpx.ConnectError as failure:
             raise ModelUnavailable(f"Cannot connect to {self.host}. Check the network.") from failure
         except (httpx.HTTPError, OSError) as failure:
-            raise AnswerBroken(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
+            raise AnswerFailed(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
         except (json.JSONDecodeError, KeyError, TypeError) as failure:
-            raise AnswerBroken(f"{self.host} sent a reply that is not a message.") from failure
+            raise AnswerFailed(f"{self.host} sent a reply that is not a message.") from failure
 
     def _require_success(self, status: int, body: str) -> None:
         if status == _OK:
@@ -65,4 +65,4 @@ class AnthropicModel:
         if status == _NOT_FOUND:
             raise ModelUnavailable(f"{self.host} does not have the model {self.name}. Choose one with --model.")
         excerpt = " ".join(body.split())[:200]
-        raise AnswerBroken(f"{self.host} failed (status {status}): {excerpt}", is_passing=status in _RETRYABLE)
+        raise AnswerFailed(f"{self.host} failed (status {status}): {excerpt}", is_passing=status in _RETRYABLE)

@@ -9,11 +9,11 @@ import re
 from threading import Event
 from typing import Final, NamedTuple, Protocol
 
-from golore.graph.errors import AnswerBroken, ModelUnavailable
+from golore.graph.errors import AnswerFailed, ModelUnavailable
 
-CHARACTERS: Final = 3
+CHARACTERS_PER_TOKEN: Final = 3
 """Characters per token, a low estimate, so that a prompt measured with it fits: Go code has fewer than prose."""
-ANSWER: Final = 240
+ANSWER_TOKENS: Final = 240
 """Limit of tokens for a summary."""
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 _REASONING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)
@@ -56,8 +56,8 @@ class Model(Protocol):
         """Close the connections."""
         ...
 
-    def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
-        """Raises `AnswerBroken` if this answer failed, `ModelUnavailable` if no answer is possible."""
+    def complete(self, system: str, text: str, longest: int = ANSWER_TOKENS) -> Completion:
+        """Raises `AnswerFailed` if this answer failed, `ModelUnavailable` if no answer is possible."""
         ...
 
 
@@ -67,7 +67,7 @@ def make_ready(model: Model, stop: Event) -> None:
         try:
             model.check()
             return
-        except AnswerBroken as failure:
+        except AnswerFailed as failure:
             if not failure.is_passing or pause is None or stop.wait(pause):
                 raise ModelUnavailable(str(failure)) from failure
 
@@ -75,13 +75,13 @@ def make_ready(model: Model, stop: Event) -> None:
 def ask(model: Model, prompt: Prompt, stop: Event) -> Completion:
     """Ask the model, again after temporary failures. Reasoning (`<think>`) is removed from the answer.
 
-    Raises `ModelUnavailable` if every attempt failed, and `AnswerBroken` if asking again is no use.
+    Raises `ModelUnavailable` if every attempt failed, and `AnswerFailed` if asking again is no use.
     """
     for pause in (*_PAUSES, None):
         try:
             answer = model.complete(prompt.system, prompt.text)
             return answer._replace(text=_REASONING.sub("", answer.text).strip())
-        except AnswerBroken as failure:
+        except AnswerFailed as failure:
             if not failure.is_passing:
                 raise
             if pause is None or stop.wait(pause):

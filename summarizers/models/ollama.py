@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 import httpx
 import ollama
-from golore.graph.errors import AnswerBroken, ModelUnavailable
-from golore.summarizers.models.model import ANSWER, Completion
+from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 from pydantic import ValidationError
 
 HOST: Final = "http://127.0.0.1:11434"
@@ -55,7 +55,7 @@ class OllamaModel:
     def close(self) -> None:
         self._client.close()
 
-    def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
+    def complete(self, system: str, text: str, longest: int = ANSWER_TOKENS) -> Completion:
         pieces: list[str] = []
         messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
         options: dict[str, Any] = {"num_ctx": self.context, "num_predict": longest, "temperature": 0.1, "seed": 7}
@@ -67,7 +67,7 @@ class OllamaModel:
                 if part.done:
                     is_whole = part.done_reason != "length"
                     return Completion("".join(pieces), is_whole, part.prompt_eval_count or 0, part.eval_count or 0)
-        raise AnswerBroken(
+        raise AnswerFailed(
             f"The Ollama server at {self.host} ended the connection in the middle of an answer.", is_passing=True
         )
 
@@ -83,15 +83,15 @@ class OllamaModel:
                 "or choose another one with --host."
             ) from failure
         except httpx.TimeoutException as failure:
-            raise AnswerBroken(
+            raise AnswerFailed(
                 f"The Ollama server at {self.host} was silent for {self._seconds:.0f} s.", is_passing=True
             ) from failure
         except (httpx.HTTPError, OSError) as failure:
-            raise AnswerBroken(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
+            raise AnswerFailed(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
         except (json.JSONDecodeError, ValidationError, UnicodeDecodeError) as failure:
-            raise AnswerBroken(f"The reply of {self.host} is not in Ollama's protocol.", is_passing=False) from failure
+            raise AnswerFailed(f"The reply of {self.host} is not in Ollama's protocol.", is_passing=False) from failure
 
-    def _error_from(self, failure: ollama.ResponseError) -> AnswerBroken | ModelUnavailable:
+    def _error_from(self, failure: ollama.ResponseError) -> AnswerFailed | ModelUnavailable:
         message = failure.error.strip().split("\n")[0]
         if failure.status_code == _NOT_FOUND and "model" in message:
             return ModelUnavailable(
@@ -101,4 +101,4 @@ class OllamaModel:
             return ModelUnavailable(f"The server at {self.host} is not an Ollama server. Check --host.")
         # A failure in the middle of a stream has no status (-1).
         is_passing = failure.status_code in _RETRYABLE or failure.status_code < 0
-        return AnswerBroken(f"The Ollama server at {self.host} failed: {message}.", is_passing=is_passing)
+        return AnswerFailed(f"The Ollama server at {self.host} failed: {message}.", is_passing=is_passing)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import httpx
-from golore.graph.errors import AnswerBroken, ModelUnavailable
-from golore.summarizers.models.model import ANSWER, Completion
+from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 
 _CONNECT_SECONDS: Final = 5.0
 _RETRYABLE: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
@@ -51,7 +51,7 @@ class OpenAiModel:
     def close(self) -> None:
         self._client.close()
 
-    def complete(self, system: str, text: str, longest: int = ANSWER) -> Completion:
+    def complete(self, system: str, text: str, longest: int = ANSWER_TOKENS) -> Completion:
         body = {
             "model": self.name,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": text}],
@@ -71,7 +71,7 @@ class OpenAiModel:
                     reason = choice.get("finish_reason") or reason
                 usage = event.get("usage") or usage
         if not reason:
-            raise AnswerBroken(
+            raise AnswerFailed(
                 f"The server at {self.host} ended the connection in the middle of an answer.", is_passing=True
             )
         tokens = (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
@@ -86,7 +86,7 @@ class OpenAiModel:
                 if line.startswith("data:") and line.strip() != "data: [DONE]":
                     event = json.loads(line[5:])
                     if "error" in event:
-                        raise AnswerBroken(f"The server at {self.host} failed: {event['error']}.", is_passing=True)
+                        raise AnswerFailed(f"The server at {self.host} failed: {event['error']}.", is_passing=True)
                     yield event
 
     def _require_success(self, status: int, body: str) -> None:
@@ -97,7 +97,7 @@ class OpenAiModel:
             raise ModelUnavailable(f"The server at {self.host} rejected the key (status {status}). Check the key.")
         if status == _NOT_FOUND:
             raise ModelUnavailable(f"The server at {self.host} does not have the model {self.name}: {excerpt}")
-        raise AnswerBroken(
+        raise AnswerFailed(
             f"The server at {self.host} failed (status {status}): {excerpt}", is_passing=status in _RETRYABLE
         )
 
@@ -110,10 +110,10 @@ class OpenAiModel:
                 f"No server answers at {self.host}. Start it, or choose another one with --host."
             ) from failure
         except httpx.TimeoutException as failure:
-            raise AnswerBroken(
+            raise AnswerFailed(
                 f"The server at {self.host} was silent for {self._seconds:.0f} s.", is_passing=True
             ) from failure
         except (httpx.HTTPError, OSError) as failure:
-            raise AnswerBroken(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
+            raise AnswerFailed(f"The connection to {self.host} was lost ({failure}).", is_passing=True) from failure
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as failure:
-            raise AnswerBroken(f"The reply of {self.host} is not in the chat completions protocol.") from failure
+            raise AnswerFailed(f"The reply of {self.host} is not in the chat completions protocol.") from failure

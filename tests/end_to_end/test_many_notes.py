@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golore.graph.cards.card_text import LONGEST
+from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
 from golore.graph.knowledge.notes import KINDS, Anchor, NewNote
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
@@ -83,7 +83,7 @@ def test_there_are_two_thousand_symbols_and_ten_thousand_notes(crowd: Path, caps
 
 def test_a_card_with_thirty_notes_keeps_to_its_length_and_shows_what_binds_most(crowd: Path) -> None:
     text = card(crowd / ".golore", CROWDED)
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_CARD_CHARACTERS
     lines = text.splitlines()
     shown = [line.split()[1] for line in lines[1:] if " on upload.Crowded" in line]
     assert lines[0] == "Notes:"

@@ -20,7 +20,7 @@ from typing import Final
 import pytest
 import uvicorn
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.server.http import application, bound
+from golore.mcp_server.server.http import application, listening_socket
 from golore.mcp_server.server.open_repositories import Repositories
 from starlette.types import ASGIApp, Receive, Scope, Send
 from support.mcp_client import GOLORE
@@ -106,7 +106,7 @@ class WithToken:
 
 @pytest.fixture(scope="module")
 def url(shop: Path) -> Generator[str]:
-    with Repositories([shop]) as repositories, bound(0) as listening:
+    with Repositories([shop]) as repositories, listening_socket(0) as listening:
         port: int = listening.getsockname()[1]
         server = uvicorn.Server(uvicorn.Config(WithToken(application(repositories, TOKEN, port)), log_level="error"))
         serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

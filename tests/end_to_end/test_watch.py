@@ -148,7 +148,7 @@ def test_what_a_watch_knew_when_it_ended_serves_the_next_command(tmp_path: Path)
         os.kill(watch.pid, signal.SIGTERM)
         assert watch.ended() == (0, "")
     edit(root / "main.go", "func lonely() { main() }", "func lonely() { run() }")
-    assert IncrementalLearner(root, workers=0).resume().is_warm
+    assert IncrementalLearner(root, workers=0).resume().is_incremental
 
 
 def test_what_edits_left_for_later_is_done_when_nothing_happens(tmp_path: Path) -> None:

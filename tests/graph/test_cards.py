@@ -8,9 +8,9 @@ from shutil import copytree
 import pytest
 from golore.graph.cards.card_builder import BuiltCards, ChangedFiles, build_cards, card_text
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store, open_card_store
-from golore.graph.cards.card_text import LONGEST, CardSection, fit_sections
+from golore.graph.cards.card_text import MAX_CARD_CHARACTERS, CardSection, fit_sections
 from golore.graph.cards.edit_effects import EditEffects
-from golore.graph.cards.page_rank import importance
+from golore.graph.cards.page_rank import page_ranks
 from golore.graph.cards.related_files import stem_of
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Commit, History
@@ -50,14 +50,18 @@ def deck_of(root: Path) -> CardStore:
 
 def card(root: Path, path: str) -> Card:
     with deck_of(root) as card_store:
-        found = card_store.card(path, silent=True)
+        found = card_store.card(path, include_empty=True)
     assert found is not None
     return found
 
 
 def cards(root: Path) -> dict[str, Card]:
     with deck_of(root) as card_store:
-        return {path: found for path in card_store.paths() if (found := card_store.card(path, silent=True)) is not None}
+        return {
+            path: found
+            for path in card_store.paths()
+            if (found := card_store.card(path, include_empty=True)) is not None
+        }
 
 
 def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop: Path) -> None:
@@ -129,7 +133,7 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     main = root / "main.go"
     main.write_text("\n\n" + main.read_text().replace('m.Save("a")', 'm.Save("a")\n\tstore.Flush()'))
     learn_graph(root, workers=0)
-    assert not deal(root).whole
+    assert not deal(root).is_full
     kept = cards(root)
     assert "Flush: 1 caller: main.run (main.go:17)" in kept["store/store.go"].text
     deal(root, whole=True)
@@ -138,7 +142,7 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     assert {path: kept[path] for path in files} == {path: cards(root)[path] for path in files}
 
 
-MOVED = ChangedFiles(("main.go",), ripple=EditEffects())
+MOVED = ChangedFiles(("main.go",), effects=EditEffects())
 """Nothing is known of where its lines went."""
 
 
@@ -205,14 +209,14 @@ def test_the_same_repository_gives_the_same_cards(shop: Path, tmp_path: Path) ->
 def test_cards_without_git_do_without_history(tmp_path: Path) -> None:
     root = make_shop(tmp_path)
     learn_graph(root, workers=0)
-    assert update_cards(root, root / ".golore").whole
+    assert update_cards(root, root / ".golore").is_full
     assert "Changes along with" not in card(root, "store/store.go").text
 
 
 def test_a_card_of_another_length_is_made_from_the_graph(shop: Path) -> None:
     with Store.open(shop / ".golore", write=False) as store, deck_of(shop) as card_store:
         short = card_text(store, card_store, "store/store.go", 300)
-        assert card_text(store, card_store, "store/store.go", LONGEST) == card(shop, "store/store.go").text
+        assert card_text(store, card_store, "store/store.go", MAX_CARD_CHARACTERS) == card(shop, "store/store.go").text
     assert len(short) <= 300
     assert short.startswith("Used from 2 other files")
     assert short.endswith("left out")
@@ -238,7 +242,7 @@ def test_hostile_text_of_the_code_does_not_get_into_a_files_card(tmp_path: Path)
 
 def test_a_file_matters_more_when_files_that_matter_use_it() -> None:
     uses = {("a", "hub"): 1, ("b", "hub"): 1, ("hub", "core"): 1, ("c", "leaf"): 1}
-    ranks = importance(["a", "b", "c", "hub", "core", "leaf"], uses)
+    ranks = page_ranks(["a", "b", "c", "hub", "core", "leaf"], uses)
     assert ranks["core"] > ranks["hub"] > ranks["leaf"] > ranks["a"]
     assert sum(ranks.values()) == pytest.approx(len(ranks), rel=0.01)
 

@@ -11,11 +11,11 @@ import pytest
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.identity import graph_identity
-from golore.graph.history.co_change import LARGEST, Commit, History
+from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, Commit, History
 from golore.graph.history.co_change_edges import Pair, pairs_in
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.derived.co_change_step import newly_there, update_co_change
+from golore.learner.derived.co_change_step import added_files, update_co_change
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from support.git_repository import DAY, NOW, commit, git
@@ -39,9 +39,9 @@ def test_one_common_commit_is_no_pair_and_neither_is_a_small_share_of_both() -> 
 
 
 def test_commits_of_very_many_files_count_for_nothing() -> None:
-    many = tuple(f"f{number}.go" for number in range(LARGEST + 1))
+    many = tuple(f"f{number}.go" for number in range(MAX_FILES_PER_COMMIT + 1))
     assert pairs_in(history(many, many, many)) == []
-    assert len(pairs_in(history(many[:-1], many[:-1]))) == LARGEST * (LARGEST - 1) // 2
+    assert len(pairs_in(history(many[:-1], many[:-1]))) == MAX_FILES_PER_COMMIT * (MAX_FILES_PER_COMMIT - 1) // 2
 
 
 def edges(root: Path) -> dict[tuple[str, str], str]:
@@ -118,7 +118,7 @@ def test_a_file_that_comes_back_has_its_companions_again(root: Path, is_told: bo
     (root / "a.go").write_text(text)
     learn_graph(root, workers=0)
     if is_told:
-        arrived = newly_there(store, ("a.go", "b.go"))
+        arrived = added_files(store, ("a.go", "b.go"))
         assert arrived == {"a.go"}
         assert update_co_change(root, store, changed=("a.go",), arrived=arrived) == 2
     else:

@@ -6,17 +6,17 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from golore.graph.database.change_log import NOTHING, ChangedNodes, changed_nodes_since, record_changed_nodes
+from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, changed_nodes_since, record_changed_nodes
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, External, Node, Symbol
 from golore.graph.queries import impact
-from golore.graph.queries.adjacency_builder import make_adjacency, start_mapping
+from golore.graph.queries.adjacency_builder import make_adjacency, start_adjacency_build
 from golore.graph.queries.adjacency_file import FILE_NAME, open_adjacency
 from golore.graph.queries.answers import Meaning, Ref
 from golore.graph.queries.edges import symbols
-from golore.graph.queries.symbol_steps import is_mapping_due, open_steps
+from golore.graph.queries.symbol_steps import is_adjacency_due, open_steps
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from support import plain_impact as plain_reach
 
@@ -158,12 +158,12 @@ def test_answers_are_those_of_the_plain_search_with_and_without_the_file_and_aft
     graph = Graph(seed)
     graph.load(tmp_path)
     with Store.open(tmp_path, write=False) as store:
-        assert is_mapping_due(store)
+        assert is_adjacency_due(store)
         agree(store, graph, seed)
     assert make_adjacency(tmp_path)
     for round in range(3):
         with Store.open(tmp_path, write=False) as store:
-            assert not is_mapping_due(store)
+            assert not is_adjacency_due(store)
             agree(store, graph, seed + round)
         change = graph.change()
         with Store.open(tmp_path, write=True) as store:
@@ -205,7 +205,7 @@ def test_a_change_that_nothing_was_noted_of_makes_the_file_due(tmp_path: Path) -
         store.apply(graph.change())
     (tmp_path / "touched").unlink()
     with Store.open(tmp_path, write=False) as store:
-        assert is_mapping_due(store)
+        assert is_adjacency_due(store)
         agree(store, graph, 1)
 
 
@@ -215,7 +215,7 @@ def test_a_change_of_very_much_is_not_noted_and_makes_the_file_due(tmp_path: Pat
     assert changed_nodes_since(tmp_path, before, after) == ChangedNodes(frozenset(("a",)), frozenset())
     record_changed_nodes(tmp_path, after, "three", ChangedNodes(frozenset(map(str, range(20_001))), frozenset()))
     assert changed_nodes_since(tmp_path, before, "three") is None
-    assert changed_nodes_since(tmp_path, after, after) == NOTHING
+    assert changed_nodes_since(tmp_path, after, after) == NO_CHANGES
 
 
 @pytest.mark.parametrize("content", [b"", b"golore", b"something else altogether, and long enough to be read as one"])
@@ -235,11 +235,11 @@ def test_the_file_is_made_by_a_process_of_its_own_and_not_while_somebody_writes(
     graph = Graph(1)
     graph.load(tmp_path)
     with Store.open(tmp_path, write=True):
-        assert start_mapping(tmp_path).wait(60) == 1
+        assert start_adjacency_build(tmp_path).wait(60) == 1
     assert not (tmp_path / FILE_NAME).exists()
-    assert start_mapping(tmp_path).wait(60) == 0
+    assert start_adjacency_build(tmp_path).wait(60) == 0
     with Store.open(tmp_path, write=False) as store:
-        assert not is_mapping_due(store)
+        assert not is_adjacency_due(store)
 
 
 def test_what_was_folded_into_the_graph_leaves_the_file_good(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_what_was_folded_into_the_graph_leaves_the_file_good(tmp_path: Path) -> 
         store.apply(graph.change())
         store.checkpoint()
     with Store.open(tmp_path, write=False) as store:
-        assert not is_mapping_due(store)
+        assert not is_adjacency_due(store)
         agree(store, graph, 1)
 
 
@@ -274,5 +274,5 @@ def test_a_server_has_the_file_made_after_a_search_that_missed_it_and_only_once(
         steps = open_steps(store)
         assert impact.impact(store, many, steps=steps) == before
         assert not steps.asked
-        assert not steps.is_mapping_worth_it
+        assert not steps.is_adjacency_worth_building
     mapper.close()

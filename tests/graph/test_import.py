@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import put_rows, rows_of
+from golore.graph.files.knowledge_rows import insert_rows, rows_of
 from golore.graph.knowledge.notes import forget
 from golore.graph.transfer.parquet_export import HEADER_NAME
 from golore.learner.pipeline.graph_step import learn_graph
@@ -83,13 +83,13 @@ for last in range(1, 100):
 
 def put_summary(store: Path, **other: object) -> None:
     with Knowledge.open(store) as knowledge, knowledge.transaction() as write:
-        put_rows(write, "summaries", [SUMMARY | other])
+        insert_rows(write, "summaries", [SUMMARY | other])
 
 
 def put_part(store: Path, summary: str) -> None:
     row = {"summary": summary, "kind": "body", "subject": "s", "place": "store/store.go", "digest": "d", "now": "d"}
     with Knowledge.open(store) as knowledge, knowledge.transaction() as write:
-        put_rows(write, "summary_parts", [row])
+        insert_rows(write, "summary_parts", [row])
 
 
 def run(*words: str | Path) -> None:

@@ -22,7 +22,7 @@ from golore.graph.errors import StoreBusy, StoreDamaged, StoreMismatch
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.knowledge_db import APPLICATION, KNOWLEDGE_NAME, Knowledge
 from golore.graph.knowledge.note_nodes import project_notes
-from golore.graph.knowledge.notes import Anchor, NewNote, all_notes, forget, touch, write_notes
+from golore.graph.knowledge.notes import Anchor, NewNote, all_notes, forget, mark_for_projection, write_notes
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node, Note
 from golore.learner.checkout.freshness import changes_since
@@ -154,7 +154,7 @@ def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
         with first.transaction() as run:
             run.run("DELETE FROM notes")
             with pytest.raises(StoreBusy, match="Try again"):
-                touch(second, ["a"])
+                mark_for_projection(second, ["a"])
 
 
 def test_a_projection_writes_what_differs_and_leaves_out_edges_to_nothing(root: Path) -> None:
@@ -194,9 +194,9 @@ def test_a_note_makes_no_other_graph_a_watch_stays_warm_and_nothing_counts_as_ch
     path = root / "ledger/ledger.go"
     path.write_text(path.read_text().replace("sum: 0", "sum: 7"))
     update = learner.update(["ledger/ledger.go"])
-    assert (update.is_warm, update.paths) == (True, ("ledger/ledger.go",))
+    assert (update.is_incremental, update.paths) == (True, ("ledger/ledger.go",))
     assert update_notes(root, root / ".golore", changed=update.paths) == frozenset()
-    assert learner.update(["ledger/ledger.go"]).is_warm
+    assert learner.update(["ledger/ledger.go"]).is_incremental
     assert in_graph(root / ".golore")[1] != []
 
 

@@ -9,7 +9,7 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Link, Meaning
-from golore.graph.queries.name_resolver import Names, plain_name
+from golore.graph.queries.name_resolver import NameResolver, plain_name
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.text.replies import answer_reply, full_name, people_lines
 from support.shop import make_shop
@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def meaning(store: Store, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
-    found = Names(store).find(text, kinds)
+    found = NameResolver(store).find(text, kinds)
     assert len(found.meanings) == 1, found
     return found.meanings[0]
 
@@ -208,14 +208,14 @@ def test_every_spelling_finds_the_method(store: Store, text: str) -> None:
 
 
 def test_the_list_of_names_finds_what_scans_find(store: Store) -> None:
-    listed = Names(store)
+    listed = NameResolver(store)
     listed.load()
     for text in ("Save", "memory.save", "Sync", "New", "Println", "nothing", "Memory", SAVE):
-        assert listed.find(text) == Names(store).find(text)
+        assert listed.find(text) == NameResolver(store).find(text)
 
 
 def test_a_name_of_several_symbols_gives_all_its_meanings(store: Store) -> None:
-    found = Names(store).find("New")
+    found = NameResolver(store).find("New")
     assert [one.name for one in found.meanings] == ["example.com/shop.New", "example.com/shop/store.New"]
 
 
@@ -230,10 +230,10 @@ def test_what_lies_outside_is_found_by_its_name(store: Store) -> None:
 
 
 def test_a_name_of_nothing_gets_names_that_are_close(store: Store) -> None:
-    found = Names(store).find("Memry.Save")
+    found = NameResolver(store).find("Memry.Save")
     assert not found.meanings
     assert SAVE in [symbol.id for symbol in found.suggestions]
-    assert "lonely" in [symbol.name for symbol in Names(store).find("lonley").suggestions]
+    assert "lonely" in [symbol.name for symbol in NameResolver(store).find("lonley").suggestions]
 
 
 def test_a_package_named_unlike_its_directory_is_found_by_its_name(tmp_path: Path) -> None:

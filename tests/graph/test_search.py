@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from golore.graph.database.store import Store
-from golore.graph.search.name_match import is_one_slip
+from golore.graph.search.name_match import is_one_typo
 from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.terms import parts, terms
 from golore.learner.learn import finish
@@ -173,5 +173,5 @@ def test_names_are_taken_apart_and_endings_cut_off() -> None:
 
 
 def test_one_slip_is_one_letter_or_two_neighbours() -> None:
-    assert all(is_one_slip(said, "save") for said in ("save1", "sav", "sove", "asve", "aave", "xsave"))
-    assert not any(is_one_slip(said, "save") for said in ("save", "sa", "seva1", "evas"))
+    assert all(is_one_typo(said, "save") for said in ("save1", "sav", "sove", "asve", "aave", "xsave"))
+    assert not any(is_one_typo(said, "save") for said in ("save", "sa", "seva1", "evas"))

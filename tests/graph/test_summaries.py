@@ -14,8 +14,8 @@ from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import (
+    NewSummary,
     SummaryRecord,
-    Text,
     all_current,
     current,
     history,
@@ -240,8 +240,8 @@ def test_the_same_work_is_not_kept_twice(shop: Path) -> None:
     with Store.open(shop / ".golore", write=False) as store, Knowledge.open(shop / ".golore") as knowledge:
         inputs = inputs_of(store, shop, knowledge, "symbol", PUT)
         assert inputs is not None
-        assert store_summary(knowledge, inputs, Text("First.", "draft", "model", "tiny", "1")) is not None
-        assert store_summary(knowledge, inputs, Text("Second.", "draft", "model", "tiny", "1")) is None
+        assert store_summary(knowledge, inputs, NewSummary("First.", "draft", "model", "tiny", "1")) is not None
+        assert store_summary(knowledge, inputs, NewSummary("Second.", "draft", "model", "tiny", "1")) is None
         assert [one.text for one in history(knowledge, "symbol", PUT)] == ["First."]
 
 
@@ -255,7 +255,7 @@ def card(root: Path, path: str) -> str:
     card_store = open_card_store(root / ".golore", write=False)
     assert card_store is not None
     with card_store:
-        found = card_store.card(path, silent=True)
+        found = card_store.card(path, include_empty=True)
         assert found is not None
         return found.text
 

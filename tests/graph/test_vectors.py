@@ -14,7 +14,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import ModelUnavailable
 from golore.graph.search.index import GRAPH, open_index
 from golore.graph.search.search import Hit, SearchRequest, search
-from golore.graph.search.vectors import Near, Space, VectorFile, stored_vectors
+from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
 from golore.graph.search.weights import doubt
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
@@ -83,7 +83,7 @@ def test_rows_that_a_killed_run_left_without_keys_are_cut_off(tmp_path: Path) ->
         rows.write(b"half")
     assert file.size == 1
     file.append([b"b" * 8], [[0, 0, 0, 1]])
-    space = Space(file, [(7, b"a" * 8), (8, b"b" * 8 + b"c" * 8)])
+    space = VectorSearch(file, [(7, b"a" * 8), (8, b"b" * 8 + b"c" * 8)])
     assert (len(space), space.missing) == (2, 1)
     assert next(iter(space.nearest([0, 0, 0.1, 1]))) == 8
 
@@ -99,7 +99,7 @@ def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Learn
         assert index is not None
         with index:
             paths = {row.id: row.path for row in index.files()}
-            near = Space(file, index.meanings()).nearest(letters.question(text))
+            near = VectorSearch(file, index.embedding_keys()).nearest(letters.question(text))
             return paths[max(near, key=lambda id: near[id])]
 
     assert nearest("store sync linux: sync") == "store/sync_linux.go"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from golore.learner.audit.go_judge import find_toolchain, judge_declarations
 from golore.learner.extraction.declarations import Declarations
-from golore.learner.extraction.extract import extract, read_plain, read_whole
-from golore.learner.extraction.skeleton import cuts_of
+from golore.learner.extraction.extract import extract, read_from_tokens, read_from_tree
+from golore.learner.extraction.skeleton import find_cuts
 from golore.learner.extraction.token_encoder import CannotEncode
 
 MISREAD_BY_THE_GRAMMAR = {
@@ -29,17 +29,17 @@ def code_of(read: Declarations) -> list[tuple[int, list[int]]]:
 def compare(source: bytes) -> str:
     """How the two ways of reading one file differ; nothing if they do not, or there is only one."""
     try:
-        plain = read_plain(source, True)
+        plain = read_from_tokens(source, True)
     except CannotEncode:
         return ""
-    whole = read_whole(source, True)
+    whole = read_from_tree(source, True)
     if whole.problems:
         return ""
     if plain.symbols != whole.symbols or plain.decls != whole.decls or plain.shape_code != whole.shape_code:
         return "declarations"
     if sorted(plain.encoder.names) != sorted(whole.encoder.names):
         return "names"
-    again = read_plain(source, True, [name.encode() for name in whole.encoder.names])
+    again = read_from_tokens(source, True, [name.encode() for name in whole.encoder.names])
     return "" if code_of(again) == code_of(whole) else "code"
 
 
@@ -72,7 +72,7 @@ def test_tokens_and_tree_agree_on_all_of_gos_own_source(go_files: dict[str, Path
 
 def is_plain(source: str) -> bool:
     try:
-        read_plain(source.encode(), True)
+        read_from_tokens(source.encode(), True)
     except CannotEncode:
         return False
     return True
@@ -130,7 +130,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_nothing_but_bodies_is_left_out_of_the_tree(name: str) -> None:
     source = f"package p\n\n{LAYOUTS[name]}".encode()
-    whole = read_whole(source, True)
+    whole = read_from_tree(source, True)
     read = extract(source)
     assert not whole.problems
     assert list(read.outline.symbols) == whole.symbols
@@ -142,7 +142,7 @@ def test_bodies_laid_out_as_usual_are_left_out_of_the_tree() -> None:
     source = (
         b"package p\n\nfunc f() {\n\tg()\n}\n\nfunc (t T) h(\n\ta int,\n) {\n\ti(`}`)\n}\n\nvar a = []T{\n\t{1},\n}\n"
     )
-    cut = [source[start : end + 1] for start, end in cuts_of(source).items()]
+    cut = [source[start : end + 1] for start, end in find_cuts(source).items()]
     assert cut == [b"{\n\tg()\n}", b"{\n\ti(`}`)\n}", b"{\n\t{1},\n}"]
 
 
@@ -152,7 +152,7 @@ def mutants(files: list[Path], each: int, seed: int) -> list[bytes]:
     made: list[bytes] = []
     for path in files:
         source = path.read_bytes()
-        bodies = list(cuts_of(source).items())
+        bodies = list(find_cuts(source).items())
         for _ in range(each if bodies else 0):
             start, end = dice.choice(bodies)
             words = source[start:end].split(b" ")

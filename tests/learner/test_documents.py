@@ -14,12 +14,12 @@ from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.discovery import discover
 from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.documents.markdown import read_markdown
-from golore.learner.documents.sections import LONGEST, read_document
+from golore.learner.documents.sections import MAX_SECTION_CHARACTERS, read_document
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.watching.file_events import Burst, Bursts
+from golore.mcp_server.watching.file_events import Burst, BurstCollector
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -206,14 +206,14 @@ def test_headings_are_those_of_a_commonmark_parser(lines: list[str]):
 def test_any_bytes_are_read_and_no_section_is_too_long(data: bytes, path: str):
     page = read_document(path, data)
     assert len({section.anchor for section in page.sections}) == len(page.sections)
-    assert all(len(section.text) < LONGEST + 100 for section in page.sections)
+    assert all(len(section.text) < MAX_SECTION_CHARACTERS + 100 for section in page.sections)
     assert all(1 <= section.line <= section.end_line for section in page.sections)
 
 
 def test_a_long_section_is_cut_and_says_so():
     page = read_document("a.md", b"# Long\n\n" + b"some words here\n" * 1_000)
     assert page.sections[0].text.endswith("more characters")
-    assert len(page.sections[0].text) < LONGEST + 100
+    assert len(page.sections[0].text) < MAX_SECTION_CHARACTERS + 100
 
 
 def test_documents_follow_gits_rules_and_are_no_go_files(tmp_path: Path):
@@ -286,7 +286,7 @@ def test_after_every_change_documents_are_those_of_a_fresh_learn(tmp_path: Path)
         change(root, files)
         go = [path for path in files if path.endswith(".go")]
         update = warm.update(go) if len(go) == len(files) else warm.learn()
-        update_documents(root, store, changed=update.paths, is_about_code=len(go) == len(files))
+        update_documents(root, store, changed=update.paths, is_only_code=len(go) == len(files))
         assert described(root) == fresh(root, tmp_path / f"fresh{number}"), STEPS[number][0]
 
 
@@ -381,7 +381,7 @@ def test_a_changed_document_changes_the_card_of_what_it_names(tmp_path: Path):
 
 
 def test_an_edited_document_is_a_change_to_learn_and_no_change_of_what_is_learned(tmp_path: Path):
-    bursts = Bursts(tmp_path, tmp_path / ".golore")
+    bursts = BurstCollector(tmp_path, tmp_path / ".golore")
     bursts.on_any_event(FileModifiedEvent(str(tmp_path / "docs/x.md")))
     bursts.on_any_event(FileModifiedEvent(str(tmp_path / "ui/page.html")))
     assert bursts.wait(0) == Burst(frozenset({"docs/x.md"}), is_only_files=True)

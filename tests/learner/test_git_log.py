@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.cards.card_store import open_card_store
-from golore.graph.history.co_change import LARGEST, Commit, History, couplings
+from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, Commit, History, file_histories
 from golore.learner.checkout.git_log import Touch, head_commit, read_history, renames
 from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.graph_step import learn_graph
@@ -109,8 +109,11 @@ def test_files_that_no_build_takes_are_related_as_long_as_they_exist(repository:
     card_store = open_card_store(repository / ".golore", write=False)
     assert card_store is not None
     with card_store:
-        opened, beyond = card_store.card("a.go", silent=True), card_store.card("testdata/in.go", silent=True)
-        assert card_store.card("testdata/gone.go", silent=True) is None
+        opened, beyond = (
+            card_store.card("a.go", include_empty=True),
+            card_store.card("testdata/in.go", include_empty=True),
+        )
+        assert card_store.card("testdata/gone.go", include_empty=True) is None
     assert opened is not None
     assert beyond is not None
     assert {file for file, _ in opened.related} == {"b.go", "testdata/in.go"}
@@ -119,9 +122,9 @@ def test_files_that_no_build_takes_are_related_as_long_as_they_exist(repository:
 
 def test_commits_of_many_files_say_less_and_huge_ones_nothing() -> None:
     many = tuple(f"m{number}.go" for number in range(9))
-    huge = tuple(f"h{number}.go" for number in range(LARGEST))
+    huge = tuple(f"h{number}.go" for number in range(MAX_FILES_PER_COMMIT))
     history = History("x", (Commit(NOW, ("a.go", "b.go")), Commit(NOW, ("a.go", *many)), Commit(NOW, ("a.go", *huge))))
-    found = couplings(history, {"a.go", "b.go", *many, *huge})
+    found = file_histories(history, {"a.go", "b.go", *many, *huge})
     partners = {partner.path: partner for partner in found["a.go"].partners}
     assert partners["b.go"].weight == pytest.approx(9 * partners["m0.go"].weight, rel=0.01)
     assert "h0.go" not in partners
@@ -132,7 +135,8 @@ def test_age_is_measured_from_the_newest_commit_and_not_from_the_clock() -> None
     def weights(now: int) -> dict[str, float]:
         history = History("x", (Commit(now, ("a.go", "b.go")), Commit(now - 1000 * DAY, ("a.go", "c.go"))))
         return {
-            partner.path: partner.weight for partner in couplings(history, {"a.go", "b.go", "c.go"})["a.go"].partners
+            partner.path: partner.weight
+            for partner in file_histories(history, {"a.go", "b.go", "c.go"})["a.go"].partners
         }
 
     assert weights(NOW) == weights(NOW // 2)
@@ -141,11 +145,11 @@ def test_age_is_measured_from_the_newest_commit_and_not_from_the_clock() -> None
 
 def test_files_that_no_longer_exist_are_left_out() -> None:
     history = History("x", (Commit(NOW, ("a.go", "gone.go")),))
-    assert couplings(history, {"a.go"})["a.go"].partners == ()
+    assert file_histories(history, {"a.go"})["a.go"].partners == ()
 
 
 def test_a_directory_is_coupled_like_a_file() -> None:
     history = History("x", (Commit(NOW, ("p/a.go", "q/c.go")), Commit(NOW, ("p/b.go", "q/c.go"))))
-    found = couplings(history, {"p/a.go", "p/b.go", "q/c.go"})
+    found = file_histories(history, {"p/a.go", "p/b.go", "q/c.go"})
     strongest = found["p/"].partners[0]
     assert (strongest.path, strongest.commits) == ("q/c.go", 2)

@@ -49,7 +49,7 @@ def _random_pattern(choose: random.Random) -> str:
 def _ignored(root: Path, directory: str, rules: IgnoreRules) -> set[str]:
     content = root / directory / ".gitignore"
     if content.is_file():
-        rules = rules.below(directory, content.read_bytes())
+        rules = rules.with_ignore_file(directory, content.read_bytes())
     found: set[str] = set()
     for entry in (root / directory).iterdir():
         path = f"{directory}/{entry.name}" if directory else entry.name
@@ -87,12 +87,12 @@ def test_git_ignores_the_same_paths_for_random_patterns(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=60))
 def test_reading_patterns_never_raises(content: bytes) -> None:
-    rules = IgnoreRules().below("", content)
+    rules = IgnoreRules().with_ignore_file("", content)
     rules.ignores("a/b.go", is_dir=False)
 
 
 def test_an_empty_file_of_patterns_adds_no_layer() -> None:
-    assert IgnoreRules().below("", b"# only\n\n   \n").layers == ()
+    assert IgnoreRules().with_ignore_file("", b"# only\n\n   \n").layers == ()
     assert parse_patterns(b"x").files is not None
 
 

@@ -345,7 +345,7 @@ def live_through(tree: Tree, changes: Iterable[str], is_expected_warm: bool) -> 
         assert tree.staleness() == [], change
         assert update.paths is not None
         assert set(update.paths) == {path for path in touched if path.endswith(".go") and "vendor" not in path}
-        assert update.is_warm or not is_expected_warm, change
+        assert update.is_incremental or not is_expected_warm, change
         shutil.rmtree(tree.root)
         for name, data in first.items():
             tree.write(name, data.decode())
@@ -369,12 +369,12 @@ def test_a_learner_that_stays_resolves_the_edited_file_alone(tree: Tree) -> None
         old = "s.side.Times(s.side)" if new == "unit.Zero()" else "unit.Zero()"
         tree.edit("shape/shape.go", old, new)
         update = warm.update({"shape/shape.go"})
-        assert update.is_warm
+        assert update.is_incremental
         assert update.paths == ("shape/shape.go",)
         assert work(update.report)[1:] == (1, 1, 2)
         assert update.report.rows_written == 4
     update = warm.update({"shape/shape.go"})
-    assert (update.is_warm, update.paths, update.report.rows_written) == (True, (), 0)
+    assert (update.is_incremental, update.paths, update.report.rows_written) == (True, (), 0)
 
 
 def test_a_learner_that_stays_notices_that_another_has_written(tree: Tree) -> None:
@@ -383,7 +383,7 @@ def test_a_learner_that_stays_notices_that_another_has_written(tree: Tree) -> No
     tree.edit("unit/unit.go", "m * other", "m")
     tree.learn()
     tree.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Zero()")
-    assert not warm.update({"shape/shape.go"}).is_warm
+    assert not warm.update({"shape/shape.go"}).is_incremental
     assert tree.staleness() == []
 
 
@@ -393,7 +393,7 @@ def test_an_update_leaves_the_store_fresh_in_the_eyes_of_readers(tree: Tree) -> 
     for number in range(2):
         tree.edit("unit/unit.go", "m * other", f"m * other * {number}")
         assert behind(tree) == ("unit/unit.go",)
-        assert warm.update({"unit/unit.go"}).is_warm
+        assert warm.update({"unit/unit.go"}).is_incremental
         assert behind(tree) == ()
         tree.edit("unit/unit.go", f"m * other * {number}", "m * other")
         assert behind(tree) == ("unit/unit.go",)

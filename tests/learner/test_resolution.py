@@ -15,7 +15,7 @@ import pytest
 from golore.graph.database.store import Store
 from golore.learner.audit.comparison import compare, render_table
 from golore.learner.audit.go_judge import judge_edges
-from golore.learner.checkout.discovery import is_left_out
+from golore.learner.checkout.discovery import is_skipped_by_go
 from golore.learner.pipeline.graph_step import learn_graph
 from support import markers
 
@@ -118,7 +118,7 @@ def test_code_in_the_middle_of_an_edit_never_stops_a_learn(seed: int, tmp_path: 
     root = markers.Archive("", files).write_to(tmp_path / "repository")
     report = learn_graph(root, store_directory=tmp_path / "store", workers=0)
     # Vendored files are outside the repository, and nothing here imports what Go leaves out.
-    taken = [name for name in files if "/vendor/" not in name and not is_left_out(name.rpartition("/")[0])]
+    taken = [name for name in files if "/vendor/" not in name and not is_skipped_by_go(name.rpartition("/")[0])]
     assert report.files == sum(1 for name in taken if name.endswith(".go"))
 
 

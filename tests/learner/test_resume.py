@@ -66,17 +66,17 @@ def _resume(root: Path) -> Update:
 
 def _cards(root: Path) -> dict[str, str]:
     with create_card_store(root / ".golore") as card_store:
-        cards = (card_store.card(path, silent=True) for path in card_store.paths() if path.endswith(".go"))
+        cards = (card_store.card(path, include_empty=True) for path in card_store.paths() if path.endswith(".go"))
         return {card.path: f"{card.digest} {card.text}" for card in cards if card is not None}
 
 
 def test_an_edited_body_takes_no_ordinary_learn_in_another_process(root: Path) -> None:
-    assert _resume(root).is_warm
+    assert _resume(root).is_incremental
     _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
     update = _resume(root)
-    assert (update.is_warm, update.paths, update.report.files_parsed) == (True, ("main.go",), 1)
+    assert (update.is_incremental, update.paths, update.report.files_parsed) == (True, ("main.go",), 1)
     again = _resume(root)
-    assert (again.is_warm, again.paths, again.report.rows_written) == (True, (), 0)
+    assert (again.is_incremental, again.paths, again.report.rows_written) == (True, (), 0)
 
 
 def _new_file(root: Path) -> None:
@@ -127,17 +127,17 @@ def _damaged_survey(root: Path) -> None:
 )
 def test_whatever_else_has_changed_is_learned_the_ordinary_way(root: Path, change: Callable[[Path], None]) -> None:
     change(root)
-    assert not _resume(root).is_warm
+    assert not _resume(root).is_incremental
 
 
 def test_cards_that_name_lines_get_their_new_numbers(root: Path) -> None:
     assert "(main.go:13)" in _cards(root)["store/store.go"]
     _edit(root / "main.go", "func run(", "// One\n// and two lines more.\nfunc run(")
     update = _resume(root)
-    assert update.is_warm
+    assert update.is_incremental
     assert update.changed is not None
-    assert update.changed.ripple is not None
-    assert update.changed.ripple.files == frozenset()
+    assert update.changed.effects is not None
+    assert update.changed.effects.files == frozenset()
     after = _cards(root)
     assert "(main.go:13)" not in after["store/store.go"]
     assert "(main.go:17)" in after["store/store.go"]
@@ -149,8 +149,8 @@ def test_cards_of_what_is_used_otherwise_are_made_anew(root: Path) -> None:
     _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
     update = _resume(root)
     assert update.changed is not None
-    assert update.changed.ripple is not None
-    assert update.changed.ripple.files == {"store/store.go"}
+    assert update.changed.effects is not None
+    assert update.changed.effects.files == {"store/store.go"}
     after = _cards(root)
     assert "Flush: 1 caller: main.run" in after["store/store.go"]
     update_cards(root, root / ".golore", whole=True)
@@ -206,7 +206,7 @@ def test_the_cards_of_tests_follow_an_edit_of_what_helps_them(root: Path) -> Non
     _resume(root)
     assert "store/store.go: Flush" in _cards(root)["store/calm_test.go"]
     _edit(helper, "Flush()", "New()")
-    assert _resume(root).is_warm
+    assert _resume(root).is_incremental
     after = _cards(root)
     assert "store/store.go: New" in after["store/calm_test.go"]
     update_cards(root, root / ".golore", whole=True)
@@ -263,7 +263,7 @@ def test_an_imported_package_of_testdata_comes_and_goes_with_its_import(tmp_path
     for number, text in enumerate(states):
         more.write_text(text)
         update = learner.update(["more.go"])
-        learned.append((update.report.files, update.is_warm))
+        learned.append((update.report.files, update.is_incremental))
         learn_graph(root, store_directory=tmp_path / f"fresh{number}", workers=0)
         assert _exported(root / ".golore") == _exported(tmp_path / f"fresh{number}")
     assert learned == [(6, False), (7, False), (7, True), (6, False)]
@@ -279,4 +279,4 @@ def test_an_edit_in_imported_testdata_is_noticed(tmp_path: Path) -> None:
         assert changes_since(root, store) == Changes()
         _edit(root / "testdata" / "kept.go", "func Path() {}", "func Path() { println() }")
         assert changes_since(root, store) == Changes(edited=("testdata/kept.go",))
-    assert _resume(root).is_warm
+    assert _resume(root).is_incremental

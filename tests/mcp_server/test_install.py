@@ -17,7 +17,7 @@ import pytest
 from golore.mcp_server.cli.agent_arguments import AGENTS
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.install import json_edits
-from golore.mcp_server.install.agent_configs import Where, hook_command, setup_for
+from golore.mcp_server.install.agent_configs import InstallTarget, hook_command, setup_for
 from golore.mcp_server.install.installer import BACKUP
 from hypothesis import given
 from hypothesis import settings as limits
@@ -300,7 +300,7 @@ def test_links_line_endings_and_permissions_stay(repository: Path, tmp_path: Pat
 
 
 def test_the_installed_command_bothers_nobody_who_has_no_golore(tmp_path: Path) -> None:
-    where = Where("project", tmp_path, tmp_path, "golore")
+    where = InstallTarget("project", tmp_path, tmp_path, "golore")
     for agent in AGENTS:
         shell = ["/bin/sh", "-c", hook_command(where, agent)]
         done = subprocess.run(shell, input=b"{}", env={"PATH": str(tmp_path)}, capture_output=True, check=False)
@@ -319,7 +319,7 @@ def test_a_user_without_golore_on_the_path_gets_a_command_that_is_found(
 
 def test_the_plugin_says_the_same_as_install() -> None:
     plugin = ROOT / "plugin"
-    hooks, servers = setup_for("claude", Where("project", ROOT, ROOT, "golore")).targets
+    hooks, servers = setup_for("claude", InstallTarget("project", ROOT, ROOT, "golore")).targets
     ours = json.loads((plugin / "hooks" / "hooks.json").read_text())
     assert ours["hooks"] == {addition.path[-1]: [addition.value] for addition in hooks.additions}
     assert json.loads((plugin / ".mcp.json").read_text()) == {"mcpServers": {"golore": servers.additions[0].value}}
@@ -484,7 +484,7 @@ def test_json_without_comments_is_read_as_json_reads_it(text: str) -> None:
         theirs = None
     try:
         ours = json_edits.loads(text)
-    except json_edits.NotJson:
+    except json_edits.JsonEditError:
         ours = None
     has_more = "/" in text or "," in text  # comments, and commas at the end
     assert ours == theirs or (has_more and theirs is None)

@@ -190,7 +190,7 @@ def test_plain_notes_fade_and_decisions_do_not(bank: Bank) -> None:
         bank.pin("symbol", POSTED, kind, f"A {kind} of its own.")
     for days, shown in ((29, 4), (31, 3), (3_000, 3)):
         with AnnotationReader(bank.store, datetime.now(UTC) + timedelta(days=days)) as annotation_reader:
-            lines = annotation_reader.of("ledger/ledger.go").notes
+            lines = annotation_reader.annotations_at("ledger/ledger.go").notes
         assert len(lines) == shown
         assert [line.split()[0] for line in lines][:3] == ["invariant", "decision", "convention"]
 

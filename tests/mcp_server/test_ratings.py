@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.ratings import LARGEST, favours, rate, rated_items, ratings, take_back
+from golore.graph.knowledge.ratings import LARGEST, rate, rated_items, ratings, remove_ratings, score_changes
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
@@ -32,7 +32,7 @@ def test_ratings_add_up_within_bounds_and_fade(knowledge: Knowledge) -> None:
         low = [rate(knowledge, "b.go", useful=False, now=NOW) for _ in range(50)][-1]
         assert 0 < once.worth < often.worth < LARGEST
         assert -LARGEST < low.worth < 0
-        later = favours(knowledge, now=NOW + timedelta(days=600))
+        later = score_changes(knowledge, now=NOW + timedelta(days=600))
         assert abs(later["a.go"]) < once.worth / 2
         assert [one.item for one in rated_items(knowledge, now=NOW)] == ["a.go", "b.go"]
 
@@ -45,10 +45,10 @@ def test_ratings_are_visible_and_taken_back_one_by_one_or_all(knowledge: Knowled
             ("b.go", False, ""),
             ("a.go", True, "Ann"),
         ]
-        assert take_back(knowledge, "a.go") == 1
-        assert list(favours(knowledge, now=NOW)) == ["b.go"]
-        assert take_back(knowledge) == 1
-        assert favours(knowledge) == {}
+        assert remove_ratings(knowledge, "a.go") == 1
+        assert list(score_changes(knowledge, now=NOW)) == ["b.go"]
+        assert remove_ratings(knowledge) == 1
+        assert score_changes(knowledge) == {}
 
 
 def test_a_rating_moves_a_file_in_searches_until_it_is_taken_back(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from golore.graph.cards.card_store import create_card_store
-from golore.graph.history.recent_commits import create_recent_commits, line_about
+from golore.graph.history.recent_commits import create_recent_commits, last_commit_line
 from golore.learner.checkout.git_activity import blame_of, update_recent_commits
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
@@ -133,7 +133,7 @@ def test_a_new_commit_is_told_although_no_file_has_changed_since_the_learn(tmp_p
     commit(tmp_path, FILES, "begin")
     (tmp_path / "store/store.go").write_text(STORE + "\nfunc More() {}\n")
     learned(tmp_path)
-    assert "begin" in line_about(tmp_path / ".golore", "store/store.go")
+    assert "begin" in last_commit_line(tmp_path / ".golore", "store/store.go")
     git(tmp_path, "commit", "-q", "-a", "-m", "more", at=NOW + DAY)
     learned(tmp_path)
     with create_card_store(tmp_path / ".golore") as card_store:
@@ -171,7 +171,7 @@ def test_behind_the_end_of_a_shallow_clone_nothing_is_claimed(repository: Path, 
     update_recent_commits(root, store)
     with create_recent_commits(store) as recent:
         assert [one.id for one in recent.commits(5)] == list(recent.roots)
-    assert line_about(store, "store/store.go") == ""
+    assert last_commit_line(store, "store/store.go") == ""
 
 
 def test_a_worktree_and_a_directory_of_a_repository_have_their_own_history(repository: Path, tmp_path: Path):
@@ -185,6 +185,6 @@ def test_a_worktree_and_a_directory_of_a_repository_have_their_own_history(repos
             store.mkdir()
             assert path in update_recent_commits(root, store)
             expected = "begin" if name == "a" else "token"
-            assert expected in line_about(store, path)
+            assert expected in last_commit_line(store, path)
     finally:
         git(repository, "worktree", "remove", "--force", str(tmp_path / "side"))

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from golore.graph.errors import GoloreError, UsageError
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.server.http import TOKEN_NAME, bound, token_for
+from golore.mcp_server.server.http import TOKEN_NAME, listening_socket, token_for
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from support.mcp_client import GOLORE, told
@@ -133,7 +133,7 @@ def test_the_token_is_for_its_owner_only_and_stays_the_same(tmp_path: Path) -> N
 
 def test_a_port_that_is_taken_is_told_with_what_to_do(served: Served) -> None:
     with pytest.raises(GoloreError, match=rf"Port {served.port} is in use, .* choose another port with --port"):
-        bound(served.port)
+        listening_socket(served.port)
     tried = subprocess.run(
         [GOLORE, "serve", served.root, "--port", str(served.port)], capture_output=True, text=True, check=False
     )

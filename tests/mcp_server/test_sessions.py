@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.sessions.correction_rules import correction_in
-from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, start_of, transcripts_of
-from golore.mcp_server.sessions.transcripts import Words, inside, read_lines
+from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, parse_since, transcripts_of
+from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_lines
 from support.shop import make_shop
 
 SAID = "Memory.Save may be called from several goroutines."
@@ -100,14 +100,14 @@ def test_files_in_play_are_those_just_before_edited_ones_first() -> None:
         entry("user", CORRECTION, cwd="/r"),
     )
     first, second, third = read_lines(lines).words
-    assert inside(Path("/r"), first) == ("old.go",)
-    assert inside(Path("/r"), second) == ("b.go", "a.go")
-    assert inside(Path("/r"), third) == ("b.go", "a.go")
+    assert files_below(Path("/r"), first) == ("old.go",)
+    assert files_below(Path("/r"), second) == ("b.go", "a.go")
+    assert files_below(Path("/r"), third) == ("b.go", "a.go")
 
 
 def test_the_premise_is_what_the_agent_said_of_the_same() -> None:
     said = f"I looked at the store. {SAID} The tests pass."
-    found = correction_in(Words(CORRECTION, said, (), "", "", ""))
+    found = correction_in(UserMessage(CORRECTION, said, (), "", "", ""))
     assert found is not None
     assert found.premise == SAID
     assert found.text == CORRECTION
@@ -115,13 +115,13 @@ def test_the_premise_is_what_the_agent_said_of_the_same() -> None:
 
 def test_words_of_thanks_and_questions_are_left_out_of_the_text() -> None:
     typed = f"Thanks a lot. {CORRECTION} Could you change that?"
-    found = correction_in(Words(typed, SAID, (), "", "", ""))
+    found = correction_in(UserMessage(typed, SAID, (), "", "", ""))
     assert found is not None
     assert found.text == CORRECTION
 
 
 def test_what_a_terminal_would_obey_is_not_passed_on() -> None:
-    found = correction_in(Words(f"\x1b[2J{CORRECTION}\x07", f"\x1b]0;x\x07{SAID}", (), "", "", ""))
+    found = correction_in(UserMessage(f"\x1b[2J{CORRECTION}\x07", f"\x1b]0;x\x07{SAID}", (), "", "", ""))
     assert found is not None
     assert (found.text + found.premise).isprintable()
 
@@ -305,4 +305,4 @@ def test_a_hook_keeps_proposals_and_says_nothing_whatever_it_is_given(
 def test_a_time_that_is_none_is_told(when: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn-sessions", "--since", when]) == 2
     assert "is not a time" in capsys.readouterr().err
-    assert start_of("") == ""
+    assert parse_since("") == ""

@@ -15,7 +15,7 @@ import pytest
 from golore.graph.errors import UsageError
 from golore.graph.files import locks
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import all_current, every
+from golore.graph.knowledge.summaries import all_current, all_summaries
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
@@ -164,7 +164,7 @@ def test_a_frontier_model_upgrades_a_draft_through_mcp(shop: Path) -> None:
 
     given, better = inside(talk, shop)
     with Knowledge.open(shop / ".golore") as knowledge:
-        chain = [one for one in every(knowledge) if one.subject == "store/store.go"]
+        chain = [one for one in all_summaries(knowledge) if one.subject == "store/store.go"]
     assert [(one.quality, one.current) for one in chain] == [("draft", False), ("reviewed", True)]
     assert chain[1].supersedes == chain[0].id
     path = shop / "store" / "store.go"
@@ -235,7 +235,7 @@ def check_kills(room: Path, learned: Path, times: int, seed: int) -> None:
                     process.wait()
                     killed += 1
                 with Knowledge.open(root / ".golore") as knowledge:
-                    records = list(every(knowledge))
+                    records = list(all_summaries(knowledge))
                 after = {one.id: one.text for one in records}
                 assert before.items() <= after.items(), f"lost after kill number {killed} of seed {seed}"
                 assert len({(one.level, one.subject) for one in records}) == len(records), "written twice"

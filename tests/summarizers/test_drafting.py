@@ -9,16 +9,16 @@ from threading import Event
 
 import pytest
 from golore.graph.database.store import Store
-from golore.graph.errors import AnswerBroken, ModelUnavailable
+from golore.graph.errors import AnswerFailed, ModelUnavailable
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import all_current, every, tally
+from golore.graph.knowledge.summaries import all_current, all_summaries, answer_counts
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for, tokens_of
 from golore.summarizers.drafting.run import Bounds, draft
-from golore.summarizers.models.model import CHARACTERS, Prompt, ask
+from golore.summarizers.models.model import CHARACTERS_PER_TOKEN, Prompt, ask
 from golore.summarizers.models.ollama import OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
 from support.drafted_shop import LEVELS, drafted, learned_shop, run
@@ -41,8 +41,8 @@ def test_everything_is_drafted_from_the_bottom_up(shop: Path) -> None:
     assert (outcome.asked, outcome.kept, outcome.left, outcome.stopped) == (7, 7, 0, "")
     assert drafted(shop) == LEVELS
     with Knowledge.open(shop / ".golore") as knowledge:
-        levels = [one.level for one in every(knowledge)]
-        assert {(one.model, one.prompt) for one in every(knowledge)} == {("tiny", "1")}
+        levels = [one.level for one in all_summaries(knowledge)]
+        assert {(one.model, one.prompt) for one in all_summaries(knowledge)} == {("tiny", "1")}
     assert levels.index("package") > levels.index("file")
     assert levels[-1] == "repository"
     assert "Summary of store/store.go:\nIt is a part of the program" in "\n".join(server.prompts)
@@ -109,7 +109,7 @@ def test_silence_is_no_answer(shop: Path) -> None:
         server.moods.append("silent")
         with (
             closing(OllamaModel("tiny", server.host, seconds=0.2)) as model,
-            pytest.raises(AnswerBroken, match="was silent") as failure,
+            pytest.raises(AnswerFailed, match="was silent") as failure,
         ):
             model.complete("", "Say something.")
         assert failure.value.is_passing
@@ -149,7 +149,7 @@ def test_a_text_that_goes_on_inventing_is_refused_and_not_asked_for_again(shop: 
         assert (outcome.kept, outcome.refused) == (0, 7)
         assert run(shop, server).asked == 0
     with Knowledge.open(shop / ".golore") as knowledge:
-        figures = tally(knowledge)
+        figures = answer_counts(knowledge)
     assert (figures["answers"], figures["refused"], figures["complaints unknown"]) == (14, 7, 14)
     assert figures["complaints instruction"] == 14
 
@@ -166,7 +166,7 @@ def test_a_prompt_fits_the_context_and_is_cut_between_declarations(shop: Path) -
     assert tokens_of(prompt) <= 1200
     assert prompt.text.count("Code of ") == prompt.text.count("return n\n}") > 0
     assert "more not shown)" in prompt.text
-    assert len(prompt.text) < 1200 * CHARACTERS
+    assert len(prompt.text) < 1200 * CHARACTERS_PER_TOKEN
 
 
 def test_a_model_with_a_smaller_context_gets_smaller_prompts() -> None:

@@ -10,7 +10,7 @@ from golore.graph.database.store import Store
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.summarizers.grounding.check import grounding_problems
 from golore.summarizers.grounding.code_mentions import CodeMention, mentions
-from golore.summarizers.grounding.text_form import form_problems, instructions, tidied, whole_sentences
+from golore.summarizers.grounding.text_form import clean_answer, form_problems, instructions, whole_sentences
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "grounding"
 COURIER = FIXTURES / "courier"
@@ -119,9 +119,9 @@ def test_the_plain_sentences_are_taken_from_what_a_small_model_says() -> None:
     said = (
         "Here is a summary:\n\n## Role\nIt keeps **parcels**. It keeps **parcels**. It sorts.\n- a list\n```go\nx\n```"
     )
-    assert tidied(said) == "It keeps parcels. It sorts."
-    assert tidied("1. keeps parcels\n2. sorts them") == "keeps parcels. sorts them."
-    assert tidied("One is. Two is. Three is. Four is. Five is.") == "One is. Two is. Three is. Four is."
+    assert clean_answer(said) == "It keeps parcels. It sorts."
+    assert clean_answer("1. keeps parcels\n2. sorts them") == "keeps parcels. sorts them."
+    assert clean_answer("One is. Two is. Three is. Four is. Five is.") == "One is. Two is. Three is. Four is."
 
 
 def test_english_with_capitals_and_slashes_names_nothing() -> None:

@@ -35,7 +35,7 @@ from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.entities import External, Symbol, Unresolved
 from golore.graph.queries.answers import Answer, Impact, Meaning
 from golore.graph.queries.impact import impact
-from golore.graph.queries.name_resolver import Names
+from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.questions import callers, users
 from golore.learner.audit.comparison import OurCall, OurEdges, OurImplements, OurUnresolved
 
@@ -198,7 +198,7 @@ def _answers(
     store: Store, symbols: Iterable[Symbol], markers: Iterable[Marker]
 ) -> Iterable[tuple[tuple[str, Location], str]]:
     declared = {(symbol.file, symbol.line): symbol.id for symbol in symbols if symbol.kind != "field"}
-    names = Names(store)
+    names = NameResolver(store)
     for marker in markers:
         location = (marker.file, marker.line)
         ask = _QUESTIONS.get(marker.kind)

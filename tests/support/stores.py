@@ -8,7 +8,7 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.knowledge_rows import put_rows
+from golore.graph.files.knowledge_rows import insert_rows
 from golore.graph.transfer.jsonl_export import export_store
 
 NOTE = {
@@ -27,7 +27,7 @@ NOTE = {
 
 def put_note(store: Path, id: str, text: str = "") -> None:
     with Knowledge.open(store) as knowledge, knowledge.transaction() as write:
-        put_rows(write, "notes", [{"id": id, **NOTE, "text": text or NOTE["text"]}])
+        insert_rows(write, "notes", [{"id": id, **NOTE, "text": text or NOTE["text"]}])
 
 
 def exported(store: Path) -> str:

@@ -8,7 +8,7 @@ from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.ratings import record_shown
-from golore.mcp_server.text.replies import BUDGET
+from golore.mcp_server.text.replies import DEFAULT_BUDGET
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -34,8 +34,8 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         annotations=READS,
         structured_output=False,
     )
-    def memory_context(target: Target = "", budget: Budget = BUDGET, repository: RepositoryName = "") -> str:
-        with reporting_failures(), repositories.opened(repository or repositories.around(target)) as opened:
+    def memory_context(target: Target = "", budget: Budget = DEFAULT_BUDGET, repository: RepositoryName = "") -> str:
+        with reporting_failures(), repositories.opened(repository or repositories.root_containing(target)) as opened:
             text = context_reply(opened, target, budget)
             record_shown(opened.repository.store, target, len(text))
             return text

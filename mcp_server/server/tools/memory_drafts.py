@@ -8,7 +8,7 @@ from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.draft_list import Draft, drafts
-from golore.mcp_server.text.replies import BUDGET, Reply, agent_text
+from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, agent_text
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -37,7 +37,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         structured_output=False,
     )
     def memory_drafts(
-        limit: Limit = 1, level: Level = "", budget: Budget = BUDGET, repository: RepositoryName = ""
+        limit: Limit = 1, level: Level = "", budget: Budget = DEFAULT_BUDGET, repository: RepositoryName = ""
     ) -> str:
         with reporting_failures(), repositories.opened(repository) as opened:
             found = drafts(opened.repository, opened.store, limit, level, with_material=True)

@@ -15,7 +15,7 @@ from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.targets import only_meaning
 from golore.mcp_server.text.replies import (
-    BUDGET,
+    DEFAULT_BUDGET,
     Reply,
     agent_text,
     answer_reply,
@@ -74,7 +74,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         symbol: Symbol,
         to: Target = "",
         depth: Depth = 3,
-        budget: Budget = BUDGET,
+        budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
     ) -> str:
         with reporting_failures(), repositories.opened(repository) as opened:

@@ -40,7 +40,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     )
     async def memory_learn(context: Context, full: Full = False, repository: RepositoryName = "") -> str:
         with reporting_failures():
-            learned = repositories.named(repository).learned
+            learned = repositories.find(repository).learned
         return await _run_learn(learned, full, context)
 
 

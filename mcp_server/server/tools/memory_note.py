@@ -10,7 +10,7 @@ from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services import note_actions
 from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
-from golore.mcp_server.services.ratings import WORDS, item_of, rate_item
+from golore.mcp_server.services.ratings import RATINGS, rate_item, rated_id
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -44,7 +44,7 @@ Rate = Annotated[
     str,
     Field(
         description="Whether what you were shown about `target` was useful. reset withdraws ratings. Not with `text`.",
-        json_schema_extra={"enum": ["", *WORDS]},
+        json_schema_extra={"enum": ["", *RATINGS]},
     ),
 ]
 
@@ -78,13 +78,13 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         with reporting_failures():
             if (text or rate) and not target:
                 raise ToolError("Give a `target`: a symbol, file or package, or `.` for the repository.")
-            named = repository or repositories.around(target)
+            named = repository or repositories.root_containing(target)
             with repositories.opened(named) as opened:
                 learned = opened.repository
                 if rate:
-                    return rate_item(learned, item_of(opened, target), rate, model or "agent")
+                    return rate_item(learned, rated_id(opened, target), rate, model or "agent")
                 if text:
-                    outcome = note_actions.write(opened, request)
+                    outcome = note_actions.write_note(opened, request)
                 else:
                     outcome = (
                         note_actions.confirm_note(opened, confirm) if confirm else note_actions.end_task(learned, done)

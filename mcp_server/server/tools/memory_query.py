@@ -13,7 +13,7 @@ from golore.graph.phrases import counted
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
-from golore.mcp_server.text.replies import BUDGET, Reply, Section, agent_text
+from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -66,7 +66,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         cypher: Cypher,
         limit: Rows = _ROWS,
         seconds: Seconds = _SECONDS,
-        budget: Budget = BUDGET,
+        budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
     ) -> str:
         with reporting_failures():

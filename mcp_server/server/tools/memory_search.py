@@ -10,7 +10,7 @@ from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.search_sources import sources_of
-from golore.mcp_server.text.replies import BUDGET, Reply, Section, agent_text
+from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
 from golore.mcp_server.text.search_text import explained, location_of, result_of
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent
@@ -77,7 +77,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         tests: Tests = None,
         generated: Generated = False,
         explain: Explain = False,
-        budget: Budget = BUDGET,
+        budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
     ) -> Annotated[CallToolResult, Results]:
         request = SearchRequest(query, kind, limit, path, module, tests, generated, explain)

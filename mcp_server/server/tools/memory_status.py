@@ -48,7 +48,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(name="memory_status", title="State of the graph", description=_DESCRIPTION, annotations=READS)
     def memory_status(repository: RepositoryName = "") -> Annotated[CallToolResult, Statuses]:
         with reporting_failures():
-            wanted = (repositories.named(repository),) if repository else repositories.all
+            wanted = (repositories.find(repository),) if repository else repositories.all
             titles = dict(zip(repositories.all, repositories.titles, strict=True))
             statuses = [_status(served, titles[served]) for served in wanted]
         document: dict[str, Any] = {"repositories": [status.model_dump() for status, _ in statuses]}

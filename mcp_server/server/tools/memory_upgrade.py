@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from golore.graph.knowledge.summaries import LEVELS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
-from golore.mcp_server.services.upgrades import accept, publish_summary
+from golore.mcp_server.services.upgrades import accept_summary, publish_summary
 from mcp.server import MCPServer
 from pydantic import Field
 
@@ -45,7 +45,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         with reporting_failures():
             with repositories.opened(repository) as opened:
                 learned = opened.repository
-                written = accept(learned, opened.store, level, subject, text, digest, model=model)
+                written = accept_summary(learned, opened.store, level, subject, text, digest, model=model)
             # Only after the store is free: this writes to it.
             publish_summary(learned, written)
         replaced = "The previous text is in the history." if written.supersedes else "There was no text before."
