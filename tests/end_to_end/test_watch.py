@@ -295,7 +295,7 @@ def test_changes_that_the_system_did_not_report_are_found_all_the_same(tmp_path:
     root = make_shop(tmp_path)
     deaf = (
         "import sys; from golore.mcp_server.cli import main; from golore.mcp_server.watching import file_events, watch;"
-        "watch._COMPARE_EVERY = 0.1; file_events.Bursts.on_any_event = lambda *_: None; sys.exit(main.main())"
+        "watch._COMPARE_EVERY = 0.1; file_events.BurstCollector.on_any_event = lambda *_: None; sys.exit(main.main())"
     )
     with Watch(root, [sys.executable, "-c", deaf]) as watch:
         watch.event("updated")
