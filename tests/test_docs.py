@@ -91,6 +91,17 @@ def test_paths_in_markdown_exist() -> None:
                 assert (ROOT / path).exists(), f"{page.relative_to(ROOT)}: {path}"
 
 
+def test_names_in_the_recipes_exist_in_the_code() -> None:
+    folders = ("graph", "learner", "summarizers", "mcp_server", "tests")
+    sources = [ROOT / "setup.py", *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))]
+    words = {word for path in sources for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    named = set(
+        re.findall(r"`([A-Za-z_]\w+)(?:\([^`]*\))?(?:=\w+)?`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    )
+    assert "_TEXT_VERSION" in named
+    assert {name for name in named if name != "run_NAME"} <= words
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_in_documents_are_accepted_by_the_parser(page: Path) -> None:
     lines = [line for block in blocks(page, "sh", "console") for line in block.replace("\\\n", " ").splitlines()]

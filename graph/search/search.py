@@ -9,7 +9,7 @@ itself is queried only for calls and uses, and only if the store is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -57,6 +57,7 @@ class SearchRequest:
     included; with True, only tests are found; with False, none."""
 
     text: str
+    _: KW_ONLY
     kind: str = ""
     limit: int = LIMIT
     path: str = ""

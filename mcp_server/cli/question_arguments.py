@@ -118,13 +118,13 @@ def _search(options: argparse.Namespace) -> int:
 
     request = SearchRequest(
         " ".join(options.words),
-        options.kind,
-        options.limit,
-        options.path,
-        options.module,
-        options.tests,
-        options.generated,
-        options.explain,
+        kind=options.kind,
+        limit=options.limit,
+        path=options.path,
+        module=options.module,
+        tests=options.tests,
+        generated=options.generated,
+        explain=options.explain,
     )
     return run_search(request, options.repo, as_json=options.as_json)
 

@@ -19,12 +19,10 @@ from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.watching.file_events import Burst, BurstCollector
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.shop import FILES
-from watchdog.events import FileModifiedEvent
 
 DOCUMENTS = {
     "README.md": """\
@@ -378,12 +376,3 @@ def test_a_changed_document_changes_the_card_of_what_it_names(tmp_path: Path):
     with create_card_store(store) as card_store:
         card = card_store.card("a/a.go")
         assert card is None or "docs/x.md" not in card.text
-
-
-def test_an_edited_document_is_a_change_to_learn_and_no_change_of_what_is_learned(tmp_path: Path):
-    bursts = BurstCollector(tmp_path, tmp_path / ".golore")
-    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "docs/x.md")))
-    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "ui/page.html")))
-    assert bursts.wait(0) == Burst(frozenset({"docs/x.md"}), is_only_files=True)
-    bursts.on_any_event(FileModifiedEvent(str(tmp_path / "vendor/modules.txt")))
-    assert bursts.wait(0) == Burst(frozenset({"vendor/modules.txt"}), is_only_files=False)

@@ -80,7 +80,16 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
     ) -> Annotated[CallToolResult, Results]:
-        request = SearchRequest(query, kind, limit, path, module, tests, generated, explain)
+        request = SearchRequest(
+            query,
+            kind=kind,
+            limit=limit,
+            path=path,
+            module=module,
+            tests=tests,
+            generated=generated,
+            explain=explain,
+        )
         with (
             reporting_failures(),
             repositories.opened(repository) as opened,
