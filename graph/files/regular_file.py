@@ -1,0 +1,66 @@
+"""Opens and reads regular files only, without following a link in the last part of the path, and with a size limit.
+
+A repository may contain links to other files of the user, devices and pipes, under every name that golore reads.
+
+Runs in the hook process: imports only `os` and `stat`.
+"""
+
+import errno
+import os
+import stat
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
+"""Opening a pipe that nobody writes to must not block."""
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+class NotRegularError(OSError):
+    """The path is a link, a directory, a device, a pipe or a socket."""
+
+
+class TooLargeError(OSError):
+    """The file is larger than the limit of the reader."""
+
+
+def open_regular(
+    path: str | os.PathLike[str], flags: int = os.O_RDONLY, mode: int = 0o600, *, follow: bool = False
+) -> int:
+    """Open a regular file and return its descriptor. `follow` permits a link to a regular file."""
+    no_follow = 0 if follow else _NO_FOLLOW
+    try:
+        descriptor = os.open(path, flags | no_follow | _NO_BLOCK | _CLOSE_ON_EXEC, mode)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+            raise NotRegularError(error.errno, "is not a regular file", os.fspath(path)) from error
+        raise
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise NotRegularError(errno.EINVAL, "is not a regular file", os.fspath(path))
+
+
+def read_regular(path: str | os.PathLike[str], limit: int, *, follow: bool = False) -> bytes:
+    """Read a regular file of at most `limit` bytes."""
+    descriptor = open_regular(path, follow=follow)
+    try:
+        pieces: list[bytes] = []
+        left = limit + 1
+        while left and (piece := os.read(descriptor, min(left, 1 << 20))):
+            pieces.append(piece)
+            left -= len(piece)
+    finally:
+        os.close(descriptor)
+    if not left:
+        raise TooLargeError(errno.EFBIG, f"is larger than {limit:,} bytes", os.fspath(path))
+    return b"".join(pieces)
+
+
+def require_regular(path: str | os.PathLike[str]) -> None:
+    """Raise `NotRegularError` if the path exists and is not a regular file, for libraries that open files themselves."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise NotRegularError(errno.EINVAL, "is not a regular file", os.fspath(path))
