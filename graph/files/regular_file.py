@@ -57,7 +57,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, follow: bool = Fal
 
 
 def require_regular(path: str | os.PathLike[str]) -> None:
-    """Raise `NotRegularError` if the path exists and is not a regular file, for libraries that open files themselves."""
+    """Raise `NotRegularError` if the path is something else, for libraries that open files themselves."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
