@@ -23,6 +23,7 @@ from golore.graph.database.engine import EngineFailure, Row, Session, engine_nam
 from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.handover import finish_handover, finish_handover_locked
 from golore.graph.files.layout import (
     fingerprint,
@@ -100,7 +101,7 @@ class Store:
             store._pool = pool
             return store
         with _disk_errors(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+            create_store_directory(directory)
             writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
         try:
             finish_handover_locked(directory)

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.errors import StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
+from golore.graph.files.claim import require_trust
 from golore.graph.queries.name_resolver import NameList, NameResolver
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
@@ -68,12 +69,13 @@ class ServedRepository:
         """The learned repository that contains the path, or the path itself if it is not learned."""
         try:
             return find_repository(self.path)
-        except StoreMissing:
+        except (StoreMissing, StoreUntrusted):
             return LearnedRepository(self.path, store_of(self.path))
 
     @contextmanager
     def opened(self) -> Generator[OpenServedRepository]:
         learned = self.learned
+        require_trust(*learned)
         with self._lock:
             try:
                 store = self._current(learned)
