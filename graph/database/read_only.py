@@ -4,8 +4,8 @@ Queries run on a database that is opened read-only, which prevents changes of th
 read-only database still allows: reading and writing other files, loading extensions, changing settings. It checks
 words, not grammar: a statement that passes may still be invalid, and the engine reports that.
 
-Functions inside expressions are not checked: none of the engine's scalar functions and aggregates reads a file or has an
-effect. They can use much time and memory, and `services.query_process` limits that.
+Functions inside expressions are not checked: none of the engine's scalar functions and aggregates reads a file or has
+an effect. They can use much time and memory, and `services.query_process` limits that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WRITERS: Final = frozenset(
     " LOAD MERGE REMOVE ROLLBACK SET UNINSTALL UPDATE USE".split()
 )
 _CALLABLE: Final = ("show_tables", "table_info", "show_connection", "stats_info", "show_functions", "db_version")
-"""The table functions that describe the graph. Others read files, some of them with a crash, or change the connection."""
+"""The table functions that describe the graph. Others read files, and crash if these are invalid, or have effects."""
 _MAX_LENGTH: Final = 100_000
 
 
