@@ -113,7 +113,7 @@ def _is_own(top: Path, git_dir: Path) -> bool:
     """Whether a repository belongs to this user. Git skips its own check if it is told the git directory."""
     try:
         return {path.stat().st_uid for path in (top, top / ".git", git_dir)} == {os.geteuid()}
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -146,4 +146,4 @@ def _output(command: list[str], environment: dict[str, str], limit: int, timeout
         finally:
             timer.cancel()
             process.kill()  # has no effect on a process that has ended
-    return b"".join(pieces) if process.returncode >= 0 else b""
+    return b"".join(pieces) if left and process.returncode >= 0 else b""

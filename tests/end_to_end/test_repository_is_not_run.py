@@ -31,10 +31,10 @@ PLANTED: Final = (
 ARGUMENTS: Final[dict[str, list[str]]] = {
     "learn": ["--full", "--workers=2"],
     "context": ["main.go"],
-    "show": ["Store"],
+    "show": ["store.New"],
     "callers": ["store.New"],
     "callees": ["main"],
-    "implementers": ["error"],
+    "implementers": ["Saver"],
     "users": ["store.New"],
     "impact": ["store.New"],
     "path": ["main", "store.New"],
