@@ -22,7 +22,7 @@ from golore.learner.checkout.git_directory import git_directory, top_of
 _TIMEOUT_SECONDS: Final = 60
 """Long, because a directory of a giant repository may have few commits, far apart in the history."""
 _MAX_OUTPUT: Final = 256 << 20
-"""Bytes. The log of 5,000 commits of Kubernetes has 15 MB."""
+"""Bytes. The log of the newest 5,000 commits of Kubernetes has 5 MB."""
 _ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",

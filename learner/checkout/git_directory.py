@@ -17,7 +17,7 @@ from typing import Final
 from golore.graph.files.regular_file import read_regular
 
 _MAX_BYTES: Final = 256 << 20
-"""Limit for the size of one of git's files. The index of a repository of a million files has 100 MB."""
+"""Limit for the size of one of git's files. The index of Kubernetes, with 31,000 files, has 4.4 MB."""
 
 
 class GitLink(Enum):

@@ -180,6 +180,22 @@ def test_an_mcp_server_and_the_learn_that_it_starts_run_nothing_of_the_repositor
     assert repository.trap.calls == ""
 
 
+def test_a_server_over_http_runs_nothing_of_the_repository(repository: Repository) -> None:
+    process = subprocess.Popen(
+        [GOLORE, "serve", "--json", "--port=0"],
+        cwd=repository.root,
+        env=os.environ | repository.environ,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        started = process.stdout.readline()
+        process.kill()
+    assert "127.0.0.1" in started
+    assert repository.trap.calls == ""
+
+
 def test_a_watch_runs_nothing_of_the_repository(repository: Repository) -> None:
     with Watch(repository.root, cwd=repository.root, **repository.environ) as watch:
         watch.event("watching")
