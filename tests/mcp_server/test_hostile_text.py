@@ -177,6 +177,21 @@ def test_a_command_prints_no_hidden_character(
         json.loads(printed.out)
 
 
+@pytest.mark.parametrize("target", ["store/", "store/store.go", "Clip"])
+def test_quoted_text_cannot_close_its_quotation_marks(
+    evil: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Documentation, notes, titles and commit subjects, each in quotation marks on a line of a card."""
+    assert main(["context", "--repo", str(evil), target]) == 0
+    quoted = [line for line in capsys.readouterr().out.splitlines() if "“" in line or "”" in line]
+    assert len(quoted) > 1
+    for line in quoted:
+        # An author may have a mark in the name, but stands before the quotation.
+        quotation = line.partition("“")[2]
+        assert quotation.count("“") == 0, line
+        assert quotation.count("”") == 1, line
+
+
 def test_a_terminal_gets_golores_colours_and_no_others(evil: Path) -> None:
     """On a terminal, styles are control characters of golore's own."""
     for command in (["show", "Clip"], ["note", "--list"], ["status"], ["show", f"Nothing{CLIPBOARD}"]):
