@@ -4,8 +4,8 @@
 
 REPO is a learned repository. Symbols are sampled evenly from all symbols and asked about by qualified name, in random
 order. Prints, in milliseconds, the time of the whole call, from the request to the parsed answer, and the CPU time of
-the server, which is more reliable on a busy machine; and the memory of the server: at the start, after the questions
-and, with --idle, after a pause.
+the server, which is more reliable on a busy machine and leaves out the process that runs Cypher; and the memory of the
+server: at the start, after the questions and, with --idle, after a pause.
 
 Long searches read the adjacency file, which the server builds after the first search that misses it. If there is no
 such file yet, one long search is asked first, and its time and the time until the file is ready are printed.
@@ -37,7 +37,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "impact": ("func", "method", "struct"),
     "path": ("func", "method"),
 }
-OTHERS = ("context", "search")
+OTHERS = ("context", "search", "query")
 IDLE = 35.0
 """Seconds of idleness after which a server has closed what it does not need."""
 PATIENCE = 120.0
@@ -109,6 +109,9 @@ def _calls(store: Store, question: str, wanted: int) -> list[tuple[str, str, dic
     names = _sample(store, ASKED.get(question, ("func", "method", "struct", "interface")), wanted)
     if question == "search":
         return [(question, "memory_search", {"query": name.rpartition(".")[2]}) for name in names]
+    if question == "query":
+        cypher = "MATCH (a:Symbol)-[e:CALLS]->(b:Symbol {{id: '{}'}}) RETURN a.qualified_name, e.sites LIMIT 50"
+        return [(question, "memory_query", {"cypher": cypher.format(name)}) for name in names]
     if question == "context":
         return [(question, "memory_context", {"target": name}) for name in names]
     if question == "path":

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.cards.card_store import Card, SymbolLine, create_card_store, open_card_store
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.files.trust import blake2b_hex
 from golore.mcp_server.hooks.precompile import compile_ahead
-from golore.mcp_server.hooks.store_locator import blake2b_hex
 from golore.mcp_server.services.repository import find_repository
 
 FILES = 13_000
@@ -44,7 +45,7 @@ class Case(NamedTuple):
 def synthetic(root: Path) -> str:
     """Write a store with cards for 13,000 files. Returns the path of one, which also exists as a file."""
     store = root / ".golore"
-    store.mkdir()
+    create_store_directory(store)
     (store / MANIFEST_NAME).write_text("{}")
     line = "Used by server.Session.Open (pkg/server/session.go:120), 17 calls; tested by TestOpen (pkg/server).\n"
     text = (line * (CARD // len(line) + 1))[:CARD]

@@ -9,6 +9,7 @@ GoloreError
 │   └── AnswerBroken      one answer failed: the next request may succeed
 └── StoreError            the store cannot be used
     ├── StoreMissing      there is no store, or it has no graph yet
+    ├── StoreUntrusted    not made by golore for this user at this path
     ├── StoreBusy         another process has locked it
     ├── StoreMismatch     made by a newer golore, with the other engine, or not by golore
     │   └── StoreOutdated made by an older golore: `golore learn` updates it
@@ -56,6 +57,10 @@ class AnswerFailed(ModelError):
 
 
 class StoreError(GoloreError):
+    pass
+
+
+class StoreUntrusted(StoreError):
     pass
 
 

@@ -19,6 +19,7 @@ from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
+from golore.graph.files.claim import claim_store
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.progress import Progress
 from golore.learner.checkout.git_activity import update_recent_commits
@@ -46,13 +47,15 @@ def learn(
     progress: Progress | None = None,
 ) -> Report:
     """Learn once, starting from what the last learn saved. `full`: build everything again."""
+    message = claim_store(root.resolve(), store_directory)
     if full:
         report = learn_graph(root, store_directory=store_directory, full=True, workers=workers, progress=progress)
         finish(root, store_directory, whole=True, progress=progress)
-        return report
-    update = IncrementalLearner(root, store_directory, workers).resume(progress)
-    finish(root, store_directory, changed=update.changed, progress=progress)
-    return update.report
+    else:
+        update = IncrementalLearner(root, store_directory, workers).resume(progress)
+        finish(root, store_directory, changed=update.changed, progress=progress)
+        report = update.report
+    return report._replace(messages=(message, *report.messages)) if message else report
 
 
 class Learner:

@@ -108,28 +108,24 @@ class Session:
         finally:
             result.close()
 
-    def table(
+    def pages(
         self,
         statement: str,
         parameters: Mapping[str, object] | None = None,
         *,
         seconds: float | None = None,
         most: int | None = None,
-    ) -> tuple[list[str], list[Row]]:
-        """The column names, and all rows or the first `most`. A query that runs longer than `seconds` is interrupted,
-        which raises `EngineFailure`."""
+    ) -> tuple[list[str], Iterator[list[Row]]]:
+        """The column names, and all rows or the first `most`, in pages. A query that runs longer than `seconds` is
+        interrupted, which raises `EngineFailure`."""
         if seconds is not None:
             self._connection.set_query_timeout(max(1, int(seconds * 1000)))
-        result = self._execute(statement, parameters or {})
         try:
-            rows: list[Row] = []
-            while result.has_next() and (most is None or len(rows) < most):
-                rows.extend(result.get_n(_PAGE if most is None else min(_PAGE, most - len(rows))))
-            return result.get_column_names(), rows
+            result = self._execute(statement, parameters or {})
         finally:
-            result.close()
             if seconds is not None:
                 self._connection.set_query_timeout(0)
+        return result.get_column_names(), _pages(result, most)
 
     def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
         try:
@@ -139,6 +135,17 @@ class Session:
         if isinstance(result, list):
             raise EngineFailure("more than one statement")
         return result
+
+
+def _pages(result: _Result, most: int | None) -> Iterator[list[Row]]:
+    left = sys.maxsize if most is None else most
+    try:
+        while left > 0 and result.has_next():
+            page = result.get_n(min(_PAGE, left))
+            left -= len(page)
+            yield page
+    finally:
+        result.close()
 
 
 def _module(name: str) -> Any:

@@ -23,6 +23,7 @@ from golore.graph.database.engine import EngineFailure, Row, Session, engine_nam
 from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.handover import finish_handover, finish_handover_locked
 from golore.graph.files.layout import (
     fingerprint,
@@ -56,6 +57,7 @@ also that of an update after an edit."""
 _LOG_SHARE: Final = 16
 """Between these two sizes, a log is folded when it is longer than 1/16 of the file: folding takes time in proportion to
 the file, and opening reads the whole log, so a small file should not have a long log."""
+NOT_ENOUGH_MEMORY: Final = "The query needs more memory than it may use. Return less, or add a LIMIT."
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
 
@@ -100,7 +102,7 @@ class Store:
             store._pool = pool
             return store
         with _disk_errors(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+            create_store_directory(directory)
             writer = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="written")
         try:
             finish_handover_locked(directory)
@@ -156,14 +158,28 @@ class Store:
         seconds: float | None = None,
         most: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The result of a user's query, at most `most` rows. Raises `UsageError` if the query does anything but read,
-        fails, or takes longer than `seconds`."""
+        """All rows of `query_pages`, each with the names of its columns."""
+        names, pages = self.query_pages(cypher, parameters, seconds=seconds, most=most)
+        return [dict(zip(names, row, strict=True)) for page in pages for row in page]
+
+    def query_pages(
+        self,
+        cypher: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        seconds: float | None = None,
+        most: int | None = None,
+    ) -> tuple[list[str], Iterator[list[Row]]]:
+        """The result of a user's query: the names of its columns, and at most `most` rows in pages. Raises `UsageError`
+        if the query does anything but read, fails, or takes longer than `seconds`.
+
+        It runs in this process, which a query can crash or fill; `services.query_process` runs it in another one.
+        """
         require_read_only(cypher)
         try:
-            names, rows = self._reading().table(cypher, parameters, seconds=seconds, most=most)
+            return self._reading().pages(cypher, parameters, seconds=seconds, most=most)
         except EngineFailure as failure:
             raise UsageError(_query_failure(str(failure), seconds)) from failure
-        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
         """The result of one of golore's own queries, row by row."""
@@ -425,11 +441,16 @@ def _require_schema(session: Session, path: Path) -> None:
         raise running_error(path, str(failure)) from failure
 
 
+def too_slow(seconds: float) -> str:
+    """The message for a query that took longer than it may."""
+    return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or limit the length of its paths."
+
+
 def _query_failure(detail: str, seconds: float | None) -> str:
     if seconds is not None and "interrupted" in detail.lower():
-        return f"The query was stopped after {seconds:g} s. Begin at fewer nodes, or limit the length of its paths."
-    if "buffer manager" in detail.lower():
-        return "The query needs more memory than it may use. Return less, or add a LIMIT."
+        return too_slow(seconds)
+    if "buffer manager" in detail.lower() or "bad_alloc" in detail:
+        return NOT_ENOUGH_MEMORY
     return f"The query failed: {detail}"
 
 

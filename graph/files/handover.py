@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, cast
 from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.files import locks
 from golore.graph.files.atomic_write import replace_file, sync_directory
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
 from golore.graph.files.knowledge_rows import copy_rows_from
 from golore.graph.files.layout import remove_leftovers, unlink_database
@@ -57,13 +58,10 @@ class Successor(NamedTuple):
 def prepare_successor(directory: Path, *, wait: float = _WAIT) -> Generator[Successor]:
     """Lock out writers and prepare the paths of the new store. Files that have not taken over when the block ends are
     removed."""
-    directory.mkdir(parents=True, exist_ok=True)
+    create_store_directory(directory)
     lock = locks.acquire(directory / "writer.lock", exclusive=True, timeout=wait, purpose="replaced")
     try:
         finish_handover_locked(directory)
-        ignore = directory / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
         stage = directory / _STAGE_NAME
         shutil.rmtree(stage, ignore_errors=True)
         stage.mkdir()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from golore.graph.errors import StoreError
 from golore.graph.files import locks
 from golore.graph.files.manifest import Manifest
 
+_OUR_DIRECTORIES: Final = re.compile(r"bulk-\d+\.tmp|incoming\.tmp")
+_OUR_FILES: Final = re.compile(r"plan\.tmp|[\w-]+(\.[\w-]+)?\.\d+\.tmp")
+"""`NAME.PID.tmp` is a file that `atomic_write` had not yet renamed."""
+_DATABASES: Final = re.compile(r"graph-\d+\.db(\.[a-z]+)*")
+
 
 def prepare_directory(directory: Path, manifest: Manifest | None) -> str:
     """Prepare the directory for a writer. Returns a sentence about removed files, or an empty string."""
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
     generation = _generation(manifest.graph) if manifest else 0
     # An older database was kept for a reader that had it open; other files were left by an interrupted writer.
     left = [name for name in remove_leftovers(directory, manifest) if _generation(name) not in range(1, generation)]
@@ -33,12 +37,15 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
     removed: list[str] = []
     try:
         for path in sorted(directory.iterdir()):
-            if path.name.endswith(".tmp"):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-            elif path.name.startswith("graph-") and not (current and path.name.startswith(current)):
+            if path.is_symlink():
+                continue
+            if path.is_dir():
+                if not _OUR_DIRECTORIES.fullmatch(path.name):
+                    continue
+                shutil.rmtree(path)
+            elif _OUR_FILES.fullmatch(path.name) or (
+                _DATABASES.fullmatch(path.name) and not (current and path.name.startswith(current))
+            ):
                 path.unlink()
             else:
                 continue

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.errors import StoreBusy, StoreError
+from golore.graph.files.regular_file import open_regular
 
 if sys.platform == "win32":
     raise StoreError("golore does not support Windows yet: its file locks need a Unix system. Use WSL.")
@@ -41,9 +42,6 @@ class FileLock:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0 and self._owner == os.getpid():
             _held_descriptors.discard(descriptor)
-            if self.exclusive:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(descriptor, 0)
             # Closing is not enough: a child process that was forked meanwhile may still have the file open.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
@@ -55,22 +53,17 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
     `purpose` completes the sentence "The store cannot be ...".
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o666)
     except PermissionError:
         if exclusive:
             raise
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     try:
-        _wait(path, descriptor, exclusive=exclusive, timeout=timeout, purpose=purpose)
+        _wait(descriptor, exclusive=exclusive, timeout=timeout, purpose=purpose)
     except BaseException:
         os.close(descriptor)
         raise
     _held_descriptors.add(descriptor)
-    if exclusive:
-        # The content is only used in messages of waiting processes; a full disk must not prevent locking.
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()} {_own_command()}".encode(errors="replace"), 0)
     return FileLock(path, descriptor, exclusive=exclusive)
 
 
@@ -105,7 +98,7 @@ def _acquire_turn(path: Path, *, exclusive: bool, timeout: float, purpose: str) 
 def is_held(path: Path) -> bool:
     """Whether a process holds the lock exclusively at this moment."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except FileNotFoundError:
         return False
     try:
@@ -117,7 +110,7 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _wait(path: Path, descriptor: int, *, exclusive: bool, timeout: float, purpose: str) -> None:
+def _wait(descriptor: int, *, exclusive: bool, timeout: float, purpose: str) -> None:
     operation = (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
@@ -128,7 +121,7 @@ def _wait(path: Path, descriptor: int, *, exclusive: bool, timeout: float, purpo
             left = deadline - time.monotonic()
             if left <= 0:
                 raise StoreBusy(
-                    f"The store cannot be {purpose}: {_holder(path, descriptor)} is using it. "
+                    f"The store cannot be {purpose}: {_holder(descriptor)} is using it. "
                     "Wait until it is done, or end it, and try again."
                 ) from None
             time.sleep(min(pause, left))
@@ -137,12 +130,9 @@ def _wait(path: Path, descriptor: int, *, exclusive: bool, timeout: float, purpo
             return
 
 
-def _holder(path: Path, descriptor: int) -> str:
+def _holder(descriptor: int) -> str:
     pids = _pids_in_proc(descriptor)
-    if pids:
-        return ", ".join(f"process {pid} ({_command(pid)})" for pid in pids)
-    pid, _, command = path.read_text(errors="replace").partition(" ")
-    return f"process {pid} ({command})" if pid.isdecimal() and command else "another process"
+    return ", ".join(f"process {pid} ({_command(pid)})" for pid in pids) or "another process"
 
 
 def _pids_in_proc(descriptor: int) -> list[int]:
@@ -163,10 +153,6 @@ def _command(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
         return _shortened([word.decode(errors="replace") for word in words])
     return "unknown command"
-
-
-def _own_command() -> str:
-    return _shortened(sys.argv)
 
 
 def _shortened(words: list[str]) -> str:

@@ -17,6 +17,7 @@ from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
+from golore.graph.files.trust import is_trusted
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
 from golore.graph.progress import NoProgress, Progress
@@ -207,8 +208,9 @@ def keys_of(project: Project, catalog: Catalog, outside: ExternalPackages, *, ed
 
 
 def _other_caches(root: Path) -> tuple[Path, ...]:
-    """The cache files of the repository's other worktrees."""
-    return tuple(store_of(other) / CACHE_NAME for other in other_checkouts(root))
+    """The cache files of the repository's other worktrees, if their stores are this user's."""
+    stores = [(other, store_of(other)) for other in other_checkouts(root)]
+    return tuple(store / CACHE_NAME for other, store in stores if is_trusted(str(other), str(store)))
 
 
 class _Targets:

@@ -13,6 +13,7 @@ _QUESTIONS: Final = {
     "implementers": "list the types that satisfy an interface, or the interfaces that another type satisfies",
     "users": "list the symbols that call, refer to or embed a symbol",
 }
+_MAX_SECONDS: Final = 3_600
 
 
 def add_commands(make: AddParser) -> None:
@@ -36,6 +37,9 @@ def add_commands(make: AddParser) -> None:
     _add_search(make)
     query = add(make, "query", "run a read-only Cypher query on the graph", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
+    query.add_argument(
+        "--seconds", type=_seconds, default=60, metavar="N", help="stop the query after N seconds (default: 60)"
+    )
 
 
 def _add_context(make: AddParser) -> None:
@@ -129,7 +133,14 @@ def _search(options: argparse.Namespace) -> int:
     return run_search(request, options.repo, as_json=options.as_json)
 
 
+def _seconds(text: str) -> int:
+    number = positive_int(text)
+    if number > _MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {_MAX_SECONDS}")
+    return number
+
+
 def _query(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.questions import run_query
 
-    return run_query(options.cypher, options.repo, as_json=options.as_json)
+    return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds)

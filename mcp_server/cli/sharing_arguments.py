@@ -1,4 +1,4 @@
-"""Declares `export`, `import`, `snapshot`, `restore` and `diff`."""
+"""Declares `export`, `import`, `adopt`, `snapshot`, `restore` and `diff`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ def add_commands(make: AddParser) -> None:
         "--replace", action="store_true", help="delete local notes and summaries that are not in the export"
     )
     add_repository(load)
+    adopt = add(
+        make, "adopt", "use a store that was moved, copied or made by somebody else; shows its notes first", _adopt
+    )
+    adopt.add_argument(
+        "source",
+        nargs="?",
+        type=Path,
+        metavar="STORE",
+        help="a store directory to take notes from (default: the store at hand, or the last one that was set aside)",
+    )
+    adopt.add_argument("--yes", action="store_true", dest="is_agreed", help="do not ask")
     _add_snapshots(make)
 
 
@@ -58,6 +69,12 @@ def _import(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.import_store import run_import
 
     return run_import(options.source, options.repo, replace=options.replace, as_json=options.as_json)
+
+
+def _adopt(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.adopt import run_adopt
+
+    return run_adopt(options.repo, options.source, is_agreed=options.is_agreed, as_json=options.as_json)
 
 
 def _snapshot(options: argparse.Namespace) -> int:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.engine import engine_name
-from golore.graph.errors import GoloreError, ToolchainError
+from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, ToolchainError
+from golore.graph.files.claim import require_trust
 from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
@@ -131,6 +132,8 @@ def _store_finding(start: Path) -> Finding:
     try:
         store = find_repository(start).store
         found = f"{store}"
+    except StoreUntrusted as failure:
+        return Finding("store", "wrong", "not trusted", str(failure))
     except GoloreError:
         store = store_of(start)
         found = f"{store} (nothing learned yet)"
@@ -148,10 +151,11 @@ def _models(start: Path) -> Finding:
 
     needed = "only `golore summarize` needs one"
     try:
-        store = find_repository(start).store
-    except GoloreError:
-        store = store_of(start)
-    try:
+        try:
+            store = find_repository(start).store
+        except StoreMissing:
+            store = store_of(start)
+            require_trust(start.resolve(), store)
         settings = model_settings(store, {})
         with closing(open_model(settings)) as model:
             if not is_loopback(model.host):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import RepositoryError, StoreMissing, UsageError
+from golore.graph.errors import RepositoryError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files.cache_db import Cache, CachedFile, facts_key
+from golore.graph.files.claim import claim_store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.phrases import counted, listed
@@ -31,6 +32,7 @@ _NAMED: Final = 10
 def run_import(source: Path, start: Path, *, replace: bool, as_json: bool) -> int:
     repository = _target(start)
     _require_edition(source)
+    message = claim_store(repository.root, repository.store)
     imported = import_store(source, repository.store, replace=replace)
     changes = compare_tree(repository)
     with show_progress() as progress:
@@ -39,7 +41,7 @@ def run_import(source: Path, start: Path, *, replace: bool, as_json: bool) -> in
         directories = {"root": str(repository.root), "store": str(repository.store)}
         print_json({**directories, **to_json_value(imported._asdict()), "differing": to_json_value(changes)})
     else:
-        print_lines([*_summary(source, repository, imported), *difference_lines(changes)])
+        print_lines([*filter(None, [message]), *_summary(source, repository, imported), *difference_lines(changes)])
     return 0
 
 
@@ -111,5 +113,5 @@ def _target(start: Path) -> LearnedRepository:
         return repository
     try:
         return find_repository(start)
-    except StoreMissing:
+    except (StoreMissing, StoreUntrusted):
         return repository

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from golore.graph.database.read_only import require_read_only
 from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.graph.queries.name_resolver import NameResolver
 from golore.mcp_server.services.current_summary import symbol_summaries
 from golore.mcp_server.services.open_store import open_repository
+from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, only_meaning
 from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
@@ -89,9 +91,13 @@ def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
     return 0
 
 
-def run_query(cypher: str, start: Path, *, as_json: bool) -> int:
-    with _open(start, as_json=as_json) as (store, _, _):
-        rows = store.query(cypher)
+def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float) -> int:
+    require_read_only(cypher)
+    with QueryProcess() as queries:
+        queries.start()  # while this process opens the store to compare it with the files
+        with _open(start, as_json=as_json) as (store, _, _):
+            directory = store.directory
+        rows = queries.query(directory, cypher, seconds=seconds)
     if as_json:
         print_json({"rows": rows})
     else:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.errors import GoloreError, StoreError, StoreMissing, UsageError
+from golore.graph.errors import GoloreError, StoreError, StoreUntrusted, UsageError
+from golore.graph.files.claim import require_trust
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.phrases import counted
 from golore.graph.transfer.graph_diff import ADDED, CHANGED, REMOVED, Difference, differences, knowledge_differences
@@ -147,13 +148,18 @@ def _save_for_undo(directory: Path, name: str) -> str:
 
 def _repository(start: Path) -> LearnedRepository:
     """The repository at or above `start`, even if only the snapshots of its store are left: restore needs that."""
-    with suppress(StoreMissing, StoreError):
+    try:
         return find_repository(start)
+    except StoreUntrusted:
+        raise
+    except StoreError:
+        pass
     if not start.exists():
         raise UsageError(f"There is no directory {start}. Check the path.")
     start = start.resolve()
     for root in (start, *start.parents):
         if (store_of(root) / SNAPSHOTS_NAME).is_dir():
+            require_trust(root, store_of(root))
             return LearnedRepository(root, store_of(root))
     return find_repository(start)
 

@@ -8,6 +8,8 @@ instead. No hook waits for the learn.
 import os
 import sys
 
+from golore.graph.files.regular_file import open_regular
+
 MARK_NAME = "relearn.wanted"
 LOCK_NAME = "relearn.lock"
 WATCH_LOCK_NAME = "watch.lock"
@@ -24,8 +26,8 @@ def start_background_learn(root: str, store: str) -> bool:
 
     if _is_watched(store) or _failed_recently(store):
         return False
-    os.close(os.open(os.path.join(store, MARK_NAME), os.O_WRONLY | os.O_CREAT, 0o666))
-    lock = os.open(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    os.close(open_regular(os.path.join(store, MARK_NAME), os.O_WRONLY | os.O_CREAT))
+    lock = open_regular(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -68,7 +70,7 @@ def _is_watched(store: str) -> bool:
     import fcntl
 
     try:
-        descriptor = os.open(os.path.join(store, WATCH_LOCK_NAME), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(os.path.join(store, WATCH_LOCK_NAME))
     except OSError:
         return False
     try:
@@ -123,8 +125,8 @@ def _main() -> None:
         learn_while_wanted(root, store, int(lock))
     except Exception:  # noqa: BLE001  there is no terminal; the failure is logged
         log_failure(store, "relearning")
-        with open(failure, "w", encoding="utf-8"):
-            pass
+        os.close(open_regular(failure, os.O_WRONLY | os.O_CREAT))
+        os.utime(failure)
     else:
         _remove(failure)
 

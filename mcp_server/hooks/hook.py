@@ -1,7 +1,7 @@
 """`golore hook AGENT`: reads an agent's event on standard input, and prints what golore knows about the code concerned.
 
 It fails open: the exit code is always 0, nothing is printed if there is nothing to add, and errors go only to the
-store's `hook.log`. It never changes, blocks or delays what the agent does: it prints no decision, and an alarm ends it
+user's `hook.log`. It never changes, blocks or delays what the agent does: it prints no decision, and an alarm ends it
 if it hangs. The same text is not printed twice to the same agent in a session, and the characters printed in a session
 are limited.
 
@@ -11,9 +11,10 @@ Only small modules without imports of their own are loaded here: no engine, no M
 import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
+from golore.graph.files.trust import blake2b_hex
 from golore.graph.visible_text import visible_block, visible_line
 from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
-from golore.mcp_server.hooks.store_locator import blake2b_hex, find_store
+from golore.mcp_server.hooks.store_locator import find_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -324,8 +325,4 @@ def _set_deadline() -> None:
 def _log(store: str, action: str) -> None:
     from golore.mcp_server.hooks.log import log_failure
 
-    if not store:
-        repository = find_store(os.path.realpath(os.getcwd()))
-        store = repository[1] if repository is not None else ""
-    if store:
-        log_failure(store, action)
+    log_failure(store, action)

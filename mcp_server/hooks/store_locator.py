@@ -2,31 +2,24 @@
 
 import os
 
-STORE_NAME = ".golore"
+from golore.graph.files.trust import STORE_NAME, blake2b_hex, is_trusted
+
 MANIFEST_NAME = "store.json"
 
 
 def find_store(start: str) -> tuple[str, str] | None:
-    """Root and store directory of the learned repository at or above a resolved path; None if there is none."""
+    """Root and store directory of the learned repository at or above a resolved path; None if there is none. Stores
+    that this user's golore did not make are passed over."""
     home = os.environ.get("GOLORE_HOME", "").strip()
     directory = start
     while True:
         store = _store_in_home(home, directory) if home else os.path.join(directory, STORE_NAME)
-        if os.path.isfile(os.path.join(store, MANIFEST_NAME)):
+        if os.path.isfile(os.path.join(store, MANIFEST_NAME)) and is_trusted(directory, store):
             return directory, store
         parent = os.path.dirname(directory)
         if parent == directory or _is_linked_worktree(directory):
             return None
         directory = parent
-
-
-def blake2b_hex(data: bytes, size: int) -> str:
-    """BLAKE2b digest. With size 16 it is the digest that the learner records for a file."""
-    try:
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b(data, digest_size=size).hexdigest()
 
 
 def _store_in_home(home: str, root: str) -> str:

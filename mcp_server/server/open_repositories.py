@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.errors import StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
+from golore.graph.files.claim import require_trust
 from golore.graph.queries.name_resolver import NameList, NameResolver
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
@@ -25,6 +26,7 @@ from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
 from golore.mcp_server.server.glibc_memory import trim_memory
 from golore.mcp_server.services.open_store import OpenRepository
+from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 _CHECK_EVERY: Final = 0.05
@@ -44,6 +46,8 @@ class OpenServedRepository(OpenRepository):
     is_outdated: bool
     """Whether an older golore made the graph, so that parts of it may be missing or wrong."""
     adjacency_job: AdjacencyJob
+    queries: QueryProcess
+    """Runs Cypher. It does not need the open store, and may be used after this repository is closed."""
 
 
 class ServedRepository:
@@ -57,6 +61,7 @@ class ServedRepository:
         self._cached_outdated: tuple[str, bool] = ("", False)
         self._freshness = FreshnessCache()
         self._adjacency_job = AdjacencyJob()
+        self._queries = QueryProcess()
         self._used_at = 0.0
 
     @property
@@ -68,12 +73,13 @@ class ServedRepository:
         """The learned repository that contains the path, or the path itself if it is not learned."""
         try:
             return find_repository(self.path)
-        except StoreMissing:
+        except (StoreMissing, StoreUntrusted):
             return LearnedRepository(self.path, store_of(self.path))
 
     @contextmanager
     def opened(self) -> Generator[OpenServedRepository]:
         learned = self.learned
+        require_trust(*learned)
         with self._lock:
             try:
                 store = self._current(learned)
@@ -91,6 +97,7 @@ class ServedRepository:
                     is_being_learned=_has_writer(learned),
                     is_outdated=self._cached_outdated[1],
                     adjacency_job=self._adjacency_job,
+                    queries=self._queries,
                 )
                 self._cached_names = (generation, names.listed)
             finally:
@@ -114,6 +121,7 @@ class ServedRepository:
             self._lock.release()
 
     def close(self) -> None:
+        self._queries.close()
         with self._lock:
             self._close()
             self._freshness.close()

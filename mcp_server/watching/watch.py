@@ -26,6 +26,7 @@ from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.files import locks
+from golore.graph.files.claim import claim_store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import counted
 from golore.learner.checkout.discovery import discover
@@ -154,8 +155,6 @@ def _ending_on_signals() -> Generator[None]:
 def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> None:
     """Keep the store up to date until the root or the store is removed or replaced."""
     try:
-        # A store below a root that has disappeared again must not be created.
-        repository.store.mkdir(parents=not repository.store.is_relative_to(repository.root), exist_ok=True)
         # An open directory keeps its inode number, which a directory that replaces it could otherwise get.
         descriptor = os.open(repository.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -164,6 +163,8 @@ def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> N
     observing = DirectoryObserver(repository.root, bursts)
     lock: locks.FileLock | None = None
     try:
+        if message := claim_store(repository.root, repository.store):
+            printer.print_event("renamed", message)
         lock = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
         identity = _identity(repository)
         if reason := observing.start():

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from golore.graph.cards.card_store import SymbolLine
 from golore.graph.errors import StoreMissing
+from golore.graph.files.claim import create_store_directory
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.hooks import hook as hook_module
 from golore.mcp_server.hooks.background_learn import FAILURE_NAME, LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
@@ -28,7 +29,7 @@ from golore.mcp_server.services.repository import find_repository, store_of
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from support.hook_process import GOLORE, event, hook, read, seen, settings, with_cards
+from support.hook_process import GOLORE, event, hook, logged, read, seen, settings, with_cards
 from support.shop import FILES, make_shop
 from support.watching import exported, until
 
@@ -205,12 +206,12 @@ def test_a_store_without_cards_gets_no_answer(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     (root / "a.go").write_text("package a\n")
     assert hook("claude", read(root / "a.go")) == ""
-    (root / ".golore").mkdir()
+    create_store_directory(root / ".golore")
     (root / ".golore" / "store.json").write_text("{}")
     assert hook("claude", read(root / "a.go")) == ""
     (root / ".golore" / "cache.db").write_bytes(b"this is no database" * 100)
     assert hook("claude", read(root / "a.go")) == ""
-    assert "file is not a database" in (root / ".golore" / "hook.log").read_text()
+    assert "file is not a database" in logged(root / ".golore")
 
 
 def test_a_worktree_does_not_get_what_is_known_of_another_checkout(repository: Path) -> None:
@@ -232,7 +233,7 @@ def test_the_store_is_found_where_the_other_commands_find_it(tmp_path: Path, mon
             find_repository(deep)
         assert find_store(str(deep)) is None
         store = store_of(root)
-        store.mkdir(parents=True)
+        create_store_directory(store)
         (store / "store.json").write_text("{}")
         assert find_store(str(deep)) == tuple(map(str, find_repository(deep)))
 
@@ -354,7 +355,7 @@ def test_a_setting_switches_hooks_off_for_a_repository(repository: Path) -> None
     for wrong in ("enabled = fal", 'enabled = "no"', "enabled = 0", "budget = true", "enabled false"):
         settings(repository, f"[hooks]\n{wrong}\n")
         assert hook("claude", read(repository / "a.go")) == "", wrong
-    assert "settings.toml cannot be read, so hooks are off" in (repository / ".golore" / "hook.log").read_text()
+    assert "settings.toml cannot be read, so hooks are off" in logged(repository / ".golore")
     settings(repository, "[hooks]\nenabled = true\n")
     assert FACT in seen(hook("claude", read(repository / "a.go")))
 
@@ -400,7 +401,7 @@ def test_an_edit_is_learned_in_the_background_by_a_process_that_ends(tmp_path: P
     assert any('"example.com/shop.added"' in line for line in exported(store))
     assert "New: 3 callers" in seen(hook("claude", read(used)))
     assert not (store / MARK_NAME).exists()
-    assert not (store / "hook.log").exists()
+    assert not logged(store)
 
 
 def test_only_one_process_learns_and_it_hears_of_later_edits(tmp_path: Path) -> None:
@@ -419,7 +420,7 @@ def test_a_failed_learn_is_logged_and_not_tried_again_at_once(tmp_path: Path) ->
     store = root / ".golore"
     hook("claude", edited(root))
     assert until(lambda: (store / FAILURE_NAME).exists() and not learners(root))
-    assert "StoreDamaged" in (store / "hook.log").read_text()
+    assert "StoreDamaged" in logged(store)
     assert not (store / MARK_NAME).exists()
     hook("claude", edited(root))
     assert not learners(root)

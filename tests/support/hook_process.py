@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from golore.graph.cards.card_store import Card, SymbolLine, create_card_store
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
-from golore.mcp_server.hooks.store_locator import blake2b_hex
+from golore.graph.files.trust import blake2b_hex
+from golore.mcp_server.hooks.log import LOG_NAME
 
 GOLORE: Final = Path(sys.executable).with_name("golore")
 
@@ -21,10 +23,17 @@ def digest(path: Path) -> str:
     return blake2b_hex(path.read_bytes(), 16)
 
 
+def logged(store: Path) -> str:
+    """The lines of the hook log about a store."""
+    log = Path(os.environ["XDG_STATE_HOME"]) / "golore" / LOG_NAME
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return "\n".join(line for line in lines if f" {store}: " in line)
+
+
 def with_cards(root: Path, texts: dict[str, str], symbols: Iterable[SymbolLine] = ()) -> Path:
     """Create a repository with these cards. Paths that end in `.go` are also created as files."""
     store = root / ".golore"
-    store.mkdir(parents=True, exist_ok=True)
+    create_store_directory(store)
     (store / MANIFEST_NAME).write_text("{}")
     cards: list[Card] = []
     for path, text in texts.items():

@@ -1,11 +1,10 @@
-"""`memory_query`: runs a read-only Cypher query, with limits on time and rows."""
+"""`memory_query`: runs a read-only Cypher query, with limits on time, memory and rows."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated, Any, Final, cast
 
-from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
@@ -23,6 +22,8 @@ _ROWS: Final = 100
 _SECONDS: Final = 2.0
 _MAX_SECONDS: Final = 4.0
 """Less than the time that a writer waits for readers."""
+_MAX_RESULT_BYTES: Final = 16 << 20
+"""Much more than fits into an answer."""
 
 Cypher = Annotated[
     str,
@@ -72,14 +73,15 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> str:
         with reporting_failures():
             with repositories.opened(repository) as opened:
-                learned, behind = opened.repository, staleness_lines(opened)
-            # Opened separately, so that a long query does not block other questions.
-            with Store.open(learned.store, write=False) as store:
-                try:
-                    rows = store.query(cypher, seconds=seconds, most=limit + 1)
-                except UsageError as failure:
-                    schema = f"The graph has these labels and properties:\n{graph_schema()}"
-                    raise ToolError(f"{failure}\n{schema}") from failure
+                learned, queries, behind = opened.repository, opened.queries, staleness_lines(opened)
+            # After `opened`, so that a long query does not block other questions.
+            try:
+                rows = queries.query(
+                    learned.store, cypher, seconds=seconds, most=limit + 1, max_bytes=_MAX_RESULT_BYTES
+                )
+            except UsageError as failure:
+                schema = f"The graph has these labels and properties:\n{graph_schema()}"
+                raise ToolError(f"{failure}\n{schema}") from failure
         return agent_text(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
 
 

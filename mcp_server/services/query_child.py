@@ -1,0 +1,131 @@
+"""The process that runs the queries of users and agents; `query_process` starts it.
+
+    python -P -m golore.mcp_server.services.query_child
+
+Standard input has one request per line of JSON: `store`, `cypher`, `seconds`, `most`. The reply is several lines:
+`opened`, then `rows` for every page, then `names`, the names of the columns; or `invalid` or `failed` with a message.
+
+The process keeps the store open between queries as a server does: until a writer appears, or until it has been idle for
+a while. It ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from golore.graph.database.store import NOT_ENOUGH_MEMORY, Store
+from golore.graph.errors import GoloreError, UsageError
+from golore.graph.files import locks
+from golore.mcp_server.text.output import to_json_value
+
+_CHECK_EVERY: Final = 0.05
+"""Seconds between checks for a writer while the store is open, as in a server."""
+_MAX_IDLE: Final = 30.0
+"""Seconds without a query after which the store is closed."""
+_LIFETIME: Final = 600.0
+"""Seconds without a query after which the process ends."""
+_MEMORY: Final = 1 << 30
+"""Bytes that queries may allocate besides the engine's pool."""
+_ORPHAN_GRACE: Final = 1.0
+"""Seconds after the limit of a query at which the kernel ends the process, if its parent is not there to do it."""
+
+
+def main() -> int:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Replies go to a copy of standard output, so that nothing that the engine prints can get between them.
+    with os.fdopen(os.dup(1), "wb") as replies:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        child = _Child(sys.stdin.buffer, replies)
+        while request := child.next_request():
+            child.answer(json.loads(request))
+    return 0
+
+
+class _Child:
+    def __init__(self, requests: BinaryIO, replies: BinaryIO) -> None:
+        self._requests = requests
+        self._replies = replies
+        self._store: Store | None = None
+
+    def next_request(self) -> bytes:
+        """Wait for a request, and close the store meanwhile if necessary. Empty if the process should end."""
+        idle_since = time.monotonic()
+        # The parent sends a request only after the reply to the last one, so none is in the buffer of the stream.
+        while not select.select([self._requests], [], [], _LIFETIME if self._store is None else _CHECK_EVERY)[0]:
+            if self._store is None:
+                return b""
+            is_idle = time.monotonic() - idle_since > _MAX_IDLE
+            if is_idle or locks.is_held(self._store.directory / "writer.lock"):
+                self._close()
+        return self._requests.readline()
+
+    def answer(self, request: dict[str, Any]) -> None:
+        seconds: float = request["seconds"]
+        try:
+            store = self._open(Path(request["store"]))
+            self._send(opened=True)
+            signal.setitimer(signal.ITIMER_REAL, seconds + _ORPHAN_GRACE)
+            names, pages = store.query_pages(request["cypher"], seconds=seconds, most=request["most"])
+            for page in pages:
+                self._send(rows=to_json_value(page))
+            self._send(names=names)
+        except UsageError as failure:
+            self._send(invalid=str(failure))
+        except (GoloreError, OSError) as failure:
+            self._send(failed=str(failure))
+        except MemoryError:
+            self._send(invalid=NOT_ENOUGH_MEMORY)
+        except (RuntimeError, ValueError) as failure:  # values that the engine or Python cannot convert
+            self._send(invalid=f"The query failed: {failure}")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _open(self, directory: Path) -> Store:
+        if self._store is not None and (self._store.directory != directory or self._store.is_stale):
+            self._close()
+        if self._store is None:
+            _lift_memory_limit()
+            self._store = Store.open(directory, write=False)
+            _ = self._store.generation  # opens the database
+            _limit_memory(_MEMORY)
+        return self._store
+
+    def _close(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _send(self, **values: object) -> None:
+        self._replies.write(json.dumps(values).encode() + b"\n")
+        self._replies.flush()
+
+
+def _limit_memory(more: int) -> None:
+    """Let the process map so many more bytes of private memory. Only Linux enforces this.
+
+    The limit is not on the address space, of which the engine has reserved 256 GB, nor is that limited beforehand.
+    """
+    try:
+        used_pages = int(Path("/proc/self/statm").read_text().split()[5])
+    except OSError:
+        return
+    size = used_pages * resource.getpagesize() + more
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+
+
+def _lift_memory_limit() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
