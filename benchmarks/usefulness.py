@@ -52,7 +52,8 @@ def main() -> int:
     if options.locate:
         return _locate(git, base, options.commits, vectors=options.vectors, as_json=options.json)
     with tempfile.TemporaryDirectory() as folder:
-        tree, store = Path(folder, "tree"), Path(folder, "store")
+        tree, store, history = Path(folder, "tree"), Path(folder, "store"), Path(folder, "history")
+        clone_at(git, base, history)  # golore reads no history of a bare repository
         existing = _check_out(git, base, tree)
         commits = [found for found in _changes(git, "-n", str(options.commits), "HEAD") if len(found & existing) > 1]
         tasks = [sorted(found & existing) for found in commits]
@@ -60,7 +61,7 @@ def main() -> int:
         started = time.perf_counter()
         learn_graph(tree, store_directory=store)
         learned = time.perf_counter() - started
-        related = _related(git, base, store, opened)
+        related = _related(history, base, store, opened)
         building = time.perf_counter() - started - learned
         coupling = _coupling(git, base, existing)
     results = {
@@ -101,10 +102,10 @@ def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool)
     return 0
 
 
-def _related(git: Path, base: str, store: Path, opened: set[str]) -> dict[str, tuple[str, ...]]:
+def _related(clone: Path, base: str, store: Path, opened: set[str]) -> dict[str, tuple[str, ...]]:
     """The related files on the cards of the opened files. The cards are built as in a learn."""
     with Store.open(store, write=False) as graph, create_card_store(store) as card_store:
-        build_cards(graph, card_store, lambda: read_history(git, base), base, whole=True)
+        build_cards(graph, card_store, lambda: read_history(clone, base), base, whole=True)
         cards = {path: card_store.card(path, include_empty=True) for path in opened}
     return {path: tuple(file for file, _ in card.related) if card else () for path, card in cards.items()}
 

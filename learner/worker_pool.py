@@ -16,6 +16,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from golore.graph.child_processes import guard_children
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -84,6 +86,7 @@ class WorkerPool:
         return [_receive(connection) for connection in list(self._workers)]
 
     def _start_worker(self) -> Connection:
+        guard_children()  # the command line of a spawned worker is not ours
         context = multiprocessing.get_context("spawn")
         connection, worker_end = context.Pipe()
         process = context.Process(target=_serve, args=(worker_end,), daemon=True)

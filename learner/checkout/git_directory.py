@@ -14,6 +14,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from golore.graph.files.regular_file import read_regular
+
+_MAX_BYTES: Final = 256 << 20
+"""Limit for the size of one of git's files. The index of a repository of a million files has 100 MB."""
+
 
 class GitLink(Enum):
     REPOSITORY = "repository"
@@ -31,12 +36,17 @@ def classify(directory: Path) -> GitLink:
     return GitLink.SUBMODULE if "modules" in target.parts else GitLink.REPOSITORY
 
 
+def top_of(root: Path) -> Path | None:
+    """The top of the checkout that contains a directory: the nearest directory with a `.git`; None if there is none."""
+    return next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+
+
 def git_directory(directory: Path) -> Path | None:
     """The git directory of a checkout: `.git`, or the directory that a file `.git` names; None if there is none."""
     link = directory / ".git"
     if link.is_dir():
         return link
-    text = _read_text(link)
+    text = read_text(link)
     return directory / text.partition("gitdir:")[2].strip() if text.startswith("gitdir:") else None
 
 
@@ -45,18 +55,18 @@ def common_directory(directory: Path) -> Path | None:
     git_dir = git_directory(directory)
     if git_dir is None:
         return None
-    commondir = _read_text(git_dir / "commondir").strip()
+    commondir = read_text(git_dir / "commondir")
     return git_dir / commondir if commondir else git_dir
 
 
 def other_checkouts(root: Path) -> tuple[Path, ...]:
     """The same directory in the other existing worktrees of its repository, the main one first."""
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    top = top_of(root)
     common = common_directory(top) if top is not None else None
     if top is None or common is None:
         return ()
     common = common.resolve()
-    links = sorted(_read_text(link).strip() for link in common.glob("worktrees/*/gitdir"))
+    links = sorted(read_text(link) for link in common.glob("worktrees/*/gitdir"))
     tops = [common.parent] if common.name == ".git" else []
     tops += [(common / link).parent for link in links if link]
     relative, own_top = root.relative_to(top), top.resolve()
@@ -65,7 +75,7 @@ def other_checkouts(root: Path) -> tuple[Path, ...]:
 
 def checkout_of(root: Path) -> GitCheckout | None:
     """The git checkout that contains a directory, or None."""
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    top = top_of(root)
     return None if top is None else GitCheckout(top, prefix="/".join((*root.relative_to(top).parts, "")))
 
 
@@ -74,7 +84,7 @@ _SUBMODULE_PATH: Final = re.compile(r"^\s*path\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 def submodule_paths(directory: Path) -> frozenset[str]:
     """The paths that a checkout's `.gitmodules` names."""
-    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_read_text(directory / ".gitmodules")))
+    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(read_text(directory / ".gitmodules")))
 
 
 class GitCheckout:
@@ -120,7 +130,7 @@ class GitCheckout:
             return False
         if not self._names:
             common = common_directory(self._top)
-            is_sha256 = common is not None and _SHA256_FORMAT.search(_read_text(common / "config")) is not None
+            is_sha256 = common is not None and _SHA256_FORMAT.search(read_text(common / "config")) is not None
             self._names, links = index_entries(self._index, 32 if is_sha256 else 20)
             self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
@@ -183,12 +193,13 @@ def _parents(name: bytes) -> Iterator[bytes]:
         yield name
 
 
+def read_text(path: Path) -> str:
+    """The text of one of git's files, without white space around it; empty if it cannot be read."""
+    return _read_bytes(path).decode("utf-8", "replace").strip()
+
+
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError:
+        return read_regular(path, _MAX_BYTES, follow=True)
+    except (OSError, ValueError):  # a path that a file of git names may contain a NUL
         return b""
-
-
-def _read_text(path: Path) -> str:
-    return _read_bytes(path).decode("utf-8", "replace")

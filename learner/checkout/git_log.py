@@ -7,9 +7,7 @@ a commit there is no history; that is not an error.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -18,17 +16,15 @@ from typing import Final, NamedTuple
 
 from golore.graph.history.co_change import Commit, History, Origin
 from golore.graph.visible_text import is_plain_path
-from golore.learner.checkout.git_directory import common_directory, git_directory
+from golore.learner.checkout.git_command import is_commit_id, run_git
+from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
 
 MAX_COMMITS: Final = 5_000
 """The number of commits with Go files to read. With 1,000 recall was 0.05 to 0.09 lower, with 10,000 the same; at
 Kubernetes' size git takes 2 s for 5,000."""
-_TIMEOUT_SECONDS: Final = 60
-"""Long, because a directory of a giant repository may have few commits, far apart in the history."""
-_GIT_ENV: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
-    "--no-ext-diff --format=%x01%ct%x02%H%x02%aN%x02%s"
+    "--no-ext-diff --no-textconv --format=%x01%ct%x02%H%x02%aN%x02%s"
 ).split()
 _COMMIT_START: Final = re.compile(r"(?<![^\0])\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
 """After NUL, which neither a subject nor a path can contain."""
@@ -47,23 +43,24 @@ class Touch(NamedTuple):
 
 def head_commit(root: Path) -> str:
     """The commit id of HEAD, from git's files if possible; empty if there is no commit or no repository."""
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    top = top_of(root)
     git_dir = git_directory(top) if top is not None else None
     if top is None or git_dir is None:
         return ""
-    head = _read_text(git_dir / "HEAD")
+    head = read_text(git_dir / "HEAD")
     if not head.startswith("ref:"):
-        return head
+        return head if is_commit_id(head) else ""
     name = head.removeprefix("ref:").strip()
     common = common_directory(top) or git_dir
     for directory in (git_dir, common):
-        if commit := _read_text(directory / name):
+        if is_commit_id(commit := read_text(directory / name)):
             return commit
-    for line in _read_text(common / "packed-refs").splitlines():
-        if line.endswith(f" {name}"):
-            return line.split(" ")[0]
-    # Other formats of reference storage can be read only by git.
-    return run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
+    for line in read_text(common / "packed-refs").splitlines():
+        if line.endswith(f" {name}") and is_commit_id(commit := line.split(" ")[0]):
+            return commit
+    # References to references, and other formats of their storage, can be read only by git.
+    found = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
+    return found if is_commit_id(found) else ""
 
 
 def read_history(root: Path, head: str = "HEAD", most: int = MAX_COMMITS) -> History | None:
@@ -72,7 +69,10 @@ def read_history(root: Path, head: str = "HEAD", most: int = MAX_COMMITS) -> His
 
 
 def _read(root: Path, head: str, most: int) -> History | None:
-    output = run_git(root, *_LOG, f"--max-count={most}", head, *_PATHS).decode("utf-8", "surrogateescape")
+    if head != "HEAD" and not is_commit_id(head):
+        return None
+    command = (*_LOG, f"--max-count={most}", "--end-of-options", head, *_PATHS)
+    output = run_git(root, *command).decode("utf-8", "surrogateescape")
     commits = tuple(with_current_names(_commits(output)))
     origins = _origins(output)
     subjects = tuple(origin.subject for origin in origins)
@@ -86,7 +86,8 @@ _read_cached = lru_cache(maxsize=1)(_read)
 def _files(root: Path, head: str) -> frozenset[str]:
     """The Go files of a commit below a directory, without `vendor`. Files in `testdata` are included: they change along
     with the code."""
-    listed = run_git(root, "ls-tree", "-r", "-z", "--name-only", head).decode("utf-8", "surrogateescape").split("\0")
+    output = run_git(root, "ls-tree", "-r", "-z", "--name-only", "--end-of-options", head)
+    listed = output.decode("utf-8", "surrogateescape").split("\0")
     return frozenset(
         path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1] and is_plain_path(path)
     )
@@ -171,26 +172,3 @@ def _origins(text: str) -> tuple[Origin, ...]:
 
 def _valid_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def run_git(root: Path, *arguments: str) -> bytes:
-    """The standard output of git, whatever its exit status; empty if it cannot run or exceeds the timeout."""
-    try:
-        result = subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={**os.environ, **_GIT_ENV},
-            timeout=_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return b""
-    return result.stdout
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

@@ -84,7 +84,7 @@ def rules_for(root: Path) -> IgnoreRules:
 
     If the root or a directory above it is ignored, there are no rules: the user named the root explicitly.
     """
-    top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
+    top = git_directory.top_of(root)
     if top is None:
         return IgnoreRules()
     rules = IgnoreRules()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from golore.graph.child_processes import find_program
 from golore.learner.go_rules.go_mod import escape_path, version_key
 
 DEBIAN_GOPATH: Final = Path("/usr/share/gocode")
@@ -123,7 +123,7 @@ def _goroot(values: Mapping[str, str]) -> Path | None:
     if values.get("GOROOT"):
         candidate = Path(values["GOROOT"])
     else:
-        command = shutil.which("go", path=values.get("PATH", ""))
+        command = find_program("go", values.get("PATH", ""))
         if command is None:
             return None
         candidate = Path(command).resolve().parent.parent

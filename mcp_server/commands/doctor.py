@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+from golore.graph.child_processes import find_program
 from golore.graph.database.engine import engine_name
 from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, ToolchainError
 from golore.graph.files.claim import require_trust
@@ -124,7 +124,7 @@ def _toolchain() -> Finding:
 
 
 def _git() -> Finding:
-    found = shutil.which("git")
+    found = find_program("git")
     return Finding("git", "fine", found) if found else Finding("git", "fine", "not found, and not needed")
 
 
@@ -163,7 +163,7 @@ def _models(start: Path) -> Finding:
             model.check()
             return Finding("models", "fine", f"{model.name} at {model.host}, {model.context:,} tokens of context")
     except GoloreError as error:
-        missing = "" if shutil.which("ollama") else " Ollama is not installed: see https://ollama.com/download."
+        missing = "" if find_program("ollama") else " Ollama is not installed: see https://ollama.com/download."
         return Finding("models", "optional", f"no model for drafts; {needed}", f"{error}{missing}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from golore.graph.cards.annotations import quoted, short_name
 from golore.graph.errors import UsageError
 from golore.graph.knowledge.notes import PinnedNote
 from golore.graph.phrases import counted
+from golore.learner.checkout.git_command import run_git
 from golore.mcp_server.services import note_actions
 from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
 from golore.mcp_server.services.open_store import open_repository
@@ -94,14 +94,13 @@ def _own_name(root: Path) -> str:
         try:
             if name := look_up():
                 return name
-        except (OSError, subprocess.SubprocessError, KeyError):
+        except (OSError, KeyError):
             continue
     return ""
 
 
 def _git_name(root: Path) -> str:
-    command = ["git", "-C", str(root), "config", "user.name"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
+    return run_git(root, "config", "--get", "user.name", timeout=5).decode("utf-8", "replace").strip()
 
 
 def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:

@@ -100,9 +100,10 @@ def _become_learner(root: str, store: str, lock: int) -> None:
             os.dup2(null, descriptor)
         os.nice(_LOWEST_PRIORITY)
         os.chdir("/")
-        # -P: modules in the working directory must not be imported.
-        command = [sys.executable, "-P", "-m", "golore.mcp_server.hooks.background_learn", root, store, str(lock)]
-        os.execv(sys.executable, command)
+        from golore.graph.child_processes import python_command
+
+        command = python_command("-m", "golore.mcp_server.hooks.background_learn", root, store, str(lock))
+        os.execv(command[0], command)
     finally:
         os._exit(1)
 

@@ -16,6 +16,7 @@ import golore
 
 _LOADED_BY_HOOKS = (
     "graph/__init__.py",
+    "graph/child_processes.py",
     "graph/cards/__init__.py",
     "graph/cards/card_store.py",
     "graph/files/__init__.py",

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.child_processes import find_program
 from golore.graph.errors import GoloreError, StoreError, UsageError
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.mcp_server.hooks.precompile import compile_ahead
@@ -55,7 +56,7 @@ def run_uninstall(agent: str, *, scope: str, repo: Path, is_agreed: bool) -> int
 def _where(scope: str, repo: Path) -> InstallTarget:
     if not repo.is_dir():
         raise UsageError(f"There is no directory {repo}. Check the path.")
-    on_path = shutil.which("golore")
+    on_path = find_program("golore")
     sibling = Path(sys.executable).with_name("golore")
     # A configuration that a team shares must not contain a path of one machine.
     program = "golore" if on_path or scope == "project" or not sibling.exists() else shlex.quote(str(sibling))
@@ -70,7 +71,7 @@ def _repository_root(repo: Path) -> Path:
 
 def _remarks(setup: AgentSetup, where: InstallTarget) -> list[str]:
     remarks = [setup.hint] if setup.hint else []
-    if where.program == "golore" and not shutil.which("golore"):
+    if where.program == "golore" and not find_program("golore"):
         remarks.append("The command `golore` is not on the PATH. Add its directory, so that the agent finds it.")
     if not where.is_user and not (store_of(where.root) / MANIFEST_NAME).exists():
         remarks.append("This repository has not been learned yet. Run `golore learn`.")

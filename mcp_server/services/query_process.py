@@ -12,12 +12,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
+from golore.graph.child_processes import python_command
 from golore.graph.database.read_only import require_read_only
 from golore.graph.database.store import NOT_ENOUGH_MEMORY, too_slow
 from golore.graph.errors import GoloreError, StoreDamaged, StoreError, UsageError
@@ -29,7 +29,7 @@ _MAX_OPENING: Final = 30.0
 _MAX_QUEUE: Final = 10.0
 """Seconds to wait for the queries of others."""
 _CHUNK: Final = 1 << 20
-_COMMAND: Final = (sys.executable, "-P", "-m", "golore.mcp_server.services.query_child")
+_MODULE: Final = "golore.mcp_server.services.query_child"
 
 
 class _Ended(Exception):
@@ -156,12 +156,11 @@ class _Child:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            _COMMAND,
+            python_command("-m", _MODULE),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={**os.environ, "PYTHONSAFEPATH": "1"},
             start_new_session=True,
         )
         self._requests = self._descriptor(self.process.stdin)

@@ -7,10 +7,10 @@ server is not running, the pause before the next one doubles. Failures are not r
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from typing import Final
 
+from golore.graph.child_processes import python_command
 from golore.graph.errors import GoloreError
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings
@@ -49,7 +49,7 @@ class BackgroundDrafts:
         if time.monotonic() >= self._due:
             options = ["summarize", "--background", "--minutes", str(_MINUTES), "--repo", str(self._repository.root)]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, *options],
+                python_command("-c", _PROGRAM, *options),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

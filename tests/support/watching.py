@@ -25,9 +25,12 @@ DEADLINE: Final = 60.0
 class Watch:
     """Use as a context manager; leaving it kills the process if it still runs."""
 
-    def __init__(self, root: Path, command: Sequence[str | Path] = (GOLORE,), **environ: str) -> None:
+    def __init__(
+        self, root: Path, command: Sequence[str | Path] = (GOLORE,), cwd: Path | None = None, **environ: str
+    ) -> None:
         self._process = subprocess.Popen(
             [*command, "watch", "--json", str(root)],
+            cwd=cwd,
             env=os.environ | environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

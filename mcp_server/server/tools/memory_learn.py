@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any, Final
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Final
 import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
+from golore.graph.child_processes import python_command
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services.repository import LearnedRepository
@@ -46,14 +46,8 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 
 async def _run_learn(learned: LearnedRepository, full: bool, context: Context) -> str:
     options = ["--full"] if full else []
-    command = [
-        sys.executable,
-        "-m",
-        "golore.mcp_server.server.learn_process",
-        str(learned.root),
-        str(learned.store),
-        *options,
-    ]
+    module = "golore.mcp_server.server.learn_process"
+    command = python_command("-m", module, str(learned.root), str(learned.store), *options)
     process = await anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=None, start_new_session=True)
     try:
         outcome = await _follow(process, context)

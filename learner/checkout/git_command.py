@@ -1,0 +1,149 @@
+"""Runs git, so that nothing that a repository contains or configures is executed.
+
+The git directory is the one that `git_directory` finds and is given to git: a subdirectory that looks like a bare
+repository is not taken for one. The user's own configuration counts, except for what would run a program. Variables
+such as GIT_DIR, which git sets for its hooks, are not passed on. Objects that a partial clone lacks are not fetched.
+
+Without git, without a repository, or if git takes too long or prints too much, the answer is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from pathlib import Path
+from typing import Final
+
+from golore.graph.child_processes import absolute_entries, find_program
+from golore.learner.checkout.git_directory import git_directory, top_of
+
+_TIMEOUT_SECONDS: Final = 60
+"""Long, because a directory of a giant repository may have few commits, far apart in the history."""
+_MAX_OUTPUT: Final = 256 << 20
+"""Bytes. The log of 5,000 commits of Kubernetes has 15 MB."""
+_ENVIRONMENT: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_CONFIG_LOCATIONS: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME")
+"""Variables that locate the user's own configuration. Their relative paths would be in the repository."""
+_OVERRIDES: Final = (
+    "core.alternateRefsCommand=",
+    "core.askPass=",
+    "core.fsmonitor=",
+    f"core.hooksPath={os.devnull}",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "diff.external=",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+)
+_COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_FILTER: Final = re.compile(r"filter\.(.+)\.[a-z]+", re.DOTALL)
+
+
+def is_commit_id(text: str) -> bool:
+    """Whether a text is a full commit id, and so may be an argument of git."""
+    return _COMMIT_ID.fullmatch(text) is not None
+
+
+def run_git(root: Path, *arguments: str, limit: int = _MAX_OUTPUT, timeout: float = _TIMEOUT_SECONDS) -> bytes:
+    """The standard output of git in a directory, whatever its exit status.
+
+    For commands that do not read the contents of files in the working tree.
+    """
+    return _run(root, (), arguments, limit, timeout)
+
+
+def run_git_on_files(root: Path, *arguments: str) -> bytes:
+    """Like `run_git`, for commands that compare files in the working tree with their committed contents.
+
+    Git converts such files with the filters that attributes select, and filters are programs. They are replaced by
+    nothing, so a file that a filter changes may be reported as modified.
+    """
+    listed = run_git(root, "config", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    keys = listed.decode("utf-8", "surrogateescape").split("\0")
+    names = sorted({found[1] for key in keys if (found := _FILTER.fullmatch(key))})
+    if any("=" in name for name in names):
+        return b""  # cannot be overridden on the command line
+    settings = (f"{name}.{part}" for name in names for part in ("clean=", "smudge=", "process=", "required=false"))
+    return _run(root, tuple(f"filter.{setting}" for setting in settings), arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS)
+
+
+def _run(root: Path, overrides: tuple[str, ...], arguments: tuple[str, ...], limit: int, timeout: float) -> bytes:
+    program = find_program("git")
+    if program is None:
+        return b""
+    root = root.resolve()
+    top = top_of(root)
+    git_dir = git_directory(top) if top is not None else None
+    environment = _environment()
+    options = [option for setting in (*_OVERRIDES, *overrides) for option in ("-c", setting)]
+    command = [program, "-C", str(root), "--no-pager", *options]
+    if top is None or git_dir is None:
+        environment["GIT_DIR"] = os.devnull  # leaves the user's own configuration
+    elif _is_own(top, git_dir) or _is_declared_safe(command, environment, top):
+        environment |= {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
+    else:
+        return b""
+    return _output([*command, *arguments], environment, limit, timeout)
+
+
+def _environment() -> dict[str, str]:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if (Path(value).is_absolute() if name in _CONFIG_LOCATIONS else not name.startswith("GIT_"))
+    }
+    if "GIT_CONFIG_NOSYSTEM" in os.environ:
+        environment["GIT_CONFIG_NOSYSTEM"] = os.environ["GIT_CONFIG_NOSYSTEM"]
+    return environment | _ENVIRONMENT | {"PATH": absolute_entries(os.environ.get("PATH", ""))}
+
+
+def _is_own(top: Path, git_dir: Path) -> bool:
+    """Whether a repository belongs to this user. Git skips its own check if it is told the git directory."""
+    try:
+        return {path.stat().st_uid for path in (top, top / ".git", git_dir)} == {os.geteuid()}
+    except (OSError, ValueError):
+        return False
+
+
+def _is_declared_safe(command: list[str], environment: dict[str, str], top: Path) -> bool:
+    """Whether git accepts the repository of another user, for example because of `safe.directory`."""
+    environment = {**environment, "GIT_CEILING_DIRECTORIES": str(top.parent)}
+    found = _output([*command, "-C", str(top), "rev-parse", "--git-dir"], environment, 1 << 16, _TIMEOUT_SECONDS)
+    return bool(found.strip())
+
+
+def _output(command: list[str], environment: dict[str, str], limit: int, timeout: float) -> bytes:
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+    except (OSError, ValueError):  # the path of the git directory may contain a NUL
+        return b""
+    with process:
+        timer = threading.Timer(timeout, process.kill)
+        timer.start()
+        try:
+            assert process.stdout is not None
+            pieces: list[bytes] = []
+            left = limit + 1
+            while left and (piece := os.read(process.stdout.fileno(), min(left, 1 << 20))):
+                pieces.append(piece)
+                left -= len(piece)
+            if left:
+                process.wait()
+        finally:
+            timer.cancel()
+            process.kill()  # has no effect on a process that has ended
+    return b"".join(pieces) if left and process.returncode >= 0 else b""
