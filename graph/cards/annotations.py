@@ -19,6 +19,7 @@ from golore.graph.history.recent_commits import LastCommits
 from golore.graph.knowledge.documents import DocumentLines
 from golore.graph.knowledge.notes import KINDS, PinnedNote, card_paths, notes_about, notes_at, open_tasks
 from golore.graph.knowledge.summary_lines import RoleLines
+from golore.graph.visible_text import visible_line
 
 FADES_AFTER: Final = timedelta(days=30)
 _MOST: Final = 6
@@ -148,12 +149,13 @@ def note_line(note: PinnedNote, card_path: str, longest: int = _LONGEST) -> str:
     who = note.author if note.source in ("", "person", note.author) else f"{note.author}, {note.source}".lstrip(", ")
     when = note.confirmed[:10]
     by = f"{who}, {when}" if who else when
-    return f"{note.kind}{about}{drifted} ({by}; {note.id[:_SHORT_ID]}): {quoted(note.text, longest)}"
+    head = visible_line(f"{note.kind}{about}{drifted} ({by}; {note.id[:_SHORT_ID]})")
+    return f"{head}: {quoted(note.text, longest)}"
 
 
 def quoted(text: str, longest: int) -> str:
     """The text on one line, at most `longest` characters, in quotation marks that it cannot close itself."""
-    plain = " ".join(text.replace("“", '"').replace("”", '"').split())
+    plain = visible_line(" ".join(text.replace("“", '"').replace("”", '"').split()))
     if len(plain) > longest:
         plain = f"{plain[: longest - 1].rstrip()}…"
     return f"“{plain}”"

@@ -53,7 +53,7 @@ _HISTORY_KEY: Final = "history"
 _encoder: Final = msgspec.json.Encoder()
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "1"
+_TEXT_VERSION: Final = "2"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 

@@ -17,6 +17,7 @@ from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
+from golore.graph.visible_text import visible_line
 
 MAX_CARD_CHARACTERS: Final = 2_000
 """Most characters of a card."""
@@ -138,19 +139,21 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
             parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _LOCATIONS)}")
         if types[symbol]:
             parts.append(f"satisfied by {counted(types[symbol], 'type')} in other files")
-        yield symbol, "; ".join(parts)
+        yield symbol, visible_line("; ".join(parts))
 
 
 def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
     """The sections as text of at most `longest` characters. While it is too long, the section with the most lines loses
-    its last line; once none has more than one, whole sections are dropped from the end."""
-    kept = [list(section.lines) for section in sections]
+    its last line; once none has more than one, whole sections are dropped from the end. Each title and line stays on
+    its line, whatever it contains."""
+    titles = [visible_line(section.title) for section in sections]
+    kept = [[visible_line(line) for line in section.lines] for section in sections]
     dropped = 0
     while True:
         lines = [
             line
-            for section, section_lines in zip(sections, kept, strict=False)
-            for line in _section_lines(section, section_lines)
+            for section, title, section_lines in zip(sections, titles, kept, strict=False)
+            for line in _section_lines(section, title, section_lines)
         ]
         if dropped:
             lines.append(f"{counted(dropped, 'more section')} left out")
@@ -165,9 +168,9 @@ def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
             dropped += 1
 
 
-def _section_lines(section: CardSection, lines: Sequence[str]) -> Iterable[str]:
-    if section.title:
-        yield section.title
+def _section_lines(section: CardSection, title: str, lines: Sequence[str]) -> Iterable[str]:
+    if title:
+        yield title
     yield from (f"- {line}" for line in lines)
     rest = section.rest + len(section.lines) - len(lines)
     if rest:

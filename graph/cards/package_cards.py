@@ -147,7 +147,7 @@ def _heading(package: _PackageFacts | None, directory: str) -> str:
 
 
 def _first_sentence(doc: str) -> str:
-    text = " ".join(doc.split())
+    text = " ".join(doc.replace("“", '"').replace("”", '"').split())
     end = text.find(". ")
     text = text[: end + 1] if 0 <= end < _SENTENCE else text
     return text if len(text) <= _SENTENCE else f"{text[:_SENTENCE].rpartition(' ')[0]} …"

@@ -99,6 +99,14 @@ def history(knowledge: Knowledge, level: str, subject: str) -> list[SummaryRecor
     return list(_records(knowledge.rows(statement, (level, subject))))
 
 
+def count_with_text(knowledge: Knowledge, text: str, level: str, subject: str) -> int:
+    """The number of current summaries of other subjects that contain a text, which is in lower case."""
+    statement = (
+        "SELECT count(*) FROM summaries WHERE current AND NOT (level = ? AND subject = ?) AND instr(lower(text), ?)"
+    )
+    return next(knowledge.rows(statement, (level, subject, text)))[0]
+
+
 def write_summary(
     knowledge: Knowledge,
     store: Store,

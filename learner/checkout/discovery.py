@@ -6,8 +6,9 @@ tree; other repositories and worktrees inside it do not. Links to directories ar
 taken if its target is below the root. Packages in directories that Go skips can still be imported: the caller passes
 such directories as `also`, and they are taken too.
 
-No file that Go would compile is left out silently: files that are too large, unreadable or not named in UTF-8 are
-reported as problems. The only contents read are those of go.mod, go.work, vendor/modules.txt and git's own files.
+No file that Go would compile is left out silently: files that are too large or unreadable, and those whose names are
+not UTF-8 or have hidden characters, such as line breaks, are reported as problems. The only contents read are those of
+go.mod, go.work, vendor/modules.txt and git's own files.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError
 from golore.graph.model.entities import Digest, Problem, RepoPath
+from golore.graph.visible_text import is_plain_path, visible_line
 from golore.learner.checkout import git_directory
 from golore.learner.checkout.document_names import SUFFIXES, is_document
 from golore.learner.checkout.ignore_rules import IgnoreRules, rules_for
@@ -159,7 +161,7 @@ class _Walk:
     documents: list[SourceFile] = field(default_factory=list[SourceFile])
 
     def problem(self, path: str, message: str) -> None:
-        printable = os.fsencode(path).decode("utf-8", "replace")
+        printable = visible_line(os.fsencode(path).decode("utf-8", "replace"))
         self.problems.append(Problem(printable or ".", 0, message))
 
 
@@ -252,8 +254,8 @@ def _subdirectory(walk: _Walk, directory: _Directory, name: str) -> _Directory |
     )
     if is_excluded and path not in walk.also_and_parents:
         return None
-    if not _is_utf8(name):
-        walk.problem(path, "directory not learned: its name is not UTF-8")
+    if bad_name := _bad_name(name):
+        walk.problem(path, f"directory not learned: {bad_name}")
         return None
     is_ignored = directory.is_ignored or directory.rules.ignores(path, is_dir=True)
     child = directory._replace(path=path, is_vendor=name == "vendor", is_ignored=is_ignored, is_excluded=is_excluded)
@@ -281,8 +283,8 @@ def _add_file(walk: _Walk, directory: _Directory, entry: os.DirEntry[str]) -> No
     is_ignored = directory.is_ignored or directory.rules.ignores(path, is_dir=False)
     if is_ignored and (directory.checkout is None or not directory.checkout.tracks(path)):
         return
-    if not _is_utf8(entry.name):
-        walk.problem(path, "file not learned: its name is not UTF-8")
+    if bad_name := _bad_name(entry.name):
+        walk.problem(path, f"file not learned: {bad_name}")
     elif entry.is_symlink():
         walk.links.append(path)
     else:
@@ -357,14 +359,16 @@ def _join(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name
 
 
-def _is_utf8(name: str) -> bool:
-    if name.isascii():
-        return True
+def _bad_name(name: str) -> str:
+    """Why a file or directory of this name is not learned; empty if it is. Names are shown to people and agents: one
+    with a line break or an escape sequence is an attack, not a name."""
+    if is_plain_path(name):
+        return ""
     try:
         name.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return "its name is not UTF-8"
+    return "its name has control characters or invisible ones"
 
 
 def _reason(error: BaseException) -> str:

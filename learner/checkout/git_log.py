@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.history.co_change import Commit, History, Origin
+from golore.graph.visible_text import is_plain_path
 from golore.learner.checkout.git_command import is_commit_id, run_git
 from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
 
@@ -25,7 +26,8 @@ _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
     "--no-ext-diff --no-textconv --format=%x01%ct%x02%H%x02%aN%x02%s"
 ).split()
-_COMMIT_START: Final = re.compile(r"\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
+_COMMIT_START: Final = re.compile(r"(?<![^\0])\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
+"""After NUL, which neither a subject nor a path can contain."""
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
 
 
@@ -86,7 +88,9 @@ def _files(root: Path, head: str) -> frozenset[str]:
     with the code."""
     output = run_git(root, "ls-tree", "-r", "-z", "--name-only", "--end-of-options", head)
     listed = output.decode("utf-8", "surrogateescape").split("\0")
-    return frozenset(path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1])
+    return frozenset(
+        path for path in listed if path.endswith(".go") and "vendor" not in path.split("/")[:-1] and is_plain_path(path)
+    )
 
 
 def with_current_names(commits: Iterable[tuple[int, list[Touch]]]) -> Iterator[Commit]:
@@ -152,7 +156,8 @@ def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
         pending: list[str] | None = None
         for field in fields:
             if pending is not None:
-                touched.append(Touch(pending[4][:1], pending[2], pending[3], field))
+                if is_plain_path(field):  # others are not learned
+                    touched.append(Touch(pending[4][:1], pending[2], pending[3], field))
                 pending = None
             elif (meta := field.lstrip("\n")).startswith(":"):
                 pending = meta.split(" ")

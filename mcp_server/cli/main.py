@@ -17,6 +17,7 @@ from functools import partial
 from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
+from golore.graph.visible_text import visible_line
 from golore.mcp_server.cli import (
     agent_arguments,
     history_arguments,
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _print_failure(_os_error_message(error), 1)
     except Exception as error:  # noqa: BLE001  users get a message, not a traceback
         if os.environ.get("GOLORE_DEBUG"):
-            traceback.print_exc()
+            _print_message(traceback.format_exc())
         cause = f"{type(error).__name__}: {error}".split("\n")[0]
         return _print_failure(f"Internal error ({cause}). Set GOLORE_DEBUG=1 to print the traceback.", 1)
     return code
@@ -78,12 +79,18 @@ def _accept_any_text(stream: TextIO) -> None:
 
 
 def _print_failure(sentence: str, code: int) -> int:
-    print(f"golore: {sentence}", file=sys.stderr)
+    _print_message(f"golore: {sentence}")
     return code
 
 
+def _print_message(text: str) -> None:
+    from golore.mcp_server.text.output import print_message
+
+    print_message(text)
+
+
 def _os_error_message(error: OSError) -> str:
-    path = f" ({error.filename})" if error.filename else ""
+    path = f" ({visible_line(str(error.filename))})" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full{path}. Free some space and try again."
     if isinstance(error, PermissionError):
@@ -120,7 +127,7 @@ def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> 
     """Parse the options. argparse does not recognize words of TEXT that follow an option; they are appended here."""
     options, rest = parser.parse_known_args(arguments)
     if rest and ("text" not in options or any(word.startswith("-") for word in rest)):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        parser.error(f"unrecognized arguments: {visible_line(' '.join(rest))}")
     if rest:
         options.text += rest
     return options
@@ -131,7 +138,9 @@ def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
         # importlib.metadata takes longer to import than everything above.
         from importlib.metadata import version
 
-        print(f"golore {version('golore')}")
+        from golore.mcp_server.text.output import print_lines
+
+        print_lines([f"golore {version('golore')}"])
     else:
         parser.print_help()
     return 0

@@ -20,7 +20,7 @@ from golore.learner.audit.comparison import (
 from golore.learner.audit.go_judge import find_toolchain, judge_edges
 from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.services.shown_learn import learn_with_progress
-from golore.mcp_server.text.output import print_json
+from golore.mcp_server.text.output import print_block, print_json
 
 _Declaration = tuple[str, str, int]
 """Qualified name, file and line of a declaration."""
@@ -36,7 +36,7 @@ def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
     if json_wanted:
         print_json({"toolchain": toolchain.version, **as_json(result)})
     else:
-        print(f"Compared with {toolchain.version}\n\n{render_table(result)}", end="")
+        print_block(f"Compared with {toolchain.version}\n\n{render_table(result)}".removesuffix("\n"))
     return 0
 
 

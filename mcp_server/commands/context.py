@@ -129,7 +129,7 @@ def _lines(context: ContextAnswer) -> Iterator[str]:
     yield context.path or "the repository"
     if context.stale:
         yield "Changed since the last learn; lines may have moved. Run `golore learn` to update this."
-    yield context.text or "There is nothing to add to its own text."
+    yield from (context.text or "There is nothing to add to its own text.").split("\n")
     if context.related:
         yield "Related:"
         yield from (f"- {file}: {why}" for file, why in context.related[:_SHOWN])

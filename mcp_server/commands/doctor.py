@@ -40,7 +40,7 @@ def run_doctor(start: Path, *, as_json: bool) -> int:
         print_json({"works": works, "findings": findings})
     else:
         print_lines(_lines(findings))
-        print("golore works here." if works else "golore does not work here: see what is marked wrong.")
+        print_lines(["golore works here." if works else "golore does not work here: see what is marked wrong."])
     return 0 if works else 1
 
 

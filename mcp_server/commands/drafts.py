@@ -16,7 +16,7 @@ def run_drafts(start: Path, *, limit: int, level: str, as_json: bool) -> int:
         print_json({"drafts": found})
         return 0
     if not found:
-        print("There is nothing to improve: no summary is a draft or stale.")
+        print_lines(["There is nothing to improve: no summary is a draft or stale."])
         return 0
     for one in found:
         print_lines([styled(f"{one.level} {one.subject}", "bold") + f" ({one.standing})", f"  {one.text}"])

@@ -19,7 +19,7 @@ from golore.mcp_server.services import note_actions
 from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.text.output import is_terminal, print_json, print_lines, styled, to_json_value
+from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message, styled, to_json_value
 
 _SHOWN = 100
 
@@ -80,8 +80,8 @@ def _apply(repository: LearnedRepository, options: argparse.Namespace) -> tuple[
 
 
 def _ask_to_supersede(note: PinnedNote) -> bool:
-    print(f"{note.id} says much the same: {quoted(note.text, 300)}", file=sys.stderr)
-    print("Should the new note supersede it? [y/N] ", end="", file=sys.stderr, flush=True)
+    print_message(f"{note.id} says much the same: {quoted(note.text, 300)}")
+    print_message("Should the new note supersede it? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -111,10 +111,10 @@ def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
         return
     print_lines([f"{note.id} {action}: {note.kind} on {short_name(note.anchor.name)}"])
     for one in outcome.alike:
-        print(f"golore: {one.id} says much the same: {quoted(one.text, 300)}", file=sys.stderr)
-        print(f"golore: To replace it: `golore note --supersede {one.id} --by {note.id}`.", file=sys.stderr)
+        print_message(f"golore: {one.id} says much the same: {quoted(one.text, 300)}")
+        print_message(f"golore: To replace it: `golore note --supersede {one.id} --by {note.id}`.")
     for message in outcome.messages:
-        print(f"golore: {message}", file=sys.stderr)
+        print_message(f"golore: {message}")
 
 
 def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:

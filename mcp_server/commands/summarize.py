@@ -6,7 +6,6 @@ Only one run at a time works on a store. Cards and graph are updated during the 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.phrases import counted
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import ModelSettings, is_loopback, model_settings
-from golore.mcp_server.text.output import print_json, print_lines, styled, to_json_value
+from golore.mcp_server.text.output import print_json, print_lines, print_message, styled, to_json_value
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.drafting.run import Bounds, DraftRun, draft
 from golore.summarizers.models.model import Model, make_ready
@@ -55,7 +54,7 @@ def run_summarize(
         try:
             outcome = summarize(repository, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
         except KeyboardInterrupt:
-            print("golore: Interrupted. The drafts written so far are saved; the next run continues.", file=sys.stderr)
+            print_message("golore: Interrupted. The drafts written so far are saved; the next run continues.")
             return _INTERRUPTED
     if as_json:
         print_json({**to_json_value(outcome), "model": model.name})

@@ -24,7 +24,7 @@ from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import UpgradeSettings, upgrade_settings
 from golore.mcp_server.services.upgrades import accept_summary, publish_summary
-from golore.mcp_server.text.output import print_json, print_lines, styled
+from golore.mcp_server.text.output import print_json, print_lines, print_message, styled
 from golore.summarizers.drafting.prompts import prompt_for, retry_prompt, tokens_of
 from golore.summarizers.models.anthropic import HOST, AnthropicModel
 from golore.summarizers.models.model import ANSWER_TOKENS, Model, Prompt, ask
@@ -88,7 +88,7 @@ def _run(
     if not work:
         return 0
     if not is_agreed and not _ask_to_send():
-        print("Nothing was sent.", file=sys.stderr)
+        print_message("Nothing was sent.")
         return 1
     outcome = _upgrade(repository, model, work, settings, max_cost)
     if as_json:

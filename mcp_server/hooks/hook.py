@@ -12,6 +12,7 @@ import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.graph.files.trust import blake2b_hex
+from golore.graph.visible_text import visible_block, visible_line
 from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
 from golore.mcp_server.hooks.store_locator import find_store
 
@@ -102,12 +103,14 @@ class _Part:
         self.key = f"{subject} {blake2b_hex(text.encode('utf-8', 'replace'), 8)}"
 
     def rendered(self) -> str:
-        """The text in a code fence, because it quotes names and comments of the code, which may contain anything."""
+        """The text in a code fence, because it quotes names and comments of the code, which may contain anything. The
+        head stays on its line, because it has names and paths."""
+        text = visible_block(self.text)
         fence = "```"
-        while fence in self.text:
+        while fence in text:
             fence += "`"
         stale = "\nThe file has changed since; lines and uses may differ." if self.is_stale else ""
-        return f"{self.head}\n{fence}\n{self.text}\n{fence}{stale}"
+        return f"{visible_line(self.head)}\n{fence}\n{text}\n{fence}{stale}"
 
 
 def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:

@@ -27,6 +27,7 @@ _LOADED_BY_HOOKS = (
     "graph/search/__init__.py",
     "graph/search/prompt_recall.py",
     "graph/search/terms.py",
+    "graph/visible_text.py",
     "mcp_server/__init__.py",
     "mcp_server/entry.py",
     "mcp_server/hooks/*.py",

@@ -28,6 +28,7 @@ from golore.mcp_server.server.tools import (
     memory_status,
     memory_upgrade,
 )
+from golore.mcp_server.server.visible_server import VisibleServer
 from mcp.server import MCPServer
 
 _INSTRUCTIONS: Final = """\
@@ -52,7 +53,7 @@ same name. The reply counts what the budget left out; raise `budget` to see it."
 def build_server(repositories: Repositories) -> MCPServer:
     """The server with its tools, resources and prompts."""
     several = "" if len(repositories.all) == 1 else f"\nRepositories here: {', '.join(repositories.titles)}."
-    server = MCPServer(
+    server = VisibleServer(
         "golore",
         title="golore: a graph of this Go code",
         instructions=_INSTRUCTIONS + several,

@@ -57,7 +57,7 @@ def _card_reply(opened: OpenServedRepository, path: str, budget: int, behind: tu
         )
         related = tuple((f"{file}: {why}",) for file, why in card.related[:_RELATED])
     sections = (Section("Related files", related),) if related else ()
-    return Reply((text or "There is nothing to add to its own text.",), sections, behind)
+    return Reply((), sections, behind, text or "There is nothing to add to its own text.")
 
 
 def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[str, ...] = ()) -> Reply:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import errno
 import hmac
-import json
 import os
 import secrets
 import socket
 import stat
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +21,7 @@ import uvicorn
 from golore.graph.errors import GoloreError, UsageError
 from golore.mcp_server.server.app import build_server, prepare_process
 from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.text.output import print_json_line, print_message
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -139,8 +138,8 @@ def _read_token(path: Path) -> str:
 def _announce(port: int, source: str, repositories: Repositories, as_json: bool) -> None:
     url = f"http://{HOST}:{port}/mcp"
     if as_json:
-        print(json.dumps({"url": url, "token": source, "repositories": list(repositories.titles)}), flush=True)
+        print_json_line({"url": url, "token": source, "repositories": list(repositories.titles)})
         return
-    print(f"Serving {', '.join(repositories.titles)} on {url}. Press Ctrl-C to stop.", file=sys.stderr)
+    print_message(f"Serving {', '.join(repositories.titles)} on {url}. Press Ctrl-C to stop.")
     value = source if source.startswith("$") else f"$(cat {source})"
-    print(f'Clients send the header "Authorization: Bearer {value}".', file=sys.stderr, flush=True)
+    print_message(f'Clients send the header "Authorization: Bearer {value}".')

@@ -7,7 +7,6 @@ A learn uses memory that a server should not keep, and can be killed at any mome
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -19,7 +18,7 @@ from golore.graph.errors import GoloreError
 from golore.graph.queries.questions import count_store
 from golore.learner.learn import learn
 from golore.mcp_server.text.learn_text import summary_lines
-from golore.mcp_server.text.output import as_utf8
+from golore.mcp_server.text.output import as_utf8, print_json_line
 
 _INTERVAL: Final = 0.2
 """Seconds between two reports of one stage."""
@@ -64,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _print_line(**values: object) -> None:
-    print(json.dumps(values, ensure_ascii=False), flush=True)
+    print_json_line(values)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from golore.graph.errors import GoloreError, StoreOutdated
 from golore.graph.queries.name_resolver import NameResolver
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
+from golore.mcp_server.text.output import print_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,4 @@ def open_current_store(repository: LearnedRepository) -> Store:
 
 
 def _print(sentence: str) -> None:
-    print(f"golore: {sentence}", file=sys.stderr)
+    print_message(f"golore: {sentence}")

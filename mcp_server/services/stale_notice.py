@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.phrases import counted, listed
 from golore.learner.checkout.freshness import changes_since
+from golore.mcp_server.text.output import print_message
 
 _NAMED: Final = 3
 
@@ -22,5 +22,5 @@ def warn_if_stale(root: Path, store: Store) -> tuple[str, ...] | None:
         return ()
     else:
         sentence = f"{counted(len(changes), 'file')} changed since the last learn: {listed(changes.paths, _NAMED)}."
-    print(f"golore: {sentence}", file=sys.stderr)
+    print_message(f"golore: {sentence}")
     return None if changes is None else changes.paths

@@ -17,7 +17,7 @@ from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Meaning, NameMatches, Ref
 from golore.graph.queries.name_resolver import NameResolver
 from golore.mcp_server.services.open_store import OpenRepository
-from golore.mcp_server.text.replies import matches_reply, people_lines
+from golore.mcp_server.text.replies import matches_reply, plain_lines
 
 _HERE: Final = (".", "./")
 _SUGGESTED: Final = 5
@@ -31,7 +31,7 @@ class UnclearName(UsageError):
     def __init__(self, matches: NameMatches) -> None:
         reply = matches_reply(matches)
         advice = () if matches.meanings or matches.suggestions else ("Run `golore learn` if it is new.",)
-        first, *rest = people_lines(reply, len(reply.sections[0].rows) if reply.sections else 0)
+        first, *rest = plain_lines(reply, len(reply.sections[0].rows) if reply.sections else 0)
         super().__init__("\n".join([" ".join((first, *advice)), *filter(None, rest)]))
         self.matches = matches
 

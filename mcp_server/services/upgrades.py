@@ -1,6 +1,6 @@
 """Accepts a better text in place of a draft summary, and publishes it: on the card and in the graph.
 
-A text is accepted only if its inputs have not changed and everything that it names exists.
+A text is accepted only if its inputs have not changed, everything that it names exists, and it is about this subject.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.grounding.check import grounding_problems
+from golore.summarizers.grounding.repetition import repetition_problems
 
 
 def accept_summary(
@@ -27,7 +28,10 @@ def accept_summary(
     with Knowledge.open(repository.store) as knowledge:
         inputs = inputs_of(store, repository.root, knowledge, level, subject)
         context = "\n".join(f"{piece.title}\n{piece.text}" for piece in inputs.pieces) if inputs is not None else ""
-        problems = grounding_problems(store, repository.root, plain, context)
+        problems = (
+            *grounding_problems(store, repository.root, plain, context),
+            *repetition_problems(knowledge, level, subject, plain, context),
+        )
         if problems:
             sentences = " ".join(dict.fromkeys(problem.sentence for problem in problems))
             raise UsageError(f"The text was refused. {sentences} Write it again without that.")

@@ -28,7 +28,7 @@ from golore.mcp_server.sessions.proposals import (
     transcripts_at,
     transcripts_of,
 )
-from golore.mcp_server.text.output import is_terminal, print_json, print_lines, styled
+from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_question, styled
 
 _TAG: Final = "session"
 _QUESTION: Final = "Accept it as a note, reject it for good, decide later, or quit? [a/r/l/q] "
@@ -114,7 +114,7 @@ def _user_name() -> str:
 def _ask(repository: LearnedRepository, waiting: Sequence[Proposal]) -> None:
     for number, one in enumerate(waiting, start=1):
         print_lines([f"{number} of {len(waiting)}", *_lines(one)])
-        print(_QUESTION, end="", flush=True)
+        print_question(_QUESTION)
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer == "a":
             try:
@@ -128,10 +128,15 @@ def _ask(repository: LearnedRepository, waiting: Sequence[Proposal]) -> None:
 
 
 def _lines(proposal: Proposal) -> list[str]:
+    from golore.graph.cards.annotations import quoted
+
     where = ", ".join(proposal.files) or "the repository"
-    lines = [f"  {styled(proposal.id, 'bold')}  {proposal.at[:10]}  {where}", f"    “{proposal.text}”"]
+    lines = [
+        "  " + styled(proposal.id, "bold") + f"  {proposal.at[:10]}  {where}",
+        f"    {quoted(proposal.text, sys.maxsize)}",
+    ]
     if proposal.premise:
-        lines.append(styled(f"    the agent said: “{proposal.premise}”", "dim"))
+        lines.append(styled(f"    the agent said: {quoted(proposal.premise, sys.maxsize)}", "dim"))
     return lines
 
 

@@ -1,4 +1,8 @@
-"""Prints answers: aligned text for people, coloured only on a terminal, and JSON for programs."""
+"""Prints answers: aligned text for people, coloured only on a terminal, and JSON for programs.
+
+Everything that a command prints goes through this module, except exports: it escapes characters that would control the
+terminal (see `visible_text`). The linter refuses `print` elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TextIO, cast
+from typing import Any, Self, TextIO, cast
+
+from golore.graph.visible_text import visible_block, visible_json, visible_line
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
@@ -29,7 +35,12 @@ def to_json_value(value: object) -> Any:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(to_json_value(value), indent=2, ensure_ascii=False))
+    print(visible_json(json.dumps(to_json_value(value), indent=2, ensure_ascii=False)))
+
+
+def print_json_line(value: object) -> None:
+    """Print a value as one line of JSON, at once."""
+    print(visible_json(json.dumps(to_json_value(value))), flush=True)
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -43,15 +54,29 @@ def has_colours(stream: TextIO) -> bool:
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+class StyledLine(str):
+    """A line that is printed as it is: a styled text, and texts added to it, which are escaped."""
+
+    __slots__ = ()
+
+    def __add__(self, text: str) -> Self:
+        return type(self)(f"{self}{_as_line(text)}")
+
+    def __radd__(self, text: str) -> Self:
+        return type(self)(f"{_as_line(text)}{self}")
+
+
 def styled(text: str, style: str) -> str:
-    """The text in a style, or unchanged if standard output has no colours."""
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if has_colours(sys.stdout) else text
+    """The text in a style, or unchanged if standard output has no colours. Append to it with `+`: in an f-string, the
+    style would be escaped as any other control character is."""
+    return StyledLine(f"\x1b[{_STYLES[style]}m{_as_line(text)}\x1b[0m") if has_colours(sys.stdout) else text
 
 
 def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
     """Lines with each column as wide as its widest cell; the last column is not padded."""
     if not rows:
         return []
+    rows = [[cell_text(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines: list[str] = []
     for row in rows:
@@ -68,8 +93,33 @@ def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return columns([names, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
 
 
+def cell_text(text: str) -> str:
+    """The text as a cell of a row."""
+    return visible_line(text.replace("\t", " "))
+
+
 def print_lines(lines: Iterable[str]) -> None:
-    print("\n".join(lines))
+    """Print each text on one line: a line break in it is escaped, because names may contain one."""
+    print("\n".join(map(_as_line, lines)))
+
+
+def print_block(text: str) -> None:
+    """Print a text that may have several lines."""
+    print(visible_block(text))
+
+
+def print_message(text: str, end: str = "\n") -> None:
+    """Print a text to standard error."""
+    print(visible_block(text), end=end, file=sys.stderr, flush=True)
+
+
+def print_question(text: str) -> None:
+    """Print a question that is answered on the same line."""
+    print(_as_line(text), end="", flush=True)
+
+
+def _as_line(text: str) -> str:
+    return text if isinstance(text, StyledLine) else visible_line(text, kept="\t")
 
 
 def as_utf8(stream: TextIO) -> TextIO:

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from typing import Final
 
 from golore.graph.progress import Progress
-from golore.mcp_server.text.output import has_colours, is_terminal
+from golore.mcp_server.text.output import has_colours, is_terminal, print_message
 
 _BETWEEN_LINES: Final = 10.0
 """Seconds between two plain lines of one step."""
@@ -36,7 +36,7 @@ class PlainLines:
     def stage(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
         self._started = self._last_printed = time.monotonic()
-        print(f"{name} {total:,}" if total else name, file=sys.stderr)
+        print_message(f"{name} {total:,}" if total else name)
 
     def tick(self, units: int) -> None:
         self._done += units
@@ -45,7 +45,7 @@ class PlainLines:
             self._last_printed = now
             rate = self._done / (now - self._started)
             left = (self._total - self._done) / rate if rate else 0.0
-            print(f"{self._name} {self._done:,} of {self._total:,}, {rate:,.0f}/s, {left:.0f} s left", file=sys.stderr)
+            print_message(f"{self._name} {self._done:,} of {self._total:,}, {rate:,.0f}/s, {left:.0f} s left")
 
 
 @contextlib.contextmanager

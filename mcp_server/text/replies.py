@@ -23,7 +23,8 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.mcp_server.text.output import columns, styled
+from golore.graph.visible_text import visible_block, visible_line
+from golore.mcp_server.text.output import cell_text, columns, styled
 
 DEFAULT_BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
@@ -65,11 +66,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`head` and `tail` are shown in full; of each section, as many rows as fit."""
+    """`head`, `block` and `tail` are shown in full; of each section, as many rows as fit. A line of head or tail and a
+    cell stay on their line, whatever they contain. `block` may have several lines, such as a card."""
 
     head: tuple[str, ...]
     sections: tuple[Section, ...] = ()
     tail: tuple[str, ...] = ()
+    block: str = ""
 
     def with_tail(self, *lines: str) -> Reply:
         return replace(self, tail=(*self.tail, *lines))
@@ -89,9 +92,14 @@ def short_name(qualified_name: str) -> str:
 
 
 def people_lines(reply: Reply, limit: int) -> list[str]:
-    """The reply in columns, with at most `limit` rows of each section."""
-    head = [styled(reply.head[0], "bold"), *reply.head[1:]] if reply.head else []
-    lines = [*head]
+    """The reply in columns, with at most `limit` rows of each section, and its first line in bold."""
+    lines = plain_lines(reply, limit)
+    return [styled(lines[0], "bold"), *lines[1:]] if reply.head else lines
+
+
+def plain_lines(reply: Reply, limit: int) -> list[str]:
+    """`people_lines` without style."""
+    lines = [*reply.head, *(reply.block.split("\n") if reply.block else ())]
     for section in reply.sections:
         lines += [section.title, *columns(section.rows[:limit])]
         if len(section.rows) > limit:
@@ -101,6 +109,7 @@ def people_lines(reply: Reply, limit: int) -> list[str]:
 
 def agent_text(reply: Reply, budget: int) -> str:
     """The reply within a budget of tokens."""
+    reply = _visible_reply(reply)
     tail = "".join(f"\n{line}" for line in reply.tail)
     room = budget * CHARACTERS_PER_TOKEN - len(tail)
     low, high = 0, max((len(section.rows) for section in reply.sections), default=0)
@@ -111,6 +120,18 @@ def agent_text(reply: Reply, budget: int) -> str:
         else:
             high = middle - 1
     return f"{_cut(_agent_text(reply, low, budget), room, budget)}{tail}"
+
+
+def _visible_reply(reply: Reply) -> Reply:
+    return Reply(
+        tuple(visible_line(line, kept="\t") for line in reply.head),
+        tuple(
+            Section(visible_line(section.title), tuple(tuple(map(cell_text, row)) for row in section.rows))
+            for section in reply.sections
+        ),
+        tuple(visible_line(line, kept="\t") for line in reply.tail),
+        visible_block(reply.block),
+    )
 
 
 def answer_reply(answer: Answer, name: Naming) -> Reply:
@@ -240,7 +261,7 @@ def _nothing(sentence: str, unresolved: UnresolvedUses, *, is_about_users: bool)
 
 
 def _agent_text(reply: Reply, most: int, budget: int) -> str:
-    lines = [*reply.head]
+    lines = [*reply.head, *([reply.block] if reply.block else ())]
     left_out = 0
     for section in reply.sections:
         lines += [f"{section.title}:"] if section.title else []

@@ -8,7 +8,6 @@ Code outside the root (module cache, `replace` to elsewhere, a go.work above) is
 from __future__ import annotations
 
 import gc
-import json
 import multiprocessing
 import os
 import select
@@ -35,7 +34,7 @@ from golore.learner.checkout.freshness import changes_since
 from golore.learner.learn import Learner
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.repository import LearnedRepository, store_of
-from golore.mcp_server.text.output import to_json_value
+from golore.mcp_server.text.output import print_json_line, print_message
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from golore.mcp_server.watching.file_events import BurstCollector, DirectoryObserver
 
@@ -85,9 +84,9 @@ class _EventPrinter:
 
     def print_event(self, name: str, sentence: str, **details: object) -> None:
         if self._as_json:
-            print(json.dumps({"event": name, "message": sentence, **to_json_value(details)}), flush=True)
+            print_json_line({"event": name, "message": sentence, **details})
         else:
-            print(sentence, file=sys.stderr, flush=True)
+            print_message(sentence)
 
     def require_reader(self) -> None:
         """Raise `BrokenPipeError` if nobody reads the JSON lines any more: the watch ends even without an event."""
@@ -277,7 +276,7 @@ class _Learning:
             self._report_failure(str(failure))
         except Exception as failure:  # noqa: BLE001  a watch survives bugs in a learn
             if os.environ.get("GOLORE_DEBUG"):
-                traceback.print_exc()
+                print_message(traceback.format_exc())
             self._report_failure(f"{type(failure).__name__}: {failure}".split("\n")[0])
         else:
             self._learned_at = time.monotonic()

@@ -39,6 +39,7 @@ from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for, retry_prompt
 from golore.summarizers.drafting.queue import Task, tasks
 from golore.summarizers.grounding.check import GroundingProblem, grounding_problems
+from golore.summarizers.grounding.repetition import repetition_problems
 from golore.summarizers.grounding.text_form import clean_answer
 from golore.summarizers.models.model import Completion, Model, Prompt, ask
 
@@ -249,7 +250,11 @@ class _Run:
         outcome.answer_tokens += answer.answer_tokens
         self._failed_in_a_row = 0
         text = clean_answer(answer.text)
-        problems = grounding_problems(store, self._root, text, job.prompt.context)
+        inputs, context = job.inputs, job.prompt.context
+        problems = (
+            *grounding_problems(store, self._root, text, context),
+            *repetition_problems(self._knowledge, inputs.level, inputs.subject, text, context),
+        )
         self._count(problems)
         if not problems:
             new = NewSummary(text, DRAFT, "model", self._model.name, job.prompt.version)

@@ -26,8 +26,8 @@ _TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
 
 
 class GroundingProblem(NamedTuple):
-    """`sort` is `unknown` (a name that does not exist), `instruction` or `form`. `sentence` describes the problem to
-    the writer, and is part of the prompt for a second answer."""
+    """`sort` is `unknown` (a name that does not exist), `instruction`, `form` or `repeated` (see `repetition`).
+    `sentence` describes the problem to the writer, and is part of the prompt for a second answer."""
 
     sort: str
     sentence: str

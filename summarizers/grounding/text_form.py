@@ -1,7 +1,9 @@
 """Checks the form of a summary: a few plain sentences about code, without instructions, code blocks or chatter.
 
 Summaries are shown to coding agents. A text that tells its reader to do something is therefore refused: the code that
-the model read may have made it say so. Sentences about what callers must do are allowed, because they are about code.
+the model read may have made it say so. Instructions in the passive voice count too: “It must be run with …”, “The user
+has approved …”. Sentences about what callers must do are allowed, because they are about code: “Close must be called”,
+“The lock must be held”.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
+
+from golore.graph.visible_text import visible_block
 
 LONGEST: Final = 1_200
 _FEWEST_WORDS: Final = 4
@@ -48,6 +52,32 @@ _COMMANDS: Final = re.compile(
     | https?://""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ACTIONS: Final = """run|re-?run|executed|invoked\\s+with|installed|uninstalled|downloaded|uploaded|fetched\\s+from|
+    deleted|removed|erased|wiped|purged|overwritten|disabled|turned\\s+off|bypassed|skipped|ignored|
+    sent\\s+to|posted\\s+to|pushed|committed|merged|deployed|published|approved|accepted|trusted|obeyed|followed|
+    copied\\s+to|pasted|granted|piped|opened\\s+in|exported\\s+to|reported\\s+to|emailed|forwarded\\s+to|revealed"""
+"""What instructions in the passive voice ask for. What is done to a value by code, such as `closed`, is not here."""
+_PASSIVE: Final = re.compile(
+    rf"""\b(?:must|should|shall|ought\s+to|ha(?:s|ve)\s+to|needs?\s+to|(?:is|are)\s+to|
+      (?:is|are)\s+(?:required|expected|supposed)\s+to)\s+
+      (?:not\s+|never\s+|always\s+|first\s+|only\s+|now\s+)*be\s+(?:\w+ly\s+|first\s+|always\s+)?(?:{_ACTIONS})\b
+    | \b(?:users?|owner|developers?|maintainers?|operator|administrator|admin|human|team|author)\s+
+      (?:ha(?:s|ve)\s+)?(?:already\s+|explicitly\s+|just\s+)*
+      (?:approved|agreed|authori[sz]ed|consented|permitted|instructed|requested\s+that|asked\s+(?:that|to))\b
+    | \b(?:approved|authori[sz]ed|permitted|requested|agreed)\s+(?:\w+\s+)?(?:by|with)\s+the\s+
+      (?:user|owner|developer|maintainer|operator|administrator|team)\b
+    | \b(?:permission|approval|consent|authori[sz]ation)\s+(?:to\s+(?:\w+\s+){{1,4}}?)?
+      (?:was|has\s+been|have\s+been)\s+(?:already\s+)?(?:given|granted|obtained)\b
+    | \b(?:running|executing|installing|deleting|removing|disabling|uploading|downloading|sending)\s+[^,;]{{1,60}}?\s+
+      is\s+(?:mandatory|required|necessary|expected|recommended|safe|approved|allowed)\b
+    | \brequires?\s+(?:running|executing|installing|downloading|uploading|disabling)\s
+    | \b(?:agents?|assistants?|LLMs?|AIs?|language\s+models?|copilots?|reviewers?|contributors?|editors?|
+      any(?:one|body)(?:\s+\w+){{0,4}}|every(?:one|body)(?:\s+\w+){{0,4}}|whoever(?:\s+\w+){{0,4}}|
+      those\s+who(?:\s+\w+){{0,4}})\s+
+      (?:(?:is|are)\s+(?:\w+ly\s+)?(?:expected|required|supposed|asked|instructed|advised|told|allowed|encouraged|
+      requested|obliged|reminded|permitted|free)\s+to|must|should|shall|ha(?:s|ve)\s+to|needs?\s+to)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _CHATTER: Final = re.compile(
     r"^(?:sure|certainly|of course|here is|here's|here are|okay|the following|as requested|I )"
     r"|\b(?:I am|I'm|I will|I'll|I cannot|I can't|let me|I hope|as mentioned)\b"
@@ -70,7 +100,7 @@ def form_problems(text: str) -> Iterator[tuple[str, str]]:
         yield "form", "It speaks of itself or of the task instead of the code."
     if _repeats(plain):
         yield "form", "It repeats itself."
-    if any(ord(sign) < 32 and sign not in "\n\t" for sign in plain):
+    if visible_block(plain) != plain:
         yield "form", "It has signs that are no text."
     for sentence in instructions(plain):
         yield "instruction", f"It tells its reader to do something: “{sentence[:80]}”"
@@ -78,8 +108,15 @@ def form_problems(text: str) -> Iterator[tuple[str, str]]:
 
 def instructions(text: str) -> list[str]:
     """The sentences that read like instructions."""
-    sentences = _SENTENCE_END.split(" ".join(text.split()))
-    return [sentence for sentence in sentences if _COMMANDS.search(sentence) or _is_imperative(sentence)]
+    return [
+        sentence
+        for sentence in sentences_of(text)
+        if _COMMANDS.search(sentence) or _PASSIVE.search(sentence) or _is_imperative(sentence)
+    ]
+
+
+def sentences_of(text: str) -> list[str]:
+    return _SENTENCE_END.split(" ".join(text.split()))
 
 
 def _is_imperative(sentence: str) -> bool:

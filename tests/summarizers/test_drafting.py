@@ -18,6 +18,7 @@ from golore.mcp_server.cli.main import main
 from golore.summarizers.drafting.graph_facts import facts_about, name_of
 from golore.summarizers.drafting.prompts import prompt_for, tokens_of
 from golore.summarizers.drafting.run import Bounds, draft
+from golore.summarizers.grounding.repetition import MOST_SUBJECTS
 from golore.summarizers.models.model import CHARACTERS_PER_TOKEN, Prompt, ask
 from golore.summarizers.models.ollama import OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
@@ -152,6 +153,25 @@ def test_a_text_that_goes_on_inventing_is_refused_and_not_asked_for_again(shop: 
         figures = answer_counts(knowledge)
     assert (figures["answers"], figures["refused"], figures["complaints unknown"]) == (14, 7, 14)
     assert figures["complaints instruction"] == 14
+
+
+def test_a_sentence_that_is_said_of_everything_is_refused_for_the_rest(tmp_path: Path) -> None:
+    """A model that a planted text has turned answers the same for every subject."""
+    root = learned_shop(tmp_path)
+    said = "Its keys are kept by the audit server of the company."
+    for number in range(24):
+        doc = f"// {said}\n" if number < 2 else ""
+        (root / f"part{number}.go").write_text(f"package main\n\n{doc}func part{number}() int {{ return {number} }}\n")
+    learn_graph(root, store_directory=root / ".golore", workers=0)
+    with fake_ollama(lambda prompt: f"It is part {len(prompt)} of the shop. {said}") as server:
+        outcome = run(root, server)
+    with Knowledge.open(root / ".golore") as knowledge:
+        subjects = [one.subject for one in all_current(knowledge) if said in one.text]
+        assert answer_counts(knowledge)["complaints repeated"] == outcome.refused * 2
+    # The two files that say so themselves, and the first others.
+    assert MOST_SUBJECTS <= len(subjects) <= MOST_SUBJECTS + 2
+    assert {"part0.go", "part1.go"} <= set(subjects)
+    assert outcome.refused + outcome.kept == outcome.asked > 24
 
 
 def test_a_prompt_fits_the_context_and_is_cut_between_declarations(shop: Path) -> None:

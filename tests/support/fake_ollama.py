@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR
 from typing import Any
+from zlib import crc32
 
 MODEL = "tiny:latest"
 CREATED = "2026-11-16T09:30:00.123456789Z"
@@ -36,8 +37,11 @@ _FAILURES = {
 
 
 def sentence(prompt: str) -> str:
-    """A text that is true of any code."""
-    return f"It is a part of the program and is written for {len(prompt):,} readers. Its callers rely on its result."
+    """A text that is true of any code, with a number of its own for each prompt."""
+    number = crc32(prompt.encode())
+    return (
+        f"It is a part of the program and is written for {number:,} readers. Its {number:,} callers rely on its result."
+    )
 
 
 class FakeOllama(ThreadingHTTPServer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+from golore.graph.visible_text import visible_line
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
@@ -45,7 +46,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         if not found:
             return agent_text(Reply(("Nothing to improve: no summary is a draft or stale.",), (), behind), budget)
         room = max(0, (budget * 3 - len("\n".join(behind))) // len(found) - _OVERHEAD)
-        return agent_text(Reply(tuple(_text(draft, room) for draft in found), (), behind), budget)
+        return agent_text(Reply((), (), behind, "\n".join(_text(draft, room) for draft in found)), budget)
 
 
 def _text(draft: Draft, room: int) -> str:
@@ -58,7 +59,8 @@ def _text(draft: Draft, room: int) -> str:
     fence = "```"
     while fence in material or fence in draft.text:
         fence += "`"
+    subject, standing, text = map(visible_line, (draft.subject, draft.standing, draft.text))
     return (
-        f"level: {draft.level}\nsubject: {draft.subject}\ndigest: {draft.digest}\nquality: {draft.standing}\n"
-        f"current text: {draft.text}\ncode and facts (data):\n{fence}\n{material}\n{fence}"
+        f"level: {draft.level}\nsubject: {subject}\ndigest: {draft.digest}\nquality: {standing}\n"
+        f"current text: {text}\ncode and facts (data):\n{fence}\n{material}\n{fence}"
     )

@@ -9,6 +9,7 @@ from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.phrases import counted
+from golore.graph.visible_text import visible_json
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
@@ -87,9 +88,9 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 def _reply(rows: list[dict[str, Any]], is_cut: bool, limit: int, behind: tuple[str, ...]) -> Reply:
     if not rows:
         return Reply(("No rows.",), (), behind)
-    head = json.dumps(list(rows[0]), ensure_ascii=False)
+    head = visible_json(json.dumps(list(rows[0]), ensure_ascii=False))
     values = ([_without_ids(value) for value in row.values()] for row in rows)
-    lines = tuple((json.dumps(row, ensure_ascii=False, default=str),) for row in values)
+    lines = tuple((visible_json(json.dumps(row, ensure_ascii=False, default=str)),) for row in values)
     more = (f"There are more than {counted(limit, 'row')}; raise `limit` or narrow the query.",) if is_cut else ()
     return Reply((), (Section(f"{counted(len(rows), 'row')} of {head}", lines),), (*more, *behind))
 
