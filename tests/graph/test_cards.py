@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import copytree
 
 import pytest
 from golore.graph.cards.card_builder import BuiltCards, ChangedFiles, build_cards, card_text
@@ -17,6 +16,7 @@ from golore.graph.history.co_change import Commit, History
 from golore.graph.queries.file_facts import SingleFile, WholeGraph
 from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.graph_step import learn_graph
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 HISTORY = History(
@@ -129,7 +129,7 @@ def test_both_ways_to_gather_facts_find_the_same(shop: Path) -> None:
 
 
 def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path) -> None:
-    root = copytree(shop, tmp_path / "copy")
+    root = copy_repository(shop, tmp_path / "copy")
     main = root / "main.go"
     main.write_text("\n\n" + main.read_text().replace('m.Save("a")', 'm.Save("a")\n\tstore.Flush()'))
     learn_graph(root, workers=0)
@@ -149,7 +149,7 @@ MOVED = ChangedFiles(("main.go",), effects=EditEffects())
 def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_made_up_for(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = copytree(shop, tmp_path / "copy")
+    root = copy_repository(shop, tmp_path / "copy")
     main = root / "main.go"
     main.write_text("\n\n" + main.read_text())
     learn_graph(root, workers=0)
@@ -163,7 +163,7 @@ def test_after_an_edit_while_one_works_the_file_comes_first_and_what_is_left_is_
 
 
 def test_a_deleted_file_loses_its_card_and_a_new_one_gets_one(shop: Path, tmp_path: Path) -> None:
-    root = copytree(shop, tmp_path / "copy")
+    root = copy_repository(shop, tmp_path / "copy")
     (root / "store" / "store_test.go").unlink()
     (root / "store" / "more.go").write_text("package store\n\nfunc More() { Flush() }\n")
     learn_graph(root, workers=0)
@@ -180,7 +180,7 @@ def test_nothing_is_made_when_nothing_has_changed(shop: Path) -> None:
 
 
 def test_a_new_head_brings_its_history_to_the_cards_of_the_files_it_changed(shop: Path, tmp_path: Path) -> None:
-    root = copytree(shop, tmp_path / "copy")
+    root = copy_repository(shop, tmp_path / "copy")
     more = (Commit(400, ("main.go", "store/store.go")), *HISTORY.commits)
     deal(root, history=History("i", more))
     assert (
@@ -190,7 +190,7 @@ def test_a_new_head_brings_its_history_to_the_cards_of_the_files_it_changed(shop
 
 
 def test_cards_are_made_again_when_the_cache_is_lost(shop: Path, tmp_path: Path) -> None:
-    root = copytree(shop, tmp_path / "copy")
+    root = copy_repository(shop, tmp_path / "copy")
     before = cards(root)
     for path in (root / ".golore").glob("cache.db*"):
         path.unlink()

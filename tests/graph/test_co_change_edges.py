@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from golore.learner.derived.co_change_step import added_files, update_co_change
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from support.git_repository import DAY, NOW, commit, git
+from support.learned_tree import copy_repository
 
 
 def history(*commits: tuple[str, ...]) -> History:
@@ -75,7 +75,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def root(pristine: Path, tmp_path: Path) -> Path:
     """The same, to be changed."""
-    return Path(shutil.copytree(pristine, tmp_path / "copy"))
+    return copy_repository(pristine, tmp_path / "copy")
 
 
 def test_a_learned_repository_has_them_and_says_so_to_queries(pristine: Path) -> None:

@@ -29,6 +29,7 @@ from golore.learner.checkout.freshness import changes_since
 from golore.learner.derived.note_step import update_notes
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
+from support.learned_tree import copy_repository
 from support.note_repository import kept, make_bank, pin
 
 POST = "example.com/bank/ledger.Post"
@@ -59,7 +60,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(learned: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(learned, tmp_path / "bank")
+    return copy_repository(learned, tmp_path / "bank")
 
 
 def note_node(id: str, text: str = "t") -> Note:

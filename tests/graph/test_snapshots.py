@@ -21,6 +21,7 @@ from golore.graph.files.manifest import read_manifest
 from golore.graph.transfer.snapshots import restore_snapshot, snapshots, take_snapshot
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 from support.stores import exported, put_note, truncate_graph
 
@@ -89,7 +90,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path) -> Path:
     """A learned repository with one note."""
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def edit(root: Path) -> None:

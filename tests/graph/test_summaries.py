@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 STORE = "example.com/shop/store"
@@ -50,7 +50,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def write(root: Path, level: str, subject: str, text: str = "It is a part.", **how: str) -> SummaryRecord:

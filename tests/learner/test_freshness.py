@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from golore.graph.database.store import Store
 from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, changes_since
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 LONG_AGO = time.time_ns() - 3_600_000_000_000
@@ -34,7 +34,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def root(learned: Path, tmp_path: Path) -> Path:
     """The learned repository with its store, to be changed."""
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def age(root: Path, mtime_ns: int = LONG_AGO) -> None:

@@ -9,6 +9,7 @@ import pytest
 from golore.graph.knowledge.code_fingerprint import fingerprint
 from golore.graph.knowledge.notes import DRIFTED
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.note_repository import Bank, make_bank
 
 TEXT = "Amounts are never negative: refunds are postings of their own."
@@ -25,7 +26,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bank(learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bank:
-    return Bank(shutil.copytree(learned, tmp_path / "bank"), capsys)
+    return Bank(copy_repository(learned, tmp_path / "bank"), capsys)
 
 
 def test_only_what_changes_the_code_marks_a_note(bank: Bank) -> None:

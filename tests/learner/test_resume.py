@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from shutil import copytree
 
 import pytest
 from golore.graph.cards.card_store import create_card_store
@@ -20,6 +19,7 @@ from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
 from golore.learner.pipeline.saved_survey import SURVEY_NAME
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 
@@ -40,7 +40,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def root(learned: Path, tmp_path: Path) -> Path:
     """A copy that counts as learned: it lies elsewhere, so that is done once more."""
-    copy = copytree(learned, tmp_path / "shop", symlinks=True)
+    copy = copy_repository(learned, tmp_path / "shop")
     finish(copy, copy / ".golore", changed=IncrementalLearner(copy, workers=0).resume().changed)
     return copy
 

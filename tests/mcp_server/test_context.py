@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import pytest
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 
@@ -82,7 +82,7 @@ def test_a_budget_shortens_the_text_and_says_so(capsys: pytest.CaptureFixture[st
 def test_a_changed_file_is_stale_and_its_neighbours_are_not(
     learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     monkeypatch.chdir(root)
     with (root / "main.go").open("a") as file:
         file.write("\nfunc later() {}\n")
@@ -113,7 +113,7 @@ def test_errors_say_what_to_do(target: str, code: int, said: str, capsys: pytest
 def test_a_store_without_cards_says_how_to_get_them(
     learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     for path in (root / ".golore").glob("cache.db*"):
         path.unlink()
     monkeypatch.chdir(root)

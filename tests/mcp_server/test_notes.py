@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.note_actions import LATER
 from mcp import Client
 from support.hook_process import GOLORE, event, hook, seen
+from support.learned_tree import copy_repository
 from support.mcp_client import inside, refused, told
 from support.note_repository import Bank, card, kept, make_bank, pin
 
@@ -44,7 +44,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bank(learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bank:
-    return Bank(shutil.copytree(learned, tmp_path / "bank"), capsys)
+    return Bank(copy_repository(learned, tmp_path / "bank"), capsys)
 
 
 def from_agent(bank: Bank, target: str) -> str:

@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -21,6 +20,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, parse_since, transcripts_of
 from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_lines
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 
 SAID = "Memory.Save may be called from several goroutines."
@@ -136,7 +136,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A learned repository, and a home of Claude Code with one session in it."""
-    root = shutil.copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.chdir(root)
     write_session(

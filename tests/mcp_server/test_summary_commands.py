@@ -30,6 +30,7 @@ from golore.summarizers.grounding.repetition import MOST_SUBJECTS
 from mcp import Client
 from support.drafted_shop import LEVELS, chat_server, drafted, learned_shop, run
 from support.fake_ollama import fake_ollama
+from support.learned_tree import copy_repository
 from support.mcp_client import inside, refused, told
 
 GOLORE = Path(sys.executable).with_name("golore")
@@ -42,7 +43,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def test_any_server_of_chat_completions_will_do(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +245,7 @@ def check_kills(room: Path, learned: Path, times: int, seed: int) -> None:
         command = [GOLORE, "summarize", "--repo", root, "--model", "tiny", "--host", url]
         while killed < times:
             shutil.rmtree(root, ignore_errors=True)
-            shutil.copytree(learned, root)
+            copy_repository(learned, root)
             before: dict[str, str] = {}
             while killed < times:
                 process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

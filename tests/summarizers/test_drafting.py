@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -24,6 +23,7 @@ from golore.summarizers.models.ollama import OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
 from support.drafted_shop import LEVELS, drafted, learned_shop, run
 from support.fake_ollama import MODEL, fake_ollama
+from support.learned_tree import copy_repository
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def test_everything_is_drafted_from_the_bottom_up(shop: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from golore.graph.database.store import Store
+from golore.graph.files.trust import STORE_NAME, register_store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.pipeline.graph_step import Report, learn_graph
 
@@ -59,3 +60,11 @@ def exported(directory: Path) -> list[str]:
     with Store.open(directory, write=False) as store:
         export_jsonl(store, out)
     return out.getvalue().splitlines()
+
+
+def copy_repository(source: Path, target: Path) -> Path:
+    """Copy a learned repository, and register the copy of its store as the user's, as `golore adopt` does."""
+    shutil.copytree(source, target, symlinks=True)
+    if (target / STORE_NAME).exists():
+        register_store(str(target.resolve() / STORE_NAME))
+    return target
