@@ -13,6 +13,7 @@ from typing import Final
 
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.phrases import counted
+from golore.graph.secret_filter import removal_message
 from golore.mcp_server.hooks.log import log_failure
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.sessions.proposals import (
@@ -42,6 +43,8 @@ def run_sessions(
     if not accept and not reject:
         paths = transcripts_of(repository.root.resolve()) if path is None else transcripts_at(path)
         _, reads = collect_proposals(repository, paths, parse_since(since))
+        if message := removal_message(kind for read in reads for kind in read.removed):
+            print(f"golore: {message}", file=sys.stderr)
     notes = {one.id: _accept(repository, one) for one in select_pending(repository.store, accept)}
     rejected = [one.id for one in select_pending(repository.store, reject)]
     for one in select_pending(repository.store, reject):
@@ -100,7 +103,8 @@ def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
         raise UsageError(
             f"The proposal {proposal.id} is too long for a note. Reject it, and write a shorter one with `golore note`."
         )
-    note_actions.publish_note(repository, outcome)
+    for message in note_actions.publish_note(repository, outcome).messages:
+        print(f"golore: {message}", file=sys.stderr)
     decide(repository.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
 
