@@ -207,16 +207,17 @@ def _gitleaks_rules() -> list[Rule]:
 
 def _rule(entry: dict[str, Any], everywhere: Allowed) -> Rule:
     source: str = entry["regex"]
+    name: str = entry["id"]
     if not source.startswith(_ASSIGNMENT):
         source = source.replace(_DELIMITER, _PROSE_DELIMITER)
     allowed = [_allowed(one) for one in entry.get("allowlists", ()) if one.get("condition") != "AND"]
     return Rule(
-        " ".join(_NAMES.get(word, word) for word in entry["id"].split("-")),
+        " ".join(_NAMES.get(word, word) for word in name.split("-")),
         source,
         tuple(entry["keywords"]),
         float(entry.get("entropy", 0.0)),
         entry.get("secretGroup", 0),
-        entry["id"] == _GENERIC,
+        name == _GENERIC,
         (everywhere, *allowed),
     )
 
