@@ -12,6 +12,12 @@ def add_commands(make: AddParser) -> None:
     embed.add_argument(
         "--model", default="", metavar="NAME", help="minilm or ollama:MODEL (default: that of the last run, or minilm)"
     )
+    embed.add_argument(
+        "--host",
+        default="",
+        metavar="URL",
+        help="URL of the Ollama server; names and comments of the code are sent there (default: on this machine)",
+    )
     embed.add_argument("--limit", type=positive_int, metavar="N", help="embed at most N texts")
     embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after M minutes")
 
@@ -20,5 +26,10 @@ def _embed(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.embed import run_embed
 
     return run_embed(
-        options.repo, model=options.model, limit=options.limit, minutes=options.minutes, as_json=options.as_json
+        options.repo,
+        model=options.model,
+        host=options.host,
+        limit=options.limit,
+        minutes=options.minutes,
+        as_json=options.as_json,
     )

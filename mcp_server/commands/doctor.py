@@ -147,7 +147,8 @@ def _store_finding(start: Path) -> Finding:
 def _models(start: Path) -> Finding:
     """Whether a model for drafts is available. Only a server on this machine is contacted."""
     from golore.mcp_server.commands.summarize import open_model
-    from golore.mcp_server.services.settings import is_loopback, model_settings
+    from golore.mcp_server.services.settings import model_settings
+    from golore.summarizers.models.endpoint import is_loopback
 
     needed = "only `golore summarize` needs one"
     try:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from golore.graph.phrases import counted
+from golore.graph.secret_filter import removal_message
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.services.vectors import embed, embedder_named, selected_model
-from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.output import print_json, print_lines, print_message
 from golore.mcp_server.text.progress import show_progress
-from golore.summarizers.models.embeddings import DEFAULT
+from golore.summarizers.models.embeddings import DEFAULT, Ollama, open_embedder
 
 
-def run_embed(start: Path, *, model: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
+def run_embed(start: Path, *, model: str, host: str, limit: int | None, minutes: float | None, as_json: bool) -> int:
     repository = find_repository(start)
     selected = model or selected_model(repository.store) or DEFAULT
-    embedder = embedder_named(selected)
+    embedder = open_embedder(selected, host) if host else embedder_named(selected)
     with show_progress() as progress:
         done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
     (repository.store / VECTOR_MODEL_FILE).write_text(selected, encoding="utf-8")
+    if isinstance(embedder, Ollama) and embedder.removed:
+        print_message(f"golore: {removal_message(embedder.removed)}")
     if as_json:
         print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
     else:

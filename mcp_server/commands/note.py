@@ -180,10 +180,13 @@ def _summarize(repository: LearnedRepository, options: argparse.Namespace) -> in
     from golore.graph.files.knowledge_db import Knowledge
     from golore.graph.knowledge.summaries import write_summary
     from golore.graph.knowledge.summary_staleness import update_summaries
+    from golore.graph.secret_filter import removal_message, remove_secrets
     from golore.learner.derived.note_code_finder import CodeFinder
     from golore.learner.derived.note_step import anchor_at
 
-    text = " ".join(options.text)
+    text, removed = remove_secrets(" ".join(options.text))
+    if removed:
+        print_message(f"golore: {removal_message(removed)}")
     if not options.target or not text:
         raise UsageError("Give a target and the text of the summary: `golore note --summary store/ TEXT`.")
     with open_repository(options.repo) as opened, Knowledge.open(repository.store) as knowledge:

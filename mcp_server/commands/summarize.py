@@ -19,13 +19,16 @@ from golore.graph.knowledge.summaries import SummaryRecord
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.phrases import counted
+from golore.graph.secret_filter import removal_message
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.services.settings import ModelSettings, is_loopback, model_settings
+from golore.mcp_server.services.settings import ModelSettings, model_settings, require_agreed
 from golore.mcp_server.text.output import print_json, print_lines, print_message, styled, to_json_value
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.drafting.run import Bounds, DraftRun, draft
+from golore.summarizers.models.endpoint import OLLAMA_HOST, is_loopback
+from golore.summarizers.models.filtered_model import FilteredModel
 from golore.summarizers.models.model import Model, make_ready
-from golore.summarizers.models.ollama import HOST, MODEL, OllamaModel
+from golore.summarizers.models.ollama import MODEL, OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
 
 LOCK_NAME: Final = "summarize.lock"
@@ -46,16 +49,21 @@ def run_summarize(
 ) -> int:
     repository = find_repository(start)
     settings = model_settings(repository.store, options)
+    host = settings.host or OLLAMA_HOST
+    require_agreed(host, options)
     if is_background:
         with suppress(OSError):
             os.nice(_LEAST_PRIORITY)
-    with closing(open_model(settings)) as model:
+    opened = open_model(settings)
+    with closing(opened if is_loopback(host) else FilteredModel(opened)) as model:
         make_ready(model, threading.Event())
         try:
             outcome = summarize(repository, model, Bounds(limit, minutes), settings.parallel, is_silent=is_background)
         except KeyboardInterrupt:
             print_message("golore: Interrupted. The drafts written so far are saved; the next run continues.")
             return _INTERRUPTED
+    if isinstance(model, FilteredModel) and model.removed and not is_background:
+        print_message(f"golore: {removal_message(model.removed)}")
     if as_json:
         print_json({**to_json_value(outcome), "model": model.name})
     elif not is_background:
@@ -126,7 +134,7 @@ def open_model(settings: ModelSettings) -> OllamaModel | OpenAiModel:
             settings.model, settings.host, key=key, context=settings.context, seconds=float(settings.seconds)
         )
     return OllamaModel(
-        settings.model or MODEL, settings.host or HOST, context=settings.context, seconds=float(settings.seconds)
+        settings.model or MODEL, settings.host or OLLAMA_HOST, context=settings.context, seconds=float(settings.seconds)
     )
 
 

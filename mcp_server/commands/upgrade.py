@@ -1,7 +1,7 @@
 """`golore upgrade`: has a frontier model rewrite the most valuable draft summaries, through its API.
 
 The cost is estimated and shown before anything is sent. The key comes from the environment and is sent to that one
-server only.
+server only. Secrets are removed from what is sent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from golore.graph.errors import AnswerFailed, ModelError, ModelUnavailable, Usag
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.phrases import counted
+from golore.graph.secret_filter import removal_message
 from golore.mcp_server.services.draft_list import Draft, drafts
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
@@ -27,6 +28,7 @@ from golore.mcp_server.services.upgrades import accept_summary, publish_summary
 from golore.mcp_server.text.output import print_json, print_lines, print_message, styled
 from golore.summarizers.drafting.prompts import prompt_for, retry_prompt, tokens_of
 from golore.summarizers.models.anthropic import HOST, AnthropicModel
+from golore.summarizers.models.filtered_model import FilteredModel
 from golore.summarizers.models.model import ANSWER_TOKENS, Model, Prompt, ask
 from golore.summarizers.models.openai import OpenAiModel
 
@@ -65,8 +67,11 @@ def run_upgrade(
     settings = upgrade_settings({"provider": provider, "model": model, "host": host, **_prices(price)})
     if max_cost is not None and not settings.price_in:
         raise UsageError("--max-cost needs prices: give them with --price IN/OUT, in dollars per million tokens.")
-    with closing(frontier_model(settings)) as opened:
-        return _run(repository, opened, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
+    with closing(FilteredModel(frontier_model(settings))) as opened:
+        code = _run(repository, opened, settings, limit, max_cost, is_agreed=is_agreed, as_json=as_json)
+    if opened.removed:
+        print_message(f"golore: {removal_message(opened.removed)}")
+    return code
 
 
 def _run(

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.mcp_server.install.json_edits import Json, dumps
+from golore.mcp_server.install.json_edits import Json, JsonEditError, dumps, loads
 
 _TIMEOUT: Final = 10
 
@@ -76,6 +76,21 @@ def is_our_command(value: Json, agent: str) -> bool:
         return False
     commands = (value.get(name) for name in ("command", "bash"))
     return any(isinstance(command, str) and f"golore hook {agent}" in command.replace("'", "") for command in commands)
+
+
+def is_our_file(text: str, agent: str) -> bool:
+    """Whether golore wrote a file as a whole, perhaps another version of golore."""
+    if text.startswith(_PLUGIN.partition("\n")[0]):
+        return True
+    try:
+        value = loads(text)
+    except JsonEditError:
+        return False
+    hooks = value.get("hooks") if isinstance(value, dict) else None
+    events = list(hooks.values()) if isinstance(hooks, dict) else []
+    handlers = [handler for items in events if isinstance(items, list) for handler in items]
+    names = (agent, "copilot")  # the file is shared by Copilot and VS Code
+    return bool(handlers) and all(any(is_our_command(one, name) for name in names) for one in handlers)
 
 
 def _hook_groups(where: InstallTarget, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:

@@ -1,21 +1,14 @@
 """Adds golore's entries to the text of a configuration file, and removes them.
 
 The files belong to the user. A hook of golore is recognized by the command that it runs, so that one from an older
-golore is updated. An MCP server that differs from golore's entry is left alone. JSON is edited in its text, TOML
-through tomlkit.
+golore is updated. An MCP server that differs from golore's entry is left alone.
 """
 
 from __future__ import annotations
 
-import tomllib
-from typing import Any
-
-import tomlkit
-from golore.graph.errors import GoloreError
-from golore.mcp_server.install import json_edits
+from golore.mcp_server.install import json_edits, toml_edits
 from golore.mcp_server.install.agent_configs import Addition, AgentFile, is_our_command
 from golore.mcp_server.install.json_edits import Json
-from tomlkit.exceptions import TOMLKitError
 
 
 def add_entries(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
@@ -47,22 +40,33 @@ def remove_entries(text: str, target: AgentFile, agent: str, original: str | Non
     """The text without golore's entries; None if golore created the file and nothing else is left in it.
 
     `original` is the text before the installation, None if there was no file. Objects and arrays that were empty in
-    it are kept.
+    it are kept, and so are comments. A text without entries of golore is returned as it is.
     """
     if target.file.suffix == ".toml":
-        return _removed_from_toml(text, target)
+        return _removed_from_toml(text, target, original)
+    before = text
     initial = json_edits.loads(original) if original is not None and original.strip() else {}
     for addition in target.additions:
+        with_entry = text
         if addition.is_item:
             text = _without_items(text, addition.path, agent)
         elif json_edits.get(json_edits.loads(text), addition.path) == addition.value:
             text = json_edits.remove(text, addition.path)
-        for depth in range(len(addition.path), 0, -1):
-            path = addition.path[:depth]
-            if json_edits.get(json_edits.loads(text), path) in ({}, []) and json_edits.get(initial, path) is None:
-                text = json_edits.remove(text, path)
+        if text != with_entry:
+            text = _without_empty(text, addition.path, initial)
+    if text == before or original is not None or json_edits.has_comments(text):
+        return text
     frame = {addition.path[0]: addition.value for addition in target.frame}
-    return None if original is None and json_edits.loads(text) in ({}, frame) else text
+    return None if json_edits.loads(text) in ({}, frame) else text
+
+
+def _without_empty(text: str, path: tuple[str, ...], initial: Json) -> str:
+    """The text without the objects and arrays on a path that are empty, and were not in the original."""
+    for depth in range(len(path), 0, -1):
+        outer = path[:depth]
+        if json_edits.get(json_edits.loads(text), outer) in ({}, []) and json_edits.get(initial, outer) is None:
+            text = json_edits.remove(text, outer)
+    return text
 
 
 def _with_item(text: str, addition: Addition, agent: str) -> str:
@@ -96,42 +100,21 @@ def _handlers(item: Json) -> list[Json]:
 
 
 def _added_to_toml(text: str, target: AgentFile) -> tuple[str, tuple[str, ...]]:
-    document = _parse_toml(text)
     remarks: list[str] = []
     for addition in target.additions:
         parent, name = addition.path
-        table = document.get(parent)
-        if table is None:
-            table = tomlkit.table(is_super_table=True)
-            document[parent] = table
-        if name not in table:
-            table[name] = addition.value
-        elif table[name].unwrap() != addition.value:
+        current = toml_edits.get(text, parent, name)
+        if current is None:
+            text = toml_edits.insert(text, parent, name, addition.value)
+        elif current != addition.value:
             remarks.append(f"{target.file} already has another {parent}.{name}; it was not changed.")
-    return _checked(tomlkit.dumps(document)), tuple(remarks)
+    return text, tuple(remarks)
 
 
-def _removed_from_toml(text: str, target: AgentFile) -> str | None:
-    document = _parse_toml(text)
+def _removed_from_toml(text: str, target: AgentFile, original: str | None) -> str | None:
+    before = text
     for addition in target.additions:
         parent, name = addition.path
-        table = document.get(parent)
-        if table is not None and name in table and table[name].unwrap() == addition.value:
-            del table[name]
-            if not table:
-                del document[parent]
-    after = _checked(tomlkit.dumps(document))
-    return after if after.strip() else None
-
-
-def _parse_toml(text: str) -> Any:
-    try:
-        return tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise GoloreError(f"It is not valid TOML: {error}. Correct the file and try again.") from error
-
-
-def _checked(text: str) -> str:
-    """Check that another parser than the one that wrote the text can read it."""
-    tomllib.loads(text)
-    return text
+        if toml_edits.get(text, parent, name) == addition.value:
+            text = toml_edits.remove(text, parent, name)
+    return None if text != before and original is None and not text.strip() else text

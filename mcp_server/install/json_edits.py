@@ -23,6 +23,7 @@ _TOKEN: Final = re.compile(
     r"""|(?P<mark>[{}\[\],:])""",
     re.DOTALL,
 )
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class JsonEditError(GoloreError):
@@ -89,7 +90,7 @@ def replace(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove a member or an item, with its comma, and its line if nothing else is on it."""
+    """Remove a member or an item, with its comma, and its line if nothing else is on it. Comments in it stay."""
     node, rest = _deepest(_parse(text), path[:-1])
     spans = (
         [(key, at, member.end) for key, at, member in node.members]
@@ -102,6 +103,12 @@ def remove(text: str, path: Path) -> str:
     position = positions[-1]
     _, start, end = spans[position]
     comma = _comma_after(text, end)
+    stop = comma + 1 if comma >= 0 else end
+    if comments := _comments(text[start:stop]):
+        # Each comment gets a line of its own, because a comment with // ends with its line.
+        indent = _indent_at(text, start)
+        lines = "".join(f"{comment}\n{indent}" for comment in comments)
+        return remove(f"{text[:start]}{lines}{_without_comments(text[start:stop])}{text[stop:]}", path)
     if comma >= 0:
         return _without(text, start, comma + 1)
     if position > 0:
@@ -111,8 +118,29 @@ def remove(text: str, path: Path) -> str:
     return _without(text, start, end)
 
 
+def has_comments(text: str) -> bool:
+    return bool(_comments(text))
+
+
 def dumps(value: Json) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _comments(text: str) -> list[str]:
+    """The comments in a part of a JSON text, which begins and ends between tokens."""
+    return [
+        comment.rstrip()
+        for token in _TOKEN.finditer(text)
+        if token.lastgroup == "space"
+        for comment in _COMMENT.findall(token.group())
+    ]
+
+
+def _without_comments(text: str) -> str:
+    return "".join(
+        _COMMENT.sub("", token.group()) if token.lastgroup == "space" else token.group()
+        for token in _TOKEN.finditer(text)
+    )
 
 
 def _without(text: str, start: int, end: int) -> str:
@@ -198,7 +226,10 @@ def _path_text(path: Path) -> str:
 def _parse(text: str) -> _Node:
     parser = _Parser(text)
     parser.skip()
-    node = parser.node()
+    try:
+        node = parser.node()
+    except RecursionError:
+        raise parser.error("it is nested too deeply") from None
     parser.skip()
     if parser.at != len(text):
         raise parser.error("there is text after the value")

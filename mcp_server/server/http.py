@@ -10,15 +10,18 @@ import errno
 import hmac
 import os
 import secrets
+import shlex
 import socket
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 import uvicorn
 from golore.graph.errors import GoloreError, UsageError
+from golore.graph.files.regular_file import NotRegularError, open_regular
+from golore.graph.files.state_directory import state_directory
 from golore.mcp_server.server.app import build_server, prepare_process
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.text.output import print_json_line, print_message
@@ -32,6 +35,7 @@ TOKEN_NAME: Final = "serve.token"
 TOKEN_VARIABLE: Final = "GOLORE_TOKEN"
 _LOOPBACK_NAMES: Final = (HOST, "localhost", "[::1]")
 _MIN_LENGTH: Final = 16
+_MAX_LENGTH: Final = 1_000
 
 
 def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
@@ -104,18 +108,16 @@ def listening_socket(port: int) -> socket.socket:
 
 
 def token_for(directory: Path, given: str = "") -> tuple[str, str]:
-    """The token and its source: the environment, or a file that only its owner can read, created if needed."""
+    """The token for a store and its source: the environment, or a file that only its owner can read, created if
+    needed."""
     if given:
         if len(given) < _MIN_LENGTH or not given.isascii() or not given.isprintable() or " " in given:
             raise UsageError(
                 f"{TOKEN_VARIABLE} must be at least {_MIN_LENGTH} printable ASCII characters without spaces."
             )
         return given, f"${TOKEN_VARIABLE}"
-    path = directory / TOKEN_NAME
-    directory.mkdir(parents=True, exist_ok=True)
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+    path = token_path(directory)
+    _make_private(path.parent)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -126,10 +128,26 @@ def token_for(directory: Path, given: str = "") -> tuple[str, str]:
     return token, str(path)
 
 
+def token_path(store: Path) -> Path:
+    """The file of a store's token. It is not in the store, because a repository may contain a store with a token that
+    its author knows."""
+    digest = blake2b(os.fsencode(store.resolve()), digest_size=8).hexdigest()
+    return Path(state_directory()) / f"{TOKEN_NAME}-{digest}"
+
+
+def _make_private(directory: Path) -> None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise GoloreError(f"Other users can write to {directory}. Run `chmod 700 {directory}` as its owner.")
+
+
 def _read_token(path: Path) -> str:
-    status = path.lstat()
-    is_private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
-    token = path.read_text(encoding="ascii", errors="replace").strip() if is_private else ""
+    token = ""
+    with suppress(NotRegularError), os.fdopen(open_regular(path), "rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid == os.getuid() and not status.st_mode & 0o077:
+            token = file.read(_MAX_LENGTH).decode("ascii", "replace").strip()
     if len(token) < _MIN_LENGTH:
         raise GoloreError(f"{path} is not a token that only you can read. Remove it, and golore creates a new one.")
     return token
@@ -141,5 +159,5 @@ def _announce(port: int, source: str, repositories: Repositories, as_json: bool)
         print_json_line({"url": url, "token": source, "repositories": list(repositories.titles)})
         return
     print_message(f"Serving {', '.join(repositories.titles)} on {url}. Press Ctrl-C to stop.")
-    value = source if source.startswith("$") else f"$(cat {source})"
+    value = source if source.startswith("$") else f"$(cat {shlex.quote(source)})"
     print_message(f'Clients send the header "Authorization: Bearer {value}".')

@@ -35,6 +35,7 @@ from golore.graph.knowledge.notes import (
     supersede,
     write_notes,
 )
+from golore.graph.secret_filter import removal_message, remove_secrets
 from golore.learner.derived.note_code_finder import CodeFinder
 from golore.learner.derived.note_step import anchor_at, current_anchor
 from golore.mcp_server.services.open_store import OpenRepository
@@ -83,17 +84,20 @@ def subject_of(opened: OpenRepository, text: str) -> Target:
 def write_note(
     opened: OpenRepository, request: NoteRequest, agree: Callable[[PinnedNote], bool] | None = None
 ) -> NoteOutcome:
-    """Write a note. The same note by the same author is not written twice. `agree` decides whether it supersedes a note
-    that says much the same; without `agree`, such notes are only returned in `alike`."""
+    """Write a note, without the secrets in its text. The same note by the same author is not written twice. `agree`
+    decides whether it supersedes a note that says much the same; without `agree`, such notes are only returned in
+    `alike`."""
     if request.kind not in KINDS:
         raise UsageError(f"There is no kind {request.kind!r}. Use one of {', '.join(KINDS)}.")
-    text = checked_text(request.text)
+    text, removed = remove_secrets(checked_text(request.text))
     subject = subject_of(opened, request.target)
     found = anchor_at(CodeFinder(opened.repository.root.resolve(), opened.store), subject.level, subject.id)
     tags = tuple(sorted({_one_line(tag) for tag in request.tags} - {""}))
     author, source = _one_line(request.author), _one_line(request.source)
     draft = NewNote(request.kind, text, author, found.anchor, source, tags, lookalikes=found.lookalikes or ())
-    messages = [_twins_message(subject)] if len(subject.symbols) > 1 else []
+    messages = [removal_message(removed)] if removed else []
+    if len(subject.symbols) > 1:
+        messages.append(_twins_message(subject))
     with Knowledge.open(opened.repository.store) as knowledge:
         if request.supersedes:
             draft = draft._replace(supersedes=note_of(knowledge, request.supersedes).id)

@@ -5,7 +5,8 @@ user's `$XDG_CONFIG_HOME/golore/settings.toml`. Hooks read their table of the st
 `hooks.hook_settings`).
 
 A store is in the repository, which may be a stranger's. Its settings can therefore only name a server on this machine,
-and cannot set where a key is sent.
+and cannot set where a key is sent. A server on another machine must be named by the user, in an option or in the user's
+file: a repository can contain files that set variables of the environment.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
-from urllib.parse import urlsplit
 
 from golore.graph.errors import UsageError
+from golore.graph.files.regular_file import read_regular
+from golore.summarizers.models.endpoint import is_loopback, ollama_host
 
 SETTINGS_NAME: Final = "settings.toml"
 SERVERS: Final = ("ollama", "openai")
 PROVIDERS: Final = ("anthropic", "openai")
+_MAX_BYTES: Final = 1 << 20
+_VARIABLES: Final = {"host": "GOLORE_MODEL_HOST", "model": "GOLORE_MODEL", "server": "GOLORE_MODEL_SERVER"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +61,23 @@ def model_settings(
     store: Path, options: Mapping[str, object], environ: Mapping[str, str] = os.environ
 ) -> ModelSettings:
     """The settings for a store. Options that are None are ignored."""
-    values = _table(_user_file(environ), "models")
-    own = _table(store / SETTINGS_NAME, "models")
+    user = _table(_user_file(environ), "models")
+    own = _table(store / SETTINGS_NAME, "models", follow=False)
     if "host" in own and not is_loopback(str(own["host"])):
         raise UsageError(
             f"{store / SETTINGS_NAME} names the server {own['host']}, which is not on this machine. "
-            f"To use it anyway, name it with --host, in GOLORE_MODEL_HOST or in {_user_file(environ)}."
+            f"To use it anyway, name it with --host or in {_user_file(environ)}."
         )
-    values |= own
-    for name, variable in (("host", "GOLORE_MODEL_HOST"), ("model", "GOLORE_MODEL"), ("server", "GOLORE_MODEL_SERVER")):
-        if environ.get(variable):
-            values[name] = environ[variable]
+    given = {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
+    given |= _given(options)
+    values = user | own | given
     if "host" not in values and values.get("server", "ollama") == "ollama" and environ.get("OLLAMA_HOST"):
-        values["host"] = environ["OLLAMA_HOST"]
-    found = _build(ModelSettings, values | _given(options), "models")
+        given["host"] = ollama_host(environ)
+    if not is_loopback(str((values | given).get("host", "localhost"))):
+        # A store does not decide when code is sent to another machine, nor by which protocol, which decides on the key.
+        own = {name: value for name, value in own.items() if name not in ("server", "watch")}
+    values = user | own | given
+    found = _build(ModelSettings, values, "models")
     if found.server not in SERVERS:
         raise UsageError(f"models.server is {found.server!r}; it must be {' or '.join(SERVERS)}.")
     return found
@@ -86,12 +92,14 @@ def upgrade_settings(options: Mapping[str, object], environ: Mapping[str, str] =
     return found
 
 
-def is_loopback(host: str) -> bool:
-    name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
+def require_agreed(host: str, options: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> None:
+    """Raise `UsageError` if a server is on another machine and neither an option nor the user's file names it."""
+    if is_loopback(host) or host in (options.get("host"), _table(_user_file(environ), "models").get("host")):
+        return
+    raise UsageError(
+        f"The environment names the server {host}, which is not on this machine, so nothing was sent to it. "
+        f"To send code there, name it with --host, or as `host` in [models] in {_user_file(environ)}."
+    )
 
 
 def _user_file(environ: Mapping[str, str]) -> Path:
@@ -99,9 +107,9 @@ def _user_file(environ: Mapping[str, str]) -> Path:
     return Path(home) / "golore" / SETTINGS_NAME
 
 
-def _table(path: Path, name: str) -> dict[str, Any]:
+def _table(path: Path, name: str, *, follow: bool = True) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
+        found = tomllib.loads(read_regular(path, _MAX_BYTES, follow=follow).decode("utf-8")).get(name, {})
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as failure:

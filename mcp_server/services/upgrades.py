@@ -1,6 +1,7 @@
 """Accepts a better text in place of a draft summary, and publishes it: on the card and in the graph.
 
-A text is accepted only if its inputs have not changed, everything that it names exists, and it is about this subject.
+A text is accepted only if its inputs have not changed, everything that it names exists, it is about this subject, and
+it contains no secret.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from golore.graph.knowledge.summaries import SummaryRecord, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
+from golore.graph.secret_filter import remove_secrets
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.grounding.check import grounding_problems
 from golore.summarizers.grounding.repetition import repetition_problems
@@ -25,6 +27,8 @@ def accept_summary(
 ) -> SummaryRecord:
     """Save an agent's text in place of a draft. Raises `UsageError` with the reason if the text is refused."""
     plain = " ".join(text.split())
+    if removed := remove_secrets(plain).removed:
+        raise UsageError(f"The text was refused: it contains {', '.join(sorted(set(removed)))}. Write it without that.")
     with Knowledge.open(repository.store) as knowledge:
         inputs = inputs_of(store, repository.root, knowledge, level, subject)
         context = "\n".join(f"{piece.title}\n{piece.text}" for piece in inputs.pieces) if inputs is not None else ""

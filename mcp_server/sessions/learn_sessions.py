@@ -13,6 +13,7 @@ from typing import Final
 
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.phrases import counted
+from golore.graph.secret_filter import removal_message
 from golore.mcp_server.hooks.log import log_failure
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.sessions.proposals import (
@@ -28,7 +29,7 @@ from golore.mcp_server.sessions.proposals import (
     transcripts_at,
     transcripts_of,
 )
-from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_question, styled
+from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message, print_question, styled
 
 _TAG: Final = "session"
 _QUESTION: Final = "Accept it as a note, reject it for good, decide later, or quit? [a/r/l/q] "
@@ -42,6 +43,8 @@ def run_sessions(
     if not accept and not reject:
         paths = transcripts_of(repository.root.resolve()) if path is None else transcripts_at(path)
         _, reads = collect_proposals(repository, paths, parse_since(since))
+        if message := removal_message(kind for read in reads for kind in read.removed):
+            print_message(f"golore: {message}")
     notes = {one.id: _accept(repository, one) for one in select_pending(repository.store, accept)}
     rejected = [one.id for one in select_pending(repository.store, reject)]
     for one in select_pending(repository.store, reject):
@@ -100,7 +103,8 @@ def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
         raise UsageError(
             f"The proposal {proposal.id} is too long for a note. Reject it, and write a shorter one with `golore note`."
         )
-    note_actions.publish_note(repository, outcome)
+    for message in note_actions.publish_note(repository, outcome).messages:
+        print_message(f"golore: {message}")
     decide(repository.store, proposal, ACCEPTED, outcome.note.id)
     return outcome.note.id
 

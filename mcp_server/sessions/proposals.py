@@ -1,8 +1,8 @@
 """Proposals: corrections found in an agent's transcripts, and whether they were accepted or rejected.
 
 Everything stays on this machine. `sessions.jsonl` in the store has the proposals and the decisions: a rejected proposal
-is not made again, however often its transcript is read. `sessions.log` records what was read, when, and what was found.
-Neither file is exported.
+is not made again, however often its transcript is read. Secrets are removed from the text first. `sessions.log` records
+what was read, when, and what was found. Neither file is exported.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import UsageError
+from golore.graph.secret_filter import remove_secrets
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript
@@ -42,13 +43,15 @@ class Proposal(NamedTuple):
 
 
 class TranscriptOutcome(NamedTuple):
-    """The outcome of reading one transcript. `problem` is the reason if it could not be read."""
+    """The outcome of reading one transcript. `problem` is the reason if it could not be read. `removed` has the kinds
+    of the secrets that were removed from its corrections."""
 
     path: str
     lines: int = 0
     unknown: int = 0
     corrections: int = 0
     problem: str = ""
+    removed: tuple[str, ...] = ()
 
 
 def transcripts_of(root: Path, environ: Mapping[str, str] = os.environ) -> list[Path]:
@@ -102,12 +105,15 @@ def collect_proposals(
         except OSError as failure:
             reads.append(TranscriptOutcome(str(path), problem=failure.strerror or str(failure)))
             continue
+        removed: list[str] = []
         corrections = [
             proposal
             for words in reading.words
-            if _is_wanted(root, words, since) and (proposal := _proposal(root, words))
+            if _is_wanted(root, words, since) and (proposal := _proposal(root, words, removed))
         ]
-        reads.append(TranscriptOutcome(str(path), reading.lines, reading.unknown, len(corrections)))
+        reads.append(
+            TranscriptOutcome(str(path), reading.lines, reading.unknown, len(corrections), removed=tuple(removed))
+        )
         found |= {
             proposal.id: proposal for proposal in corrections if proposal.id not in known and proposal.id not in found
         }
@@ -168,13 +174,16 @@ def _time_of(text: str) -> datetime:
     return time if time.tzinfo else time.astimezone()
 
 
-def _proposal(root: Path, words: UserMessage) -> Proposal | None:
+def _proposal(root: Path, words: UserMessage, removed: list[str]) -> Proposal | None:
+    """The proposal that a message gives, without its secrets. Adds the kinds of these to `removed`."""
     found = correction_in(words)
     if found is None:
         return None
-    normalized = " ".join(found.text.lower().split())
+    text, premise = remove_secrets(found.text), remove_secrets(found.premise)
+    removed += (*text.removed, *premise.removed)
+    normalized = " ".join(text.text.lower().split())
     id = blake2b(normalized.encode("utf-8", "replace"), digest_size=5).hexdigest()
-    return Proposal(id, found.text, found.premise, files_below(root, words), words.session, words.at)
+    return Proposal(id, text.text, premise.text, files_below(root, words), words.session, words.at)
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

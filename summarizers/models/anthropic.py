@@ -7,6 +7,7 @@ from typing import Final
 
 import httpx
 from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.endpoint import client_options
 from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 
 HOST: Final = "https://api.anthropic.com"
@@ -26,6 +27,7 @@ class AnthropicModel:
             base_url=self.host,
             headers={"x-api-key": key, "anthropic-version": _VERSION},
             timeout=httpx.Timeout(seconds, connect=10.0),
+            **client_options(self.host),
         )
 
     def check(self) -> None:

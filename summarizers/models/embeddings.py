@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from golore.graph.errors import ModelUnavailable
+from golore.graph.secret_filter import remove_secrets
+from golore.summarizers.models.endpoint import client_options, is_loopback, ollama_host
 
 DEFAULT: Final = "minilm"
 OLLAMA: Final = "ollama:"
@@ -43,7 +45,10 @@ class Embedder(Protocol):
 
 
 def open_embedder(name: str = DEFAULT, host: str = "") -> Embedder:
-    """Open the model `minilm` or `ollama:MODEL`. Raises `ModelUnavailable` with a message that says what to do."""
+    """Open the model `minilm` or `ollama:MODEL`. Raises `ModelUnavailable` with a message that says what to do.
+
+    `host` is a server that the user named for this run. Without it, only a server on this machine is used.
+    """
     if name.startswith(OLLAMA):
         return Ollama(name.removeprefix(OLLAMA), host)
     if name != DEFAULT:
@@ -115,13 +120,23 @@ def _package_directory(package: str) -> Path:
 
 
 class Ollama:
-    """A model of an Ollama server, by `/api/embed`. Its number of dimensions is taken from the first answer."""
+    """A model of an Ollama server, by `/api/embed`. Its number of dimensions is taken from the first answer.
+
+    Secrets are removed from texts that go to another machine; `removed` has their kinds.
+    """
 
     def __init__(self, model: str, host: str = "") -> None:
         import ollama
 
+        if not host and not is_loopback(ollama_host()):
+            raise ModelUnavailable(
+                f"OLLAMA_HOST names {ollama_host()}, which is not on this machine, so nothing was sent to it. To make "
+                "the vectors there, run `golore embed --host URL`; searches need the model on this machine."
+            )
         self._model = model
-        self._client: Any = ollama.Client(host=host or None)
+        self._host = host or ollama_host()
+        self._client: Any = ollama.Client(host=self._host, **client_options(self._host))
+        self.removed: list[str] = []
         self._dimensions = 0
 
     @property
@@ -135,8 +150,13 @@ class Ollama:
         return self._dimensions
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
+        texts = list(texts)
+        if not is_loopback(self._host):
+            filtered = [remove_secrets(text) for text in texts]
+            texts = [one.text for one in filtered]
+            self.removed += (kind for one in filtered for kind in one.removed)
         try:
-            response = self._client.embed(model=self._model, input=list(texts))
+            response = self._client.embed(model=self._model, input=texts)
         except Exception as failure:
             raise ModelUnavailable(
                 f"Ollama could not embed with {self._model}: {failure}. "

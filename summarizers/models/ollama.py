@@ -14,10 +14,10 @@ from typing import Any, Final, cast
 import httpx
 import ollama
 from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.endpoint import OLLAMA_HOST, client_options
 from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 from pydantic import ValidationError
 
-HOST: Final = "http://127.0.0.1:11434"
 MODEL: Final = "qwen2.5-coder:1.5b"
 _CONNECT_SECONDS: Final = 5.0
 _RETRYABLE: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
@@ -27,12 +27,15 @@ _NOT_FOUND: Final = 404
 class OllamaModel:
     """A model, by its name in `ollama list`."""
 
-    def __init__(self, name: str = MODEL, host: str = HOST, *, context: int = 4096, seconds: float = 120.0) -> None:
+    def __init__(
+        self, name: str = MODEL, host: str = OLLAMA_HOST, *, context: int = 4096, seconds: float = 120.0
+    ) -> None:
         self.name = name
         self.host = host
         self.context = context
         self._seconds = seconds
-        self._client = ollama.Client(host=host, timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS))
+        timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        self._client = ollama.Client(host=host, timeout=timeout, **client_options(host))
 
     def installed(self) -> list[str]:
         """Names of the models that the server has."""

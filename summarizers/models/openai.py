@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import httpx
 from golore.graph.errors import AnswerFailed, ModelUnavailable
+from golore.summarizers.models.endpoint import client_options
 from golore.summarizers.models.model import ANSWER_TOKENS, Completion
 
 _CONNECT_SECONDS: Final = 5.0
@@ -31,7 +32,10 @@ class OpenAiModel:
         self._seconds = seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(
-            base_url=f"{self.host}/v1/", headers=headers, timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+            base_url=f"{self.host}/v1/",
+            headers=headers,
+            timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS),
+            **client_options(self.host),
         )
 
     def check(self) -> None:

@@ -190,8 +190,12 @@ def test_uninstall_takes_out_only_ours_when_others_wrote_meanwhile(agent: str, r
         else:
             file.write_text(json_edits.insert(file.read_text(), ("addedLater",), True))
     assert uninstall(agent, repository) == 0
-    after = contents(repository)
+    after = written(repository)
     assert set(after) == set(before)
+    # The originals stay where a file was changed after the installation.
+    assert all(
+        before[name.removesuffix(BACKUP)] == text for name, text in contents(repository).items() if name not in after
+    )
     for name in THEIRS:
         added = {"added_later": {"yes": True}} if name.endswith(".toml") else {"addedLater": True}
         assert values(after[name], name) == {**values(before[name], name), **added}, name

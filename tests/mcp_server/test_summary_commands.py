@@ -28,7 +28,7 @@ from golore.mcp_server.services.upgrades import accept_summary
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from golore.summarizers.grounding.repetition import MOST_SUBJECTS
 from mcp import Client
-from support.drafted_shop import LEVELS, chat_server, drafted, learned_shop, run
+from support.drafted_shop import LEVELS, chat_server, drafted, learned_shop, received, run
 from support.fake_ollama import fake_ollama
 from support.learned_tree import copy_repository
 from support.mcp_client import inside, refused, told
@@ -63,7 +63,9 @@ def test_drafts_are_rewritten_through_an_api(shop: Path, capsys: pytest.CaptureF
         run(shop, server)
     with chat_server() as host:
         command = ["upgrade", "--repo", str(shop), "--provider", "openai", "--host", host, "--model", "smol"]
+        received.clear()
         assert main([*command, "--limit", "2"]) == 2  # nobody has agreed
+        assert received == []
         assert "Use --yes" in capsys.readouterr().err
         assert main([*command, "--limit", "2", "--yes", "--price", "3/15", "--max-cost", "0.000001"]) == 1
         assert "could exceed the limit" in capsys.readouterr().out

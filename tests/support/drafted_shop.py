@@ -41,6 +41,10 @@ def drafted(root: Path) -> Counter[str]:
         return Counter(one.level for one in all_current(knowledge) if one.quality == "draft")
 
 
+received: list[dict[str, object]] = []
+"""What the chat servers of this process were sent."""
+
+
 class _Chat(BaseHTTPRequestHandler):
     """A server of chat completions like llama.cpp's; it also answers Anthropic's API."""
 
@@ -52,6 +56,7 @@ class _Chat(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        received.append(request)
         if self.path == "/v1/messages":
             self._message(request)
             return
