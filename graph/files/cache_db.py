@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
+from golore.graph.files.file_state import FileState
 
-CACHE_VERSION: Final = 1
+CACHE_VERSION: Final = 2
 APPLICATION: Final = 0x676F6C6F
 """SQLite application id of the file: "golo" in ASCII."""
 _WAIT: Final = 5.0
@@ -27,7 +28,7 @@ _TABLES: Final = """
 CREATE TABLE facts(key TEXT PRIMARY KEY, head BLOB NOT NULL, outline BLOB NOT NULL, shape BLOB NOT NULL,
                    body BLOB NOT NULL);
 CREATE TABLE files(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-                   key TEXT NOT NULL) WITHOUT ROWID;
+                   ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE resolved(path TEXT PRIMARY KEY, key TEXT NOT NULL, rows BLOB NOT NULL);
 """
 
@@ -47,13 +48,12 @@ class CachedFacts(NamedTuple):
 
 
 class CachedFile(NamedTuple):
-    """The content of a path when it was last read. Size and mtime only decide whether to read it again; the digest
+    """The content of a path when it was last read. The state only decides whether to read it again; the digest
     identifies the content."""
 
     path: str
     digest: str
-    size: int
-    mtime_ns: int
+    state: FileState
     key: str
 
 
@@ -143,17 +143,18 @@ class Cache:
         return len(unwanted)
 
     def files(self) -> dict[str, CachedFile]:
-        return {row[0]: CachedFile(*row) for row in self._all("SELECT * FROM files")}
+        return {row[0]: _file(row) for row in self._all("SELECT * FROM files")}
 
     def file(self, path: str) -> CachedFile | None:
         with self._errors():
             row = self._connection.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
-        return CachedFile(*row) if row else None
+        return _file(row) if row else None
 
     def set_files(self, changed: Iterable[CachedFile], removed: Iterable[str] = ()) -> None:
         with self._transaction() as connection:
             connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in removed))
-            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
+            rows = ((file.path, file.digest, *file.state, file.key) for file in changed)
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def resolution_keys(self) -> dict[str, str]:
         return dict(self._all("SELECT path, key FROM resolved"))
@@ -208,6 +209,10 @@ class Cache:
                     f"The cache {self._path} was damaged ({failure}) and has been removed. Run the command again."
                 ) from failure
             raise _store_error(self._path, failure) from failure
+
+
+def _file(row: tuple[str, str, int, int, int, int, str]) -> CachedFile:
+    return CachedFile(row[0], row[1], FileState(*row[2:6]), row[6])
 
 
 def _connect(path: Path, wait: float) -> sqlite3.Connection:

@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.errors import StoreError
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
 from golore.learner.checkout.discovery import digest
-from golore.learner.checkout.git_directory import common_directory, git_directory
+from golore.learner.checkout.git_directory import common_directory, git_directory, read_git_file
 from golore.learner.checkout.git_log import head_commit, read_history, run_git
 
 _BLAME: Final = ("blame", "--incremental", "--root", "--")
@@ -129,7 +130,7 @@ def _newest_lines(recent: RecentCommits) -> dict[str, str]:
 def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
     """The blame of a file in its current state, from the cache or from git; None if unreadable or not tracked."""
     try:
-        content = digest((root / path).read_bytes())
+        content = digest(read_regular(root / path, SOURCE_LIMIT, follow=True))
     except OSError:
         return None
     last = recent.commits_of(path, 1)
@@ -179,7 +180,4 @@ def _printable(path: str) -> str:
 
 
 def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return read_git_file(path).strip()

@@ -14,6 +14,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from golore.graph.files.regular_file import read_regular
+
+_FILE_LIMIT: Final = 64 << 20
+"""The largest file of git that is read, in bytes, except the index. `packed-refs` has about 60 bytes for each
+reference."""
+_INDEX_LIMIT: Final = 1 << 30
+
 
 class GitLink(Enum):
     REPOSITORY = "repository"
@@ -36,7 +43,7 @@ def git_directory(directory: Path) -> Path | None:
     link = directory / ".git"
     if link.is_dir():
         return link
-    text = _read_text(link)
+    text = read_git_file(link)
     return directory / text.partition("gitdir:")[2].strip() if text.startswith("gitdir:") else None
 
 
@@ -45,7 +52,7 @@ def common_directory(directory: Path) -> Path | None:
     git_dir = git_directory(directory)
     if git_dir is None:
         return None
-    commondir = _read_text(git_dir / "commondir").strip()
+    commondir = read_git_file(git_dir / "commondir").strip()
     return git_dir / commondir if commondir else git_dir
 
 
@@ -56,7 +63,7 @@ def other_checkouts(root: Path) -> tuple[Path, ...]:
     if top is None or common is None:
         return ()
     common = common.resolve()
-    links = sorted(_read_text(link).strip() for link in common.glob("worktrees/*/gitdir"))
+    links = sorted(read_git_file(link).strip() for link in common.glob("worktrees/*/gitdir"))
     tops = [common.parent] if common.name == ".git" else []
     tops += [(common / link).parent for link in links if link]
     relative, own_top = root.relative_to(top), top.resolve()
@@ -74,7 +81,7 @@ _SUBMODULE_PATH: Final = re.compile(r"^\s*path\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 def submodule_paths(directory: Path) -> frozenset[str]:
     """The paths that a checkout's `.gitmodules` names."""
-    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(_read_text(directory / ".gitmodules")))
+    return frozenset(path.strip('"') for path in _SUBMODULE_PATH.findall(read_git_file(directory / ".gitmodules")))
 
 
 class GitCheckout:
@@ -114,13 +121,13 @@ class GitCheckout:
         name = os.fsencode(self._prefix + path[self._base :])
         if self._index is None:
             git_dir = git_directory(self._top)
-            self._index = _read_bytes(git_dir / "index") if git_dir else b""
+            self._index = _read_bytes(git_dir / "index", _INDEX_LIMIT) if git_dir else b""
         # A name that does not occur in the bytes of the index is not an entry; parsing the entries takes long.
         if name not in self._index and _index_version(self._index) != 4:
             return False
         if not self._names:
             common = common_directory(self._top)
-            is_sha256 = common is not None and _SHA256_FORMAT.search(_read_text(common / "config")) is not None
+            is_sha256 = common is not None and _SHA256_FORMAT.search(read_git_file(common / "config")) is not None
             self._names, links = index_entries(self._index, 32 if is_sha256 else 20)
             self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
@@ -183,12 +190,13 @@ def _parents(name: bytes) -> Iterator[bytes]:
         yield name
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_git_file(path: Path) -> str:
+    """The text of a file in a git directory; empty if it cannot be read, is too large or is not a regular file."""
+    return _read_bytes(path, _FILE_LIMIT).decode("utf-8", "replace")
+
+
+def _read_bytes(path: Path, limit: int) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, limit, follow=True)
     except OSError:
         return b""
-
-
-def _read_text(path: Path) -> str:
-    return _read_bytes(path).decode("utf-8", "replace")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.history.co_change import Commit, History, Origin
-from golore.learner.checkout.git_directory import common_directory, git_directory
+from golore.learner.checkout.git_directory import common_directory, git_directory, read_git_file
 
 MAX_COMMITS: Final = 5_000
 """The number of commits with Go files to read. With 1,000 recall was 0.05 to 0.09 lower, with 10,000 the same; at
@@ -185,7 +185,4 @@ def run_git(root: Path, *arguments: str) -> bytes:
 
 
 def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return read_git_file(path).strip()

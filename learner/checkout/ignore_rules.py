@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from golore.graph.files.regular_file import read_regular
 from golore.learner.checkout import git_directory
+
+IGNORE_LIMIT: Final = 1 << 20
+"""The largest ignore file that is read, in bytes."""
 
 
 class _Pattern(NamedTuple):
@@ -87,10 +91,7 @@ def rules_for(root: Path) -> IgnoreRules:
     top = next((directory for directory in (root, *root.parents) if (directory / ".git").exists()), None)
     if top is None:
         return IgnoreRules()
-    rules = IgnoreRules()
-    common = git_directory.common_directory(top)
-    if common is not None:
-        rules = rules.with_ignore_file("", _read_content(common / "info" / "exclude"))
+    rules = IgnoreRules().with_ignore_file("", read_exclude_file(top))
     below = root.relative_to(top).parts
     for depth, part in enumerate(below):
         directory = "/".join(below[:depth])
@@ -110,9 +111,15 @@ def parse_patterns(content: bytes) -> Patterns:
     return Patterns(_compile_rules([p for p in parsed if not p.directories_only]), _compile_rules(parsed))
 
 
-def _read_content(path: Path) -> bytes:
+def read_exclude_file(top: Path) -> bytes:
+    """The content of a checkout's `.git/info/exclude`; empty if there is none or it cannot be read."""
+    common = git_directory.common_directory(top)
+    return b"" if common is None else _read_content(common / "info" / "exclude", follow=True)
+
+
+def _read_content(path: Path, *, follow: bool = False) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, IGNORE_LIMIT, follow=follow)
     except OSError:
         return b""
 
