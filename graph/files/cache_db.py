@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
+from golore.graph.errors import CacheDamaged, GoloreError, StoreBusy, StoreError
 from golore.graph.files.file_state import FileState
 
 CACHE_VERSION: Final = 2
@@ -31,6 +31,10 @@ CREATE TABLE files(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT
                    ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE resolved(path TEXT PRIMARY KEY, key TEXT NOT NULL, rows BLOB NOT NULL);
 """
+
+
+_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What reading a damaged file raises: SQLite reports sizes and texts from it as they are."""
 
 
 class _ForeignFile(sqlite3.DatabaseError):
@@ -85,13 +89,13 @@ class Cache:
     def open(cls, path: Path, *, wait: float = _WAIT, neighbours: tuple[Path, ...] = ()) -> Self:
         try:
             return cls(path, _connect(path, wait), None, neighbours)
-        except sqlite3.DatabaseError as failure:
+        except _FAILURES as failure:
             # A lock or a full disk is no reason to delete the cache.
             if not _is_damage(failure):
                 raise _store_error(path, failure) from failure
             message = f"The cache {path} could not be used ({failure}) and was created again. Nothing but time is lost."
         try:
-            _remove(path)
+            remove_cache(path)
             return cls(path, _connect(path, wait), message, neighbours)
         except (OSError, sqlite3.Error) as failure:
             raise _store_error(path, failure) from failure
@@ -202,10 +206,10 @@ class Cache:
     def _errors(self) -> Generator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as failure:
+        except _FAILURES as failure:
             if _is_damage(failure):
-                _remove(self._path)
-                raise StoreDamaged(
+                remove_cache(self._path)
+                raise CacheDamaged(
                     f"The cache {self._path} was damaged ({failure}) and has been removed. Run the command again."
                 ) from failure
             raise _store_error(self._path, failure) from failure
@@ -246,9 +250,39 @@ def _require_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _is_damage(failure: sqlite3.Error) -> bool:
-    damage = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR}
-    return isinstance(failure, _ForeignFile) or _code(failure) in damage
+def is_cache_damage(failure: Exception) -> bool:
+    """Whether a step that failed like this may succeed with a new cache. An exception that golore does not raise
+    deliberately comes from data in the cache that cannot be decoded, or else from a defect, which occurs again."""
+    if isinstance(failure, CacheDamaged):
+        return True
+    if isinstance(failure, GoloreError):
+        cause = failure.__cause__
+        return type(failure) is StoreError and isinstance(cause, _FAILURES) and _is_damage_to_writer(cause)
+    return not isinstance(failure, OSError) and _is_damage_to_writer(failure)
+
+
+def _is_damage_to_writer(failure: BaseException) -> bool:
+    """Like `_is_damage`, for a process that may write the store: a byte of the header makes a file read-only."""
+    is_read_only = isinstance(failure, sqlite3.Error) and _code(failure) == sqlite3.SQLITE_READONLY
+    return is_read_only or _is_damage(failure)
+
+
+def _is_damage(failure: BaseException) -> bool:
+    if not isinstance(failure, sqlite3.Error) or isinstance(failure, _ForeignFile):
+        return True
+    # Without a code, the error is one of Python's module: the data is not what it should be.
+    damage = {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERNAL,
+    }
+    return _code(failure) in damage
 
 
 def _code(failure: sqlite3.Error) -> int:
@@ -267,6 +301,6 @@ def _store_error(path: Path, failure: Exception) -> StoreError:
     return StoreError(f"The cache {path} cannot be used: {failure}. Check who owns it, or remove it.")
 
 
-def _remove(path: Path) -> None:
+def remove_cache(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
