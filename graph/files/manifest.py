@@ -67,6 +67,6 @@ def require_compatible(manifest: Manifest, directory: Path, engine: str) -> None
     if manifest.engine != engine:
         raise StoreMismatch(
             f"The store in {directory} was made with the engine {manifest.engine}, but {engine} is in use. "
-            f"Set GOLORE_ENGINE={manifest.engine}, or remove {directory / MANIFEST_NAME} and run `golore learn --full`; "
-            "notes and summaries are kept."
+            f"Set GOLORE_ENGINE={manifest.engine}, or remove {directory / MANIFEST_NAME} and run "
+            "`golore learn`; notes and summaries are kept."
         )
