@@ -6,6 +6,9 @@ An agent waits for its hook at every step, so nothing may be imported here that 
 import os
 import sys
 
+_QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "path", "impact", "context"))
+"""Commands that answer from the graph and do nothing else."""
+
 
 def main() -> int:
     arguments = sys.argv[1:]
@@ -17,4 +20,8 @@ def main() -> int:
         os._exit(run_hook(arguments[1] if len(arguments) > 1 else ""))
     from golore.mcp_server.cli.main import main as run_cli
 
+    if arguments and arguments[0] in _QUESTIONS:
+        from golore.graph.database.engine import limit_memory
+
+        limit_memory()
     return run_cli()

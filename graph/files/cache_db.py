@@ -262,9 +262,10 @@ def is_cache_damage(failure: Exception) -> bool:
 
 
 def _is_damage_to_writer(failure: BaseException) -> bool:
-    """Like `_is_damage`, for a process that may write the store: a byte of the header makes a file read-only."""
-    is_read_only = isinstance(failure, sqlite3.Error) and _code(failure) == sqlite3.SQLITE_READONLY
-    return is_read_only or _is_damage(failure)
+    """Like `_is_damage`, for a learn: a byte of the header makes a file read-only, a byte of an index a row double."""
+    if isinstance(failure, sqlite3.Error) and _code(failure) in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CONSTRAINT}:
+        return True
+    return _is_damage(failure)
 
 
 def _is_damage(failure: BaseException) -> bool:
@@ -278,7 +279,6 @@ def _is_damage(failure: BaseException) -> bool:
         sqlite3.SQLITE_IOERR,
         sqlite3.SQLITE_TOOBIG,
         sqlite3.SQLITE_MISMATCH,
-        sqlite3.SQLITE_CONSTRAINT,
         sqlite3.SQLITE_NOMEM,
         sqlite3.SQLITE_INTERNAL,
     }
