@@ -14,6 +14,7 @@ GoloreError
     ├── StoreMismatch     made by a newer golore, with the other engine, or not by golore
     │   └── StoreOutdated made by an older golore: `golore learn` updates it
     └── StoreDamaged      it cannot be opened or queried
+        └── CacheDamaged  only its cache, which the next learn makes again
 
 A message is one sentence that says what is wrong, followed by one that says what to do, if anything can be done.
 Invalid Go is not an error: it is a `Problem`, stored as data with the facts of its file.
@@ -81,4 +82,8 @@ class StoreOutdated(StoreMismatch):
 
 
 class StoreDamaged(StoreError):
+    pass
+
+
+class CacheDamaged(StoreDamaged):
     pass

@@ -19,7 +19,9 @@ from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
+from golore.graph.files.cache_db import is_cache_damage, remove_cache
 from golore.graph.files.claim import claim_store
+from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.progress import Progress
 from golore.learner.checkout.git_activity import update_recent_commits
@@ -46,16 +48,33 @@ def learn(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Learn once, starting from what the last learn saved. `full`: build everything again."""
+    """Learn once, starting from what the last learn saved. `full`: build everything again. A damaged cache is made
+    again, and the learn repeated."""
     message = claim_store(root.resolve(), store_directory)
+    report = _learn_again_if_damaged(root, store_directory, full=full, workers=workers, progress=progress)
+    return report._replace(messages=(message, *report.messages)) if message else report
+
+
+def _learn_again_if_damaged(
+    root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None
+) -> Report:
+    try:
+        return _learn(root, store_directory, full=full, workers=workers, progress=progress)
+    except Exception as failure:
+        if not is_cache_damage(failure):
+            raise
+    remove_cache(store_directory / CACHE_NAME)
+    return _learn(root, store_directory, full=full, workers=workers, progress=progress)
+
+
+def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None) -> Report:
     if full:
         report = learn_graph(root, store_directory=store_directory, full=True, workers=workers, progress=progress)
         finish(root, store_directory, whole=True, progress=progress)
-    else:
-        update = IncrementalLearner(root, store_directory, workers).resume(progress)
-        finish(root, store_directory, changed=update.changed, progress=progress)
-        report = update.report
-    return report._replace(messages=(message, *report.messages)) if message else report
+        return report
+    update = IncrementalLearner(root, store_directory, workers).resume(progress)
+    finish(root, store_directory, changed=update.changed, progress=progress)
+    return update.report
 
 
 class Learner:
@@ -74,8 +93,19 @@ class Learner:
     def learn(self, edited: Collection[str] | None = None) -> Update:
         """Learn after these files were edited, or, without that knowledge, after comparing all files.
 
-        The cards of edited files are refreshed before the graph is written, where the edits stay inside bodies.
+        The cards of edited files are refreshed before the graph is written, where the edits stay inside bodies. A
+        damaged cache is made again.
         """
+        try:
+            return self._learn(edited)
+        except Exception as failure:
+            if not is_cache_damage(failure):
+                raise
+        remove_cache(self._directory / CACHE_NAME)
+        self._graph = IncrementalLearner(self._root, self._directory)
+        return self._learn(None)
+
+    def _learn(self, edited: Collection[str] | None) -> Update:
         if edited is None:
             update = self._graph.learn()
             finish(self._root, self._directory, changed=update.changed)

@@ -8,6 +8,9 @@ import sys
 
 from golore.graph.child_processes import guard_imports
 
+_QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "path", "impact", "context"))
+"""Commands that answer from the graph and do nothing else."""
+
 
 def main() -> int:
     guard_imports()
@@ -20,4 +23,8 @@ def main() -> int:
         os._exit(run_hook(arguments[1] if len(arguments) > 1 else ""))
     from golore.mcp_server.cli.main import main as run_cli
 
+    if arguments and arguments[0] in _QUESTIONS:
+        from golore.graph.database.engine import limit_memory
+
+        limit_memory()
     return run_cli()

@@ -8,7 +8,7 @@ from the graph; when `CARD_STORE_VERSION` changes, the old ones are dropped.
 from __future__ import annotations
 
 import time
-from os import fspath
+from os import W_OK, access, fspath
 from os.path import exists
 
 TYPE_CHECKING = False
@@ -319,7 +319,12 @@ def open_card_store(
         from golore.graph.files.cache_db import Cache  # creates the file and marks it as golore's
 
         Cache.open(Path(path)).close()
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    if write or (access(path, W_OK) and access(store_directory, W_OK)):
+        connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    else:
+        from golore.graph.files.read_only_db import connect_read_only
+
+        connection = connect_read_only(path, wait)
     try:
         connection.execute("PRAGMA synchronous = OFF")
         if _version_in(connection) != CARD_STORE_VERSION:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import resource
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,9 @@ _MEGABYTE: Final = 1 << 20
 _READ_POOL: Final = 256 * _MEGABYTE
 _MAX_DATABASE: Final = 1 << 38
 """The engines reserve address space for the largest possible file, by default 8 TB, which small machines refuse."""
+_READER_MEMORY: Final = 1 << 30
+_READER_SHARE: Final = 4
+"""Memory of a limited reader: a gigabyte, of which opening reserves a third, and a share of the size of the file."""
 _THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 _PAGE: Final = 10_000
 _CHUNK: Final = 100_000
@@ -57,6 +61,35 @@ def engine_name() -> str:
     return name
 
 
+_is_limited = False
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process while it has a database open for reading.
+
+    For processes that only answer one question. The engine trusts the sizes in its file: a damaged one made it allocate
+    gigabytes. A process that learns or serves must not use this, because it needs memory for other things meanwhile.
+    """
+    global _is_limited
+    _is_limited = True
+
+
+def _set_limit(path: Path) -> tuple[int, int] | None:
+    """Set the limit, if it is wanted. Returns the limit before."""
+    if not _is_limited:
+        return None
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        used = int(fields["VmData"].split()[0]) << 10
+        wanted = used + _MAX_DATABASE + _READER_MEMORY + _READER_SHARE * path.stat().st_size
+        limits = [limit for limit in (wanted, *before) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
+    except (OSError, KeyError, ValueError):
+        return None  # not Linux
+    return before
+
+
 class EngineFailure(Exception):
     """A statement failed; the text is the message of the engine. Never leaves the `graph` package."""
 
@@ -67,6 +100,7 @@ class Session:
     def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
         module = _module(engine_name())
         self.is_writable: Final = write
+        self._limit_before = None if write else _set_limit(path)
         self._database: _Database
         self._connection: _Connection
         try:
@@ -78,7 +112,8 @@ class Session:
                 max_db_size=_MAX_DATABASE,
             )
             self._connection = module.Connection(self._database)
-        except RuntimeError as failure:
+        except (RuntimeError, MemoryError) as failure:
+            self._lift_limit()
             raise opening_error(path, str(failure)) from failure
         if write and not checkpoint_on_close:
             # Folding the log into the file rewrites whole node groups and takes seconds at 400,000 symbols; reading
@@ -88,6 +123,11 @@ class Session:
     def close(self) -> None:
         self._connection.close()
         self._database.close()
+        self._lift_limit()
+
+    def _lift_limit(self) -> None:
+        if self._limit_before is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, self._limit_before)
 
     def run(self, statement: str, **parameters: object) -> None:
         self._execute(statement, parameters).close()
@@ -130,7 +170,7 @@ class Session:
     def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
         try:
             result = self._connection.execute(statement, dict(parameters))
-        except RuntimeError as failure:
+        except (RuntimeError, MemoryError) as failure:
             raise EngineFailure(str(failure)) from failure
         if isinstance(result, list):
             raise EngineFailure("more than one statement")

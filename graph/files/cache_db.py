@@ -14,9 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
+from golore.graph.errors import CacheDamaged, GoloreError, StoreBusy, StoreError
+from golore.graph.files.file_state import FileState
 
-CACHE_VERSION: Final = 1
+CACHE_VERSION: Final = 2
 APPLICATION: Final = 0x676F6C6F
 """SQLite application id of the file: "golo" in ASCII."""
 _WAIT: Final = 5.0
@@ -27,9 +28,13 @@ _TABLES: Final = """
 CREATE TABLE facts(key TEXT PRIMARY KEY, head BLOB NOT NULL, outline BLOB NOT NULL, shape BLOB NOT NULL,
                    body BLOB NOT NULL);
 CREATE TABLE files(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-                   key TEXT NOT NULL) WITHOUT ROWID;
+                   ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE resolved(path TEXT PRIMARY KEY, key TEXT NOT NULL, rows BLOB NOT NULL);
 """
+
+
+_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What reading a damaged file raises: SQLite reports sizes and texts from it as they are."""
 
 
 class _ForeignFile(sqlite3.DatabaseError):
@@ -47,13 +52,12 @@ class CachedFacts(NamedTuple):
 
 
 class CachedFile(NamedTuple):
-    """The content of a path when it was last read. Size and mtime only decide whether to read it again; the digest
+    """The content of a path when it was last read. The state only decides whether to read it again; the digest
     identifies the content."""
 
     path: str
     digest: str
-    size: int
-    mtime_ns: int
+    state: FileState
     key: str
 
 
@@ -85,13 +89,13 @@ class Cache:
     def open(cls, path: Path, *, wait: float = _WAIT, neighbours: tuple[Path, ...] = ()) -> Self:
         try:
             return cls(path, _connect(path, wait), None, neighbours)
-        except sqlite3.DatabaseError as failure:
+        except _FAILURES as failure:
             # A lock or a full disk is no reason to delete the cache.
             if not _is_damage(failure):
                 raise _store_error(path, failure) from failure
             message = f"The cache {path} could not be used ({failure}) and was created again. Nothing but time is lost."
         try:
-            _remove(path)
+            remove_cache(path)
             return cls(path, _connect(path, wait), message, neighbours)
         except (OSError, sqlite3.Error) as failure:
             raise _store_error(path, failure) from failure
@@ -143,17 +147,18 @@ class Cache:
         return len(unwanted)
 
     def files(self) -> dict[str, CachedFile]:
-        return {row[0]: CachedFile(*row) for row in self._all("SELECT * FROM files")}
+        return {row[0]: _file(row) for row in self._all("SELECT * FROM files")}
 
     def file(self, path: str) -> CachedFile | None:
         with self._errors():
             row = self._connection.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
-        return CachedFile(*row) if row else None
+        return _file(row) if row else None
 
     def set_files(self, changed: Iterable[CachedFile], removed: Iterable[str] = ()) -> None:
         with self._transaction() as connection:
             connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in removed))
-            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", changed)
+            rows = ((file.path, file.digest, *file.state, file.key) for file in changed)
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def resolution_keys(self) -> dict[str, str]:
         return dict(self._all("SELECT path, key FROM resolved"))
@@ -201,13 +206,17 @@ class Cache:
     def _errors(self) -> Generator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as failure:
+        except _FAILURES as failure:
             if _is_damage(failure):
-                _remove(self._path)
-                raise StoreDamaged(
+                remove_cache(self._path)
+                raise CacheDamaged(
                     f"The cache {self._path} was damaged ({failure}) and has been removed. Run the command again."
                 ) from failure
             raise _store_error(self._path, failure) from failure
+
+
+def _file(row: tuple[str, str, int, int, int, int, str]) -> CachedFile:
+    return CachedFile(row[0], row[1], FileState(*row[2:6]), row[6])
 
 
 def _connect(path: Path, wait: float) -> sqlite3.Connection:
@@ -241,9 +250,39 @@ def _require_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _is_damage(failure: sqlite3.Error) -> bool:
-    damage = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR}
-    return isinstance(failure, _ForeignFile) or _code(failure) in damage
+def is_cache_damage(failure: Exception) -> bool:
+    """Whether a step that failed like this may succeed with a new cache. An exception that golore does not raise
+    deliberately comes from data in the cache that cannot be decoded, or else from a defect, which occurs again."""
+    if isinstance(failure, CacheDamaged):
+        return True
+    if isinstance(failure, GoloreError):
+        cause = failure.__cause__
+        return type(failure) is StoreError and isinstance(cause, _FAILURES) and _is_damage_to_writer(cause)
+    return not isinstance(failure, OSError) and _is_damage_to_writer(failure)
+
+
+def _is_damage_to_writer(failure: BaseException) -> bool:
+    """Like `_is_damage`, for a learn: a byte of the header makes a file read-only, a byte of an index a row double."""
+    if isinstance(failure, sqlite3.Error) and _code(failure) in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CONSTRAINT}:
+        return True
+    return _is_damage(failure)
+
+
+def _is_damage(failure: BaseException) -> bool:
+    if not isinstance(failure, sqlite3.Error) or isinstance(failure, _ForeignFile):
+        return True
+    # Without a code, the error is one of Python's module: the data is not what it should be.
+    damage = {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERNAL,
+    }
+    return _code(failure) in damage
 
 
 def _code(failure: sqlite3.Error) -> int:
@@ -262,6 +301,6 @@ def _store_error(path: Path, failure: Exception) -> StoreError:
     return StoreError(f"The cache {path} cannot be used: {failure}. Check who owns it, or remove it.")
 
 
-def _remove(path: Path) -> None:
+def remove_cache(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from golore.graph.files.cache_db import Cache
+from golore.graph.files.read_only_db import connect_read_only, is_writable
 from golore.graph.files.store_path import CACHE_NAME
 
 _WAIT: Final = 5.0
@@ -39,7 +40,10 @@ def open_tables(
         if not write:
             return None
         Cache.open(path).close()  # creates the file with its application id
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    if write or is_writable(path):
+        connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+    else:
+        connection = connect_read_only(path, wait)
     try:
         connection.execute("PRAGMA synchronous = OFF")
         if _stored_version(connection, schema) != schema.version:

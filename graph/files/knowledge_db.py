@@ -8,14 +8,17 @@ This module opens the database and its transactions; the tables belong to `notes
 
 from __future__ import annotations
 
+import errno
+import shutil
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
+from golore.graph.files.read_only_db import connect_read_only, is_writable
 
 KNOWLEDGE_NAME: Final = "knowledge.db"
 PENDING_NAME: Final = "incoming.json"
@@ -88,6 +91,12 @@ _MIGRATIONS: Final[tuple[str, ...]] = (
 never edited; a change of the tables is a new entry."""
 
 
+_ROOM: Final = 64 << 10
+"""Bytes that a write to the database needs at least: the shared memory of its log is extended by 32 KiB at a time."""
+_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What reading a damaged file raises: SQLite reports sizes and texts from it as they are."""
+
+
 class Knowledge:
     """Open it with `Knowledge.open` and use it as a context manager."""
 
@@ -107,16 +116,20 @@ class Knowledge:
     @classmethod
     def open_file(cls, path: Path, *, wait: float = _WAIT) -> Self:
         """Open the knowledge in a given file, such as that of a snapshot. Creates an empty file if necessary."""
+        can_write = is_writable(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+            if can_write or not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+            else:
+                connection = connect_read_only(path, wait)
         except (OSError, sqlite3.Error) as failure:
             raise _store_error(path, failure) from failure
         try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON") if can_write else ():
                 connection.execute(f"PRAGMA {pragma}").fetchone()
             _migrate(connection, path)
-        except sqlite3.Error as failure:
+        except _FAILURES as failure:
             connection.close()
             raise _store_error(path, failure) from failure
         except BaseException:
@@ -147,7 +160,7 @@ class Knowledge:
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(statement, values)
-        except sqlite3.Error as failure:
+        except _FAILURES as failure:
             raise _store_error(self._path, failure) from failure
 
     @contextmanager
@@ -164,7 +177,7 @@ class Knowledge:
                 if connection.in_transaction:  # not if the disk is full: SQLite has already rolled back
                     connection.execute("ROLLBACK")
                 raise
-        except sqlite3.Error as failure:
+        except _FAILURES as failure:
             raise _store_error(self._path, failure) from failure
 
 
@@ -216,15 +229,26 @@ def _version_of(connection: sqlite3.Connection, path: Path) -> int:
 
 def _store_error(path: Path, failure: Exception) -> StoreError:
     """The error to raise for a failure. A damaged file is kept, because its content cannot be derived again."""
+    code = sqlite3.SQLITE_CORRUPT
     if isinstance(failure, sqlite3.Error):
-        code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            return StoreBusy(f"{path} is being written by another process. Try again.")
-        if code == sqlite3.SQLITE_FULL:
-            return StoreError(f"The disk that holds {path} is full. Make room and try again.")
-        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-            return StoreDamaged(
-                f"{path} is damaged ({failure}). It contains notes and summaries and was not changed. "
-                "Restore a snapshot with `golore restore`, or move the file away to start without them."
-            )
+        # An error without a code is one of Python's module: a text is not UTF-8.
+        code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    elif isinstance(failure, OSError):
+        code = sqlite3.SQLITE_FULL if failure.errno in (errno.ENOSPC, errno.EDQUOT) else sqlite3.SQLITE_CANTOPEN
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return StoreBusy(f"{path} is being written by another process. Try again.")
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+        return StoreError(f"No space left on the disk that holds {path}. Make room and try again.")
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG}:
+        return StoreDamaged(
+            f"{path} is damaged ({failure}). It contains notes and summaries and was not changed. "
+            "Restore a snapshot with `golore restore`, or move the file away to start without them."
+        )
     return StoreError(f"{path} cannot be used: {failure}. Check who owns it.")
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk is full: SQLite reports only an I/O error if it cannot extend a file that it maps."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _ROOM
+    return False

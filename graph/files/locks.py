@@ -7,6 +7,7 @@ golore process takes these locks first. They do not stop other programs from ope
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -54,8 +55,8 @@ def acquire(path: Path, *, exclusive: bool, timeout: float, purpose: str) -> Fil
     """
     try:
         descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:
-        if exclusive:
+    except OSError as failure:
+        if exclusive or failure.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         descriptor = open_regular(path)
     try:

@@ -62,10 +62,11 @@ def require_compatible(manifest: Manifest, directory: Path, engine: str) -> None
     if manifest.schema > SCHEMA_VERSION:
         raise StoreMismatch(
             f"The store in {directory} was made by a newer golore ({manifest.golore}). "
-            f"Upgrade golore, or remove {directory} and run `golore learn` again."
+            "Upgrade golore; nothing was changed."
         )
     if manifest.engine != engine:
         raise StoreMismatch(
             f"The store in {directory} was made with the engine {manifest.engine}, but {engine} is in use. "
-            f"Set GOLORE_ENGINE={manifest.engine}, or remove {directory} and run `golore learn` again."
+            f"Set GOLORE_ENGINE={manifest.engine}, or remove {directory / MANIFEST_NAME} and run "
+            "`golore learn`; notes and summaries are kept."
         )

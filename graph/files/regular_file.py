@@ -9,6 +9,10 @@ import errno
 import os
 import stat
 
+SOURCE_LIMIT = 8 << 20
+"""The largest Go file, module file or document that is read, in bytes."""
+SETTINGS_LIMIT = 1 << 20
+"""The largest settings file that is read, in bytes."""
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 """Opening a pipe that nobody writes to must not block."""

@@ -37,7 +37,7 @@ class SiblingCaches:
 
     def facts(self, key: str) -> CachedFacts | None:
         for connection in self._connections:
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError):
                 row = connection.execute("SELECT * FROM facts WHERE key = ?", (key,)).fetchone()
                 if row is not None:
                     return CachedFacts(*row)
@@ -46,7 +46,7 @@ class SiblingCaches:
 
 def _connect(path: Path) -> sqlite3.Connection | None:
     connection: sqlite3.Connection | None = None
-    with contextlib.suppress(sqlite3.Error):
+    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError):
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)
         found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if found == [APPLICATION, CACHE_VERSION]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, read_table_meta, transaction
+from golore.graph.files.file_state import FileState
 from golore.graph.phrases import listed
 
-_VERSION: Final = "1"
+_VERSION: Final = "2"
 _BATCH: Final = 500
 _MAX_SECTIONS: Final = 5
 """Sections that a card lists."""
@@ -24,7 +25,7 @@ _MAX_TITLE: Final = 80
 _TABLES: Final = {
     "document_pages": (
         "(path TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, "
-        "links TEXT NOT NULL, content BLOB NOT NULL)"
+        "ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, links TEXT NOT NULL, content BLOB NOT NULL)"
     ),
     "document_keys": "(key TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY(key, path)) WITHOUT ROWID",
     "document_targets": (
@@ -57,13 +58,12 @@ _DOCUMENT_TABLES: Final = CacheTables(_VERSION, "document_notes", _TABLES, _INDE
 
 
 class StoredDocument(NamedTuple):
-    """A document as it was read. `mtime_ns` is 0 if it was too recent to be trusted; `links` is the digest of the
+    """A document as it was read, with its state as `state_to_record` returns it. `links` is the digest of the
     document's links, empty until it is linked."""
 
     path: str
     digest: str
-    size: int
-    mtime_ns: int
+    state: FileState
     links: str
 
 
@@ -110,8 +110,10 @@ class DocumentIndex(OpenTables):
         self._connection.execute("INSERT OR REPLACE INTO document_notes VALUES (?, ?)", (name, value))
 
     def pages(self) -> dict[str, StoredDocument]:
-        rows = self._connection.execute("SELECT path, digest, size, mtime_ns, links FROM document_pages ORDER BY path")
-        return {row[0]: StoredDocument(*row) for row in rows}
+        rows = self._connection.execute(
+            "SELECT path, digest, links, size, mtime_ns, ctime_ns, inode FROM document_pages ORDER BY path"
+        )
+        return {row[0]: StoredDocument(row[0], row[1], FileState(*row[3:]), row[2]) for row in rows}
 
     def contents(self, paths: Collection[str]) -> Iterator[tuple[str, bytes]]:
         """Path and stored content of each of these documents."""
@@ -119,14 +121,15 @@ class DocumentIndex(OpenTables):
 
     def put(self, page: StoredDocument, content: bytes, keys: Iterable[str]) -> None:
         run = self._connection
-        run.execute("INSERT OR REPLACE INTO document_pages VALUES (?, ?, ?, ?, ?, ?)", (*page, content))
+        row = (page.path, page.digest, *page.state, page.links, content)
+        run.execute("INSERT OR REPLACE INTO document_pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         run.execute("DELETE FROM document_keys WHERE path = ?", (page.path,))
         run.executemany("INSERT INTO document_keys VALUES (?, ?)", ((key, page.path) for key in keys))
 
     def confirm(self, page: StoredDocument) -> None:
-        """Store the size and time of a document whose text has not changed."""
-        statement = "UPDATE document_pages SET size = ?, mtime_ns = ? WHERE path = ?"
-        self._connection.execute(statement, (page.size, page.mtime_ns, page.path))
+        """Store the state of a document whose text has not changed."""
+        statement = "UPDATE document_pages SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?"
+        self._connection.execute(statement, (*page.state, page.path))
 
     def remove(self, paths: Iterable[str]) -> None:
         rows = [(path,) for path in paths]

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import REPOSITORY_ID
 
 CHILD: Final = "summary"
@@ -217,7 +218,7 @@ class InputReader:
         if path not in self._bytes:
             digests = self._rows("MATCH (f:File {id: $id}) RETURN f.digest", path)
             try:
-                data = (self._root / path).read_bytes()
+                data = read_regular(self._root / path, SOURCE_LIMIT, follow=True)
             except OSError as failure:
                 raise GraphBehind(path) from failure
             if not digests or blake2b(data, digest_size=16).hexdigest() != digests[0][0]:

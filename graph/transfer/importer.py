@@ -29,6 +29,7 @@ from golore.graph.files.handover import prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge, Transaction
 from golore.graph.files.knowledge_rows import insert_rows, tables_of
 from golore.graph.files.manifest import Manifest
+from golore.graph.files.regular_file import read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
@@ -38,8 +39,23 @@ from golore.graph.transfer.parquet_export import FACTS, HEADER_NAME, KNOWLEDGE, 
 
 _TAIL_BYTES: Final = 1 << 16
 _BATCH: Final = 4_096
+_MAX_HEADER: Final = 1 << 20
+_MAX_RATIO: Final = 200
+"""Bytes of a table before compression, for each byte on disk; 5 to 30 in measured exports."""
+_SMALL_TABLE: Final = 16 << 20
+"""Bytes before compression that are always allowed."""
+_INVALID: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)
+"""What decoding the rows of a file that golore did not write may raise."""
 _KINDS: Final = {tuple(kind): kind for kind in EDGE_KINDS}
 _TABLES: Final[dict[str, Table]] = {table_name(table): table for table in (*NODE_COLUMNS, *EDGE_KINDS)}
+
+_OTHER_COLUMNS: Final = {
+    MARKS: frozenset(("id", "value")),
+    KNOWLEDGE: frozenset(("label", "row")),
+    FACTS: frozenset(CachedFacts._fields),
+    RESOLVED: frozenset(CachedResolution._fields),
+}
+"""The tables that are not of the graph, and the columns that they must have."""
 
 Row = dict[str, Any]
 
@@ -69,10 +85,11 @@ def read_header(source: Path) -> Header:
     if not source.exists():
         raise UsageError(f"There is no {source}. Check the path.")
     fields = _read_json(source / HEADER_NAME) if source.is_dir() else _last_line(source)
-    try:
-        header = Header(*(fields[name] for name in Header._fields))
-    except KeyError:
-        raise UsageError(f"{source} is not a golore export, or is incomplete. Export it again.") from None
+    match [fields.get(name) for name in Header._fields]:
+        case [int(format), str(golore), int(schema), str(edition), int(knowledge)]:
+            header = Header(format, golore, schema, edition, knowledge)
+        case _:
+            raise UsageError(f"{source} is not a golore export, or is incomplete. Export it again.")
     if (header.format, header.schema) > (FORMAT, SCHEMA_VERSION):
         raise UsageError(f"{source} was made by a newer golore ({header.golore}). Upgrade golore; nothing was changed.")
     if (header.format, header.schema) != (FORMAT, SCHEMA_VERSION):
@@ -171,11 +188,11 @@ def _read_jsonl(source: Path, load: BulkLoad, put: Put) -> _Content:
                         raise ValueError(f"unknown type {kind!r}")
                 digest.update(line)
             rows.flush()
-        except (KeyError, TypeError, ValueError, AttributeError) as failure:
+        except (*_INVALID, msgspec.MsgspecError) as failure:
             raise UsageError(
                 f"{source}, line {lines:,} cannot be read ({failure!r}). Nothing was changed; export again."
             ) from failure
-    if digest.hexdigest() != closing["digest"] or lines != closing["lines"] + 1:
+    if (digest.hexdigest(), lines - 1) != (closing.get("digest"), closing.get("lines")):
         raise UsageError(f"{source} was changed or damaged since it was exported. Nothing was changed; export again.")
     return _Content(rows.nodes, rows.edges, knowledge, meta)
 
@@ -222,23 +239,74 @@ class _RowBatches:
 
 
 def _read_parquet(source: Path, load: BulkLoad, put: Put) -> _Content:
-    tables: Mapping[str, Mapping[str, Any]] = _read_json(source / HEADER_NAME)["tables"]
-    for name, info in tables.items():
-        path = source / f"{name}.parquet"
-        if not path.is_file() or file_digest(path) != info["digest"]:
-            raise UsageError(f"{path} is missing or damaged. Nothing was changed; export again.")
+    tables = _require_tables(source)
     counts = {True: 0, False: 0}
     for name, table in _TABLES.items():
         if name in tables:
             _link(source / f"{name}.parquet", load.directory / f"{name}.export.parquet")
-            load.count({table: tables[name]["rows"]})
-            counts[isinstance(table, str)] += tables[name]["rows"]
-    meta = {row["id"]: row["value"] for row in _rows_of(source, MARKS)}
+            load.count({table: tables[name]})
+            counts[isinstance(table, str)] += tables[name]
     knowledge = 0
-    for row in _rows_of(source, KNOWLEDGE):
-        put(row["label"], json.loads(row["row"]))
-        knowledge += 1
+    try:
+        meta: dict[str, str] = {row["id"]: row["value"] for row in _rows_of(source, MARKS)}
+        for row in _rows_of(source, KNOWLEDGE):
+            put(row["label"], json.loads(row["row"]))
+            knowledge += 1
+    except _INVALID as failure:
+        raise UsageError(f"{source} cannot be read ({failure!r}). Nothing was changed; export again.") from failure
     return _Content(counts[True], counts[False], knowledge, meta)
+
+
+def _require_tables(source: Path) -> dict[str, int]:
+    """The tables of an export with their numbers of rows. Raises `UsageError` if a file is missing, damaged, not listed
+    in the header, or larger than its size on disk explains."""
+    listed: Any = _read_json(source / HEADER_NAME).get("tables")
+    if not isinstance(listed, dict):
+        raise UsageError(f"{source / HEADER_NAME} has no list of tables. Nothing was changed; export again.")
+    rows: dict[str, int] = {}
+    for name, info in cast("Row", listed).items():
+        path = source / f"{name}.parquet"
+        match info:
+            case {"rows": int(count), "digest": str(digest)} if name in _TABLES or name in _OTHER_COLUMNS:
+                if not path.is_file() or file_digest(path) != digest:
+                    raise UsageError(f"{path} is missing or damaged. Nothing was changed; export again.")
+                _require_bounded(path, name, count)
+                rows[name] = count
+            case _:
+                raise UsageError(f"{source / HEADER_NAME} has an unknown table {name!r}. Nothing was changed.")
+    for path in sorted(source.glob("*.parquet")):
+        if path.stem not in rows:
+            raise UsageError(f"{path} is not listed in {HEADER_NAME}. Nothing was changed; remove it or export again.")
+    return rows
+
+
+def _require_bounded(path: Path, name: str, rows: int) -> None:
+    """Raise `UsageError` if a Parquet file could expand to far more memory than it takes on disk.
+
+    golore's exports have no dictionaries, so that a value takes at least 4 bytes before compression.
+    """
+    try:
+        with importlib.import_module("pyarrow.parquet").ParquetFile(path) as file:
+            found, names = file.metadata, frozenset(file.schema_arrow.names)
+            chunks = [
+                found.row_group(group).column(column)
+                for group in range(found.num_row_groups)
+                for column in range(found.num_columns)
+            ]
+    except (*_INVALID, MemoryError) as failure:
+        raise UsageError(f"{path} cannot be read ({failure}). Nothing was changed; export again.") from failure
+    size = sum(chunk.total_uncompressed_size for chunk in chunks)
+    values = sum(chunk.num_values for chunk in chunks)
+    is_sound = (
+        found.num_rows == rows
+        and size <= _SMALL_TABLE + _MAX_RATIO * path.stat().st_size
+        and values <= rows * found.num_columns + size // 4
+        and rows * 4 <= size
+        and not any("DICTIONARY" in encoding for chunk in chunks for encoding in chunk.encodings)
+        and names >= _OTHER_COLUMNS.get(name, frozenset())
+    )
+    if not is_sound:
+        raise UsageError(f"{path} is not a table that golore exported. Nothing was changed; export again.")
 
 
 def _import_facts(source: Path, directory: Path) -> int:
@@ -279,13 +347,14 @@ def _last_line(source: Path) -> Row:
         tail = file.read()
     try:
         last: Any = json.loads(tail.splitlines()[-1]) if tail.endswith(b"\n") else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         last = {}
     return cast("Row", last) if isinstance(last, dict) else {}
 
 
 def _read_json(path: Path) -> Row:
     try:
-        return cast("Row", json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        found: Any = json.loads(read_regular(path, _MAX_HEADER, follow=True))
+    except (OSError, ValueError, RecursionError):
         return {}
+    return cast("Row", found) if isinstance(found, dict) else {}

@@ -24,20 +24,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError
+from golore.graph.files.file_state import FileState, state_from
+from golore.graph.files.regular_file import SOURCE_LIMIT, NotRegularError, TooLargeError, read_regular
 from golore.graph.model.entities import Digest, Problem, RepoPath
 from golore.graph.visible_text import is_plain_path, visible_line
 from golore.learner.checkout import git_directory
 from golore.learner.checkout.document_names import SUFFIXES, is_document
-from golore.learner.checkout.ignore_rules import IgnoreRules, rules_for
+from golore.learner.checkout.ignore_rules import IGNORE_LIMIT, IgnoreRules, read_exclude_file, rules_for
 from golore.learner.go_rules import go_mod
-
-MEBIBYTE: Final = 1 << 20
 
 
 class SourceFile(NamedTuple):
     path: RepoPath
-    size: int
-    mtime_ns: int
+    state: FileState
 
 
 class ConfigFile(NamedTuple):
@@ -49,7 +48,7 @@ class ConfigFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    max_file_bytes: int = 8 * MEBIBYTE
+    max_file_bytes: int = SOURCE_LIMIT
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -124,6 +123,11 @@ def _self_and_parents(directory: str) -> Iterator[str]:
         directory = directory.rpartition("/")[0]
 
 
+def too_large(size: int, limit: int) -> str:
+    """The message of the problem for a Go file or a document above the limit."""
+    return f"file not learned: {size:,} bytes, more than the limit of {limit:,}"
+
+
 def digest(data: bytes) -> Digest:
     return Digest(blake2b(data, digest_size=16).hexdigest())
 
@@ -194,7 +198,7 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
         directory = entered
     if ".gitignore" in entries and not directory.is_vendor:
         walk.ignores.append(_join(directory.path, ".gitignore"))
-        content = _read(walk, walk.ignores[-1]) or b""
+        content = _read_ignore_file(walk, walk.ignores[-1])
         directory = directory._replace(rules=directory.rules.with_ignore_file(directory.path, content))
     directory = _add_configs(walk, directory, entries)
     subdirectories: list[_Directory] = []
@@ -223,11 +227,7 @@ def _enter_checkout(walk: _Walk, directory: _Directory) -> _Directory | None:
         checkout_kind = "worktree" if kind is git_directory.GitLink.WORKTREE else "git repository"
         walk.problem(directory.path, f"another {checkout_kind} inside this one, not learned; learn it separately")
         return None
-    common = git_directory.common_directory(path)
-    exclude = common / "info" / "exclude" if common else None
-    rules = IgnoreRules((), directory.rules.prefix)
-    if exclude is not None and exclude.is_file():
-        rules = rules.with_ignore_file(directory.path, exclude.read_bytes())
+    rules = IgnoreRules((), directory.rules.prefix).with_ignore_file(directory.path, read_exclude_file(path))
     return directory._replace(rules=rules, checkout=git_directory.GitCheckout(path, directory.path), is_ignored=False)
 
 
@@ -309,12 +309,11 @@ def _add_regular_file(walk: _Walk, path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         return
     if status.st_size > walk.limits.max_file_bytes:
-        limit = f"{walk.limits.max_file_bytes:,}"
-        walk.problem(path, f"file not learned: {status.st_size:,} bytes, more than the limit of {limit}")
+        walk.problem(path, too_large(status.st_size, walk.limits.max_file_bytes))
     elif status.st_mode & 0o444 != 0o444 and not os.access(walk.root / path, os.R_OK, effective_ids=True):
         walk.problem(path, "file cannot be read: permission denied")
     else:
-        walk.files.append(SourceFile(RepoPath(path), status.st_size, status.st_mtime_ns))
+        walk.files.append(SourceFile(RepoPath(path), state_from(status)))
 
 
 def _add_links(walk: _Walk) -> None:
@@ -342,17 +341,30 @@ def configs_above(root: Path, known_paths: Iterable[str]) -> list[ConfigFile]:
             if path.is_file() and directory != Path(tempfile.gettempdir()):
                 # The file is outside the tree to learn: if it cannot be read, the tree is learned without it.
                 with suppress(OSError):
-                    configs.append(ConfigFile("../" * level + name, path.read_bytes()))
+                    configs.append(ConfigFile("../" * level + name, read_regular(path, SOURCE_LIMIT, follow=True)))
                 break
     return configs
 
 
 def _read(walk: _Walk, path: str) -> bytes | None:
     try:
-        return (walk.root / path).read_bytes()
+        return read_regular(walk.root / path, walk.limits.max_file_bytes, follow=True)
     except OSError as error:
         walk.problem(path, f"file cannot be read: {_reason(error)}")
         return None
+
+
+def _read_ignore_file(walk: _Walk, path: str) -> bytes:
+    """The content of a `.gitignore`. Like git, does not follow a link in its place."""
+    try:
+        return read_regular(walk.root / path, IGNORE_LIMIT)
+    except NotRegularError:
+        walk.problem(path, "its rules do not apply: it is not a regular file")
+    except TooLargeError as error:
+        walk.problem(path, f"its rules do not apply: {_reason(error)}")
+    except OSError as error:
+        walk.problem(path, f"file cannot be read: {_reason(error)}")
+    return b""
 
 
 def _join(directory: str, name: str) -> str:
@@ -372,4 +384,6 @@ def _bad_name(name: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, NotRegularError | TooLargeError):
+        return f"it {error.strerror}"
     return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error).lower()

@@ -1,9 +1,9 @@
 """Finds the files that have changed since the last learn.
 
-Each learn writes a snapshot beside the graph: size, mtime and digest of every file it read, and the mtimes of the
-directories it listed. If all of these are the same, nothing has changed, and no directory has to be listed. If the
-mtime of a directory differs, the tree is walked again; if the size or mtime of a file differs, its digest decides. An
-mtime so recent that a later write could have the same one is not trusted.
+Each learn writes a snapshot beside the graph: the state (see `file_state`) and the digest of every file it read, and
+the ctimes of the directories it listed. If all of these are the same, nothing has changed, and no directory has to be
+listed. If the ctime of a directory differs, the tree is walked again; if the state of a file differs, its digest
+decides. If an mtime is so recent that a later write could have the same one, nothing is trusted.
 
 Of code outside the tree (vendored, in GOPATH, or in a directory that a `replace` names) only the files that were read
 are checked; new files are not noticed. The module cache and GOROOT, which do not change, and git's index are not
@@ -26,13 +26,21 @@ from golore.graph.database.store import Store
 from golore.graph.errors import RepositoryError, StoreError
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.files.file_state import (
+    RECENT_NS,
+    UNKNOWN,
+    FileState,
+    is_unchanged,
+    state_from,
+    state_to_record,
+)
 from golore.graph.files.identity import graph_identity
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import Discovery, configs_above, digest, discover, skipped_directories
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 EDITS_NAME: Final = "edits.msgpack"
-RECENT_NS: Final = 2_000_000_000
-_VERSION: Final = 3
+_VERSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +60,9 @@ class Changes:
 
 
 class SeenFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The state of a file when it was read. `mtime_ns` is 0 if it cannot be trusted."""
+    """The state of a file when it was read, as `state_to_record` returns it, and its digest."""
 
-    size: int
-    mtime_ns: int
+    state: FileState
     digest: str
 
 
@@ -66,7 +73,9 @@ class SeenFiles(msgspec.Struct, frozen=True, array_like=True):
     graph: str
     files: dict[str, SeenFile]
     directories: dict[str, int]
+    """The ctime of each directory that was listed; 0 if it cannot be trusted."""
     ignores: dict[str, int]
+    """The same for each ignore file."""
     added: tuple[str, ...] = ()
     """Files that a later walk found and the graph does not have, so that the next check need not walk again."""
     gone: tuple[str, ...] = ()
@@ -87,15 +96,16 @@ def record_seen_files(
     outside: Iterable[CachedFile] = (),
 ) -> None:
     """Write the snapshot of a walk that began at `since_ns`, for the current graph."""
-    external = {relpath(file.path, found.root): SeenFile(file.size, file.mtime_ns, file.digest) for file in outside}
+    external = {relpath(file.path, found.root): SeenFile(file.state, file.digest) for file in outside}
     seen: dict[str, SeenFile] = {}
     for file in found.files:
         read = files.get(file.path)
         if read is not None:
-            seen[file.path] = SeenFile(read.size, read.mtime_ns, read.digest)
+            seen[file.path] = SeenFile(read.state, read.digest)
+    states = _states(found.root, (config.path for config in found.configs))
     for config in found.configs:
-        mtime_ns = _mtime(f"{found.root}/{config.path}", since_ns)
-        seen[config.path] = SeenFile(len(config.data), mtime_ns, digest(config.data))
+        state = states.get(config.path, UNKNOWN)._replace(size=len(config.data))
+        seen[config.path] = SeenFile(state_to_record(state, since_ns), digest(config.data))
     _write(directory, _make_snapshot(graph_identity(directory), found, seen, external, since_ns))
 
 
@@ -124,7 +134,7 @@ def record_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> No
     header = _decode(directory / SNAPSHOT_NAME, _SnapshotHeader)
     if header is None or header.version != _VERSION:
         return
-    seen = {file.path: SeenFile(file.size, file.mtime_ns, file.digest) for file in files}
+    seen = {file.path: SeenFile(file.state, file.digest) for file in files}
     before = _decode(directory / EDITS_NAME, Edits)
     if header.graph != graph:
         if before is None or (before.version, before.base, before.graph) != (_VERSION, header.graph, graph):
@@ -134,12 +144,12 @@ def record_edits(directory: Path, graph: str, files: Iterable[CachedFile]) -> No
         _replace(directory / EDITS_NAME, Edits(_VERSION, header.graph, graph_identity(directory), seen))
 
 
-def found_documents(root: Path, directory: Path) -> dict[str, tuple[int, int]]:
-    """Size and mtime of each document. Walks the tree only if a walk might find other files than the last one."""
+def found_documents(root: Path, directory: Path) -> dict[str, FileState]:
+    """The state of each document. Walks the tree only if a walk might find other files than the last one."""
     snapshot = _read(directory)
     if snapshot is not None and snapshot.documents is not None and _is_walk_unneeded(root, snapshot):
-        return _statuses(root, snapshot.documents)
-    return {file.path: (file.size, file.mtime_ns) for file in discover(root).documents}
+        return _states(root, snapshot.documents)
+    return {file.path: file.state for file in discover(root).documents}
 
 
 def changes_since(root: Path, store: Store) -> Changes | None:
@@ -160,16 +170,16 @@ def changes_since(root: Path, store: Store) -> Changes | None:
             found = discover(root, also=snapshot.also)
         except RepositoryError:
             return Changes(deleted=tuple(sorted(snapshot.files)))
-        current = {file.path: (file.size, file.mtime_ns) for file in found.files}
-        current |= _statuses(root, (config.path for config in found.configs))
+        current: dict[str, FileState] = {file.path: file.state for file in found.files}
+        current |= _states(root, (config.path for config in found.configs))
         added, gone = current.keys() - snapshot.files.keys(), snapshot.files.keys() - current.keys()
         snapshot = _make_snapshot(snapshot.graph, found, snapshot.files, snapshot.outside, since_ns)
         snapshot = msgspec.structs.replace(snapshot, added=tuple(sorted(added)), gone=tuple(sorted(gone)))
     else:
-        current = _statuses(root, (snapshot.files.keys() - set(snapshot.gone)) | set(snapshot.added))
-    current |= _statuses(root, snapshot.outside)
+        current = _states(root, (snapshot.files.keys() - set(snapshot.gone)) | set(snapshot.added))
+    current |= _states(root, snapshot.outside)
     changes, confirmed = _compare(root, snapshot.files | snapshot.outside, current, since_ns)
-    if is_walked or any(seen.mtime_ns for seen in confirmed.values()):
+    if is_walked or any(seen.state.mtime_ns for seen in confirmed.values()):
         # The next check need not read these files again.
         outside = {path: confirmed.pop(path, seen) for path, seen in snapshot.outside.items()}
         _write(directory, msgspec.structs.replace(snapshot, files=snapshot.files | confirmed, outside=outside))
@@ -183,12 +193,12 @@ def changes_since_graph(root: Path, store: Store) -> Changes:
     for path, learned in store.rows("MATCH (f:File) RETURN f.path, f.digest"):
         entry = cached.get(path)
         is_same = entry is not None and entry.digest == learned
-        known[path] = SeenFile(entry.size, entry.mtime_ns, learned) if entry and is_same else SeenFile(0, 0, learned)
+        known[path] = SeenFile(entry.state if entry and is_same else UNKNOWN, learned)
     try:
         files = discover(root, also=skipped_directories(known)).files
     except RepositoryError:
         files = ()
-    current: dict[str, tuple[int, int]] = {file.path: (file.size, file.mtime_ns) for file in files}
+    current: dict[str, FileState] = {file.path: file.state for file in files}
     return _compare(root, known, current, time.time_ns())[0]
 
 
@@ -204,45 +214,42 @@ def _cached_files(path: Path) -> dict[str, CachedFile]:
 
 
 def _is_walk_unneeded(root: Path, snapshot: SeenFiles) -> bool:
-    """Whether a walk would list the same names and apply the same ignore rules, judging by mtimes."""
+    """Whether a walk would list the same names and apply the same ignore rules, judging by ctimes."""
     stat, base = os.stat, f"{root}/"
     above = {config.path for config in configs_above(root, snapshot.files)}
     if above != {path for path in snapshot.files if path.startswith("../")}:
         return False
     try:
         for times in (snapshot.ignores, snapshot.directories):
-            for path, mtime_ns in times.items():
-                if not mtime_ns or stat(base + path).st_mtime_ns != mtime_ns:
+            for path, ctime_ns in times.items():
+                if not ctime_ns or stat(base + path).st_ctime_ns != ctime_ns:
                     return False
     except OSError:
         return False
     return True
 
 
-def _statuses(root: Path, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+def _states(root: Path, paths: Iterable[str]) -> dict[str, FileState]:
     stat, base = os.stat, f"{root}/"
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, FileState] = {}
     for path in paths:
-        try:
-            status = stat(base + path)
-        except OSError:
-            continue
-        found[path] = (status.st_size, status.st_mtime_ns)
+        with suppress(OSError):
+            found[path] = state_from(stat(base + path))
     return found
 
 
 def _compare(
-    root: Path, known: Mapping[str, SeenFile], current: Mapping[str, tuple[int, int]], since_ns: int
+    root: Path, known: Mapping[str, SeenFile], current: Mapping[str, FileState], since_ns: int
 ) -> tuple[Changes, dict[str, SeenFile]]:
     """The changes, and the files that had to be read and have the same digest."""
     edited: list[str] = []
     confirmed: dict[str, SeenFile] = {}
-    for path, (size, mtime_ns) in current.items():
+    for path, state in current.items():
         seen = known.get(path)
-        if seen is None or (mtime_ns == seen.mtime_ns and size == seen.size):
+        if seen is None or is_unchanged(seen.state, state):
             continue
         if _digest_of(f"{root}/{path}") == seen.digest:
-            confirmed[path] = SeenFile(size, _trusted_time(mtime_ns, since_ns), seen.digest)
+            confirmed[path] = SeenFile(state_to_record(state, since_ns, seen.state), seen.digest)
         else:
             edited.append(path)
     added, deleted = current.keys() - known.keys(), known.keys() - current.keys()
@@ -251,20 +258,19 @@ def _compare(
 
 def _digest_of(path: str) -> str:
     try:
-        return digest(Path(path).read_bytes())
+        return digest(read_regular(path, SOURCE_LIMIT, follow=True))
     except OSError:
         return ""
 
 
-def _trusted_time(mtime_ns: int, since_ns: int) -> int:
-    return mtime_ns if mtime_ns < since_ns - RECENT_NS else 0
-
-
-def _mtime(path: str, since_ns: int) -> int:
+def _trusted_ctime(path: str, since_ns: int) -> int:
+    """The ctime of a directory or an ignore file; 0 if it has changed so recently that a later write could have the
+    same one."""
     try:
-        return _trusted_time(os.stat(path).st_mtime_ns, since_ns)  # noqa: PTH116  thousands of these: a Path costs as much
+        status = os.stat(path)  # noqa: PTH116  thousands of these: a Path costs as much
     except OSError:
         return 0
+    return status.st_ctime_ns if status.st_mtime_ns < since_ns - RECENT_NS else 0
 
 
 def _make_snapshot(
@@ -275,8 +281,8 @@ def _make_snapshot(
         _VERSION,
         graph,
         files,
-        {path: _mtime(base + path, since_ns) for path in found.directories},
-        {path: _mtime(base + path, since_ns) for path in found.ignores},
+        {path: _trusted_ctime(base + path, since_ns) for path in found.directories},
+        {path: _trusted_ctime(base + path, since_ns) for path in found.ignores},
         documents=tuple(file.path for file in found.documents),
         also=found.also,
         outside=outside,

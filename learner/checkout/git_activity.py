@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.errors import StoreError
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_command import run_git_on_files
@@ -133,7 +134,7 @@ def _newest_lines(recent: RecentCommits) -> dict[str, str]:
 def blame_of(root: Path, recent: RecentCommits, path: str) -> Blame | None:
     """The blame of a file in its current state, from the cache or from git; None if unreadable or not tracked."""
     try:
-        content = digest((root / path).read_bytes())
+        content = digest(read_regular(root / path, SOURCE_LIMIT, follow=True))
     except OSError:
         return None
     last = recent.commits_of(path, 1)

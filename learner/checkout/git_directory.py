@@ -16,8 +16,10 @@ from typing import Final
 
 from golore.graph.files.regular_file import read_regular
 
-_MAX_BYTES: Final = 256 << 20
-"""Limit for the size of one of git's files. The index of Kubernetes, with 31,000 files, has 4.4 MB."""
+_FILE_LIMIT: Final = 64 << 20
+"""The largest file of git that is read, in bytes, except the index. `packed-refs` has about 60 bytes for each
+reference."""
+_INDEX_LIMIT: Final = 1 << 30
 
 
 class GitLink(Enum):
@@ -124,7 +126,7 @@ class GitCheckout:
         name = os.fsencode(self._prefix + path[self._base :])
         if self._index is None:
             git_dir = git_directory(self._top)
-            self._index = _read_bytes(git_dir / "index") if git_dir else b""
+            self._index = _read_bytes(git_dir / "index", _INDEX_LIMIT) if git_dir else b""
         # A name that does not occur in the bytes of the index is not an entry; parsing the entries takes long.
         if name not in self._index and _index_version(self._index) != 4:
             return False
@@ -194,12 +196,13 @@ def _parents(name: bytes) -> Iterator[bytes]:
 
 
 def read_text(path: Path) -> str:
-    """The text of one of git's files, without white space around it; empty if it cannot be read."""
-    return _read_bytes(path).decode("utf-8", "replace").strip()
+    """The text of one of git's files, without white space around it; empty if it cannot be read, is too large or is not
+    a regular file."""
+    return _read_bytes(path, _FILE_LIMIT).decode("utf-8", "replace").strip()
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: Path, limit: int) -> bytes:
     try:
-        return read_regular(path, _MAX_BYTES, follow=True)
+        return read_regular(path, limit, follow=True)
     except (OSError, ValueError):  # a path that a file of git names may contain a NUL
         return b""

@@ -13,9 +13,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from golore.graph.files.regular_file import read_regular
 from golore.learner.checkout import git_directory
+
+IGNORE_LIMIT: Final = 1 << 18
+"""The largest ignore file that is read, in bytes. Every path is compared with every pattern."""
+_MAX_GROUPS: Final = 50
+"""Groups of a regular expression. The time to match one grows with their square."""
 
 
 class _Pattern(NamedTuple):
@@ -26,18 +32,21 @@ class _Pattern(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one ignore file as one regular expression.
+    """The patterns of one ignore file as regular expressions, nearly always one.
 
-    Its groups, last pattern first, alternate between plain and negated patterns. It is matched against `name/path`, so
-    that a pattern without a slash is compared with the name first and fails fast.
+    Their groups, last pattern first, alternate between plain and negated patterns. They are matched against
+    `name/path`, so that a pattern without a slash is compared with the name first and fails fast.
     """
 
-    regex: re.Pattern[str]
-    negated: tuple[bool, ...]
+    regexes: tuple[tuple[re.Pattern[str], tuple[bool, ...]], ...]
+    """Each with whether its groups are negated."""
 
     def verdict(self, name: str, path: str) -> bool | None:
-        match = self.regex.fullmatch(f"{name}/{path}")
-        return None if match is None or match.lastindex is None else not self.negated[match.lastindex - 1]
+        for regex, negated in self.regexes:
+            match = regex.fullmatch(f"{name}/{path}")
+            if match is not None and match.lastindex is not None:
+                return not negated[match.lastindex - 1]
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +96,7 @@ def rules_for(root: Path) -> IgnoreRules:
     top = git_directory.top_of(root)
     if top is None:
         return IgnoreRules()
-    rules = IgnoreRules()
-    common = git_directory.common_directory(top)
-    if common is not None:
-        rules = rules.with_ignore_file("", _read_content(common / "info" / "exclude"))
+    rules = IgnoreRules().with_ignore_file("", read_exclude_file(top))
     below = root.relative_to(top).parts
     for depth, part in enumerate(below):
         directory = "/".join(below[:depth])
@@ -110,19 +116,27 @@ def parse_patterns(content: bytes) -> Patterns:
     return Patterns(_compile_rules([p for p in parsed if not p.directories_only]), _compile_rules(parsed))
 
 
-def _read_content(path: Path) -> bytes:
+def read_exclude_file(top: Path) -> bytes:
+    """The content of a checkout's `.git/info/exclude`; empty if there is none or it cannot be read."""
+    common = git_directory.common_directory(top)
+    return b"" if common is None else _read_content(common / "info" / "exclude", follow=True)
+
+
+def _read_content(path: Path, *, follow: bool = False) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path, IGNORE_LIMIT, follow=follow)
     except OSError:
         return b""
 
 
 def _compile_rules(patterns: list[_Pattern]) -> _Rules | None:
     runs = [(negated, [p.regex for p in run]) for negated, run in groupby(reversed(patterns), lambda p: p.negated)]
-    if not runs:
-        return None
-    text = "|".join(f"({'|'.join(regexes)})" for _, regexes in runs)
-    return _Rules(re.compile(text, re.DOTALL), tuple(negated for negated, _ in runs))
+    regexes: list[tuple[re.Pattern[str], tuple[bool, ...]]] = []
+    for at in range(0, len(runs), _MAX_GROUPS):
+        group = runs[at : at + _MAX_GROUPS]
+        text = "|".join(f"({'|'.join(patterns)})" for _, patterns in group)
+        regexes.append((re.compile(text, re.DOTALL), tuple(negated for negated, _ in group)))
+    return _Rules(tuple(regexes)) if regexes else None
 
 
 def _parse_line(line: str) -> _Pattern | None:
@@ -154,7 +168,7 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 
 def _glob_regex(glob: str, anchored: bool) -> str | None:
     """The glob as a regular expression over a path; None if it can match nothing."""
-    out: list[str] = []
+    out = _GlobRegex()
     position = 0
     while position < len(glob):
         char = glob[position]
@@ -165,10 +179,13 @@ def _glob_regex(glob: str, anchored: bool) -> str | None:
             # that `**` as the first special character counts as the start of a pattern, wherever it is.
             opens = position == 0 or glob[position - 1] == "/" or not _SPECIAL.search(glob, 0, position)
             if anchored and end - position >= 2 and opens and glob[end : end + 1] in ("", "/"):
-                out.append("(?:.*/)?" if end < len(glob) else ".*")
+                if end < len(glob):
+                    out.any_directories()
+                else:
+                    out.append(".*")
                 position = end + 1
                 continue
-            out.append("[^/]*")
+            out.star()
             position = end
         elif char == "?":
             out.append("[^/]")
@@ -184,9 +201,59 @@ def _glob_regex(glob: str, anchored: bool) -> str | None:
                 position += 1
                 if position == len(glob):
                     return None
-            out.append(re.escape(glob[position]))
+            if glob[position] == "/":
+                out.slash()
+            else:
+                out.append(re.escape(glob[position]))
             position += 1
-    return "".join(out)
+    return out.finished()
+
+
+class _GlobRegex:
+    """The parts of a regular expression for one glob, whose matching takes time linear in the number of stars.
+
+    If a star is followed by another one, only the first place where the text between them fits has to be tried: the
+    second star matches the rest. The first star with this text becomes an atomic group, which is not tried again if a
+    later part does not match. The same holds for two `**/`.
+    """
+
+    def __init__(self) -> None:
+        self._before = ""
+        """Up to the last `**/`."""
+        self._group = ""
+        """After the last `**/`, up to the last star or slash."""
+        self._has_directories = False
+        self._has_star = False
+        self._text: list[str] = []
+        """After the last star or slash."""
+
+    def append(self, regex: str) -> None:
+        self._text.append(regex)
+
+    def star(self) -> None:
+        self._end_text(is_last_star=False)
+        self._has_star = True
+
+    def slash(self) -> None:
+        self._text.append("/")
+        self._end_text(is_last_star=True)
+
+    def any_directories(self) -> None:
+        self._end_text(is_last_star=True)
+        self._before += f"(?>(?:.*?/)??{self._group})" if self._has_directories else self._group
+        self._group, self._has_directories = "", True
+
+    def finished(self) -> str:
+        self._end_text(is_last_star=True)
+        return f"{self._before}{'(?:.*/)?' if self._has_directories else ''}{self._group}"
+
+    def _end_text(self, *, is_last_star: bool) -> None:
+        text = "".join(self._text)
+        if self._has_star:
+            text = f"[^/]*{text}" if is_last_star else f"(?>[^/]*?{text})"
+        self._group += text
+        self._has_star = False
+        self._text.clear()
 
 
 _POSIX = {

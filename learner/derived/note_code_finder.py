@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.knowledge.code_fingerprint import Fingerprint, digest_of, fingerprint
 from golore.learner.checkout.discovery import digest
 
@@ -153,7 +154,7 @@ class CodeFinder:
         if path not in self._texts:
             known = self.files([path]).get(path)
             try:
-                text = (self._root / path).read_bytes()
+                text = read_regular(self._root / path, SOURCE_LIMIT, follow=True)
             except OSError:
                 text = b""
             self._texts[path] = text if known is not None and digest(text) == known.digest else None

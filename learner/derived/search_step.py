@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import score_changes
@@ -151,8 +152,7 @@ def _count_all(paths: tuple[str, ...]) -> list[tuple[str, dict[str, int]]]:
 def _count_terms(path: str) -> tuple[str, dict[str, int]]:
     """The digest of a file and its term counts; both empty if it cannot be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  thousands of files: a Path costs as much
-            data = file.read()
+        data = read_regular(path, SOURCE_LIMIT, follow=True)
     except OSError:
         return "", {}
     return digest(data), word_counts(data.decode("utf-8", "replace"))

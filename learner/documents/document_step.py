@@ -21,13 +21,15 @@ from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
 from golore.graph.errors import StoreBusy, StoreError
 from golore.graph.files.cache_db import Cache
+from golore.graph.files.file_state import FileState, is_unchanged, state_to_record
 from golore.graph.files.manifest import read_manifest
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.documents import DocumentIndex, DocumentLink, Example, StoredDocument, create_document_index
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Doc, Edge
 from golore.learner.checkout.discovery import digest
-from golore.learner.checkout.freshness import RECENT_NS, found_documents
+from golore.learner.checkout.freshness import found_documents
 from golore.learner.documents.mention_targets import (
     Row,
     all_targets,
@@ -180,24 +182,26 @@ def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, ch
 
 
 def _read_changed(
-    root: Path, known: Mapping[str, StoredDocument], found: Mapping[str, tuple[int, int]]
+    root: Path, known: Mapping[str, StoredDocument], found: Mapping[str, FileState]
 ) -> tuple[list[tuple[StoredDocument, _Content]], list[StoredDocument]]:
-    """The documents with a new digest, and those with a new size or mtime but the same digest."""
-    now_ns = time.time_ns()
+    """The documents with a new digest, and those with a new state but the same digest."""
+    since_ns = time.time_ns()
     read: list[tuple[StoredDocument, _Content]] = []
     confirmed: list[StoredDocument] = []
-    for path, (size, mtime_ns) in found.items():
+    for path, state in found.items():
         last = known.get(path)
-        if last is not None and (last.size, last.mtime_ns) == (size, mtime_ns):
+        if last is not None and is_unchanged(last.state, state):
             continue
         try:
-            data = (root / path).read_bytes()
+            data = read_regular(root / path, SOURCE_LIMIT)
         except OSError:
             continue  # deleted or locked since; the next learn tries again
-        page = StoredDocument(path, digest(data), len(data), mtime_ns if mtime_ns < now_ns - RECENT_NS else 0, "")
-        if last is not None and last.digest == page.digest:
-            confirmed.append(page)
+        content = digest(data)
+        if last is not None and last.digest == content:
+            now = state_to_record(state._replace(size=len(data)), since_ns, last.state)
+            confirmed.append(StoredDocument(path, content, now, ""))
         else:
+            page = StoredDocument(path, content, state_to_record(state._replace(size=len(data)), since_ns), "")
             read.append((page, _stored_content(path, read_document(path, data))))
     return read, confirmed
 

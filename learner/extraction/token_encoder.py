@@ -137,14 +137,19 @@ class TokenEncoder:
     def _binary(self, weakest: int) -> None:
         start = len(self._code)
         self._unary()
+        operators: list[int] = []
         while self._kind >= t.FIRST_BINARY:
             operator = self._kind - t.FIRST_BINARY
             precedence = _PRECEDENCE[operator]
             if precedence < weakest:
                 break
             self._next()
-            self._code.insert(start, _BINARY_CODE[operator])
+            operators.append(_BINARY_CODE[operator])
             self._binary(precedence + 1)
+        if operators:
+            # All at once: a generated constant may have 100,000 operators, and each insertion moves the code after it.
+            operators.reverse()
+            self._code[start:start] = operators
 
     def _unary(self) -> None:
         before = self._depth

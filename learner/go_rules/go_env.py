@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.child_processes import find_program
+from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
 from golore.learner.go_rules.go_mod import escape_path, version_key
 
 DEBIAN_GOPATH: Final = Path("/usr/share/gocode")
@@ -112,9 +113,10 @@ def _go_env_file(environ: Mapping[str, str]) -> dict[str, str]:
     if path == "off" or not (path or config):
         return {}
     try:
-        lines = Path(path or f"{config}/go/env").read_text("utf-8", "replace").splitlines()
+        data = read_regular(path or f"{config}/go/env", SETTINGS_LIMIT, follow=True)
     except OSError:
         return {}
+    lines = data.decode("utf-8", "replace").splitlines()
     pairs = (line.partition("=") for line in lines if not line.startswith("#"))
     return {key.strip(): value for key, equals, value in pairs if equals}
 

@@ -115,8 +115,8 @@ def learn_graph_and_survey(
         open_cache(directory, discovery.root) as cache,
         WorkerPool(_worker_count(discovery, workers)) as pool,
     ):
-        known_files = cache.files()
-        saved = read_saved_survey(directory)
+        known_files = {} if full else cache.files()
+        saved = None if full else read_saved_survey(directory)
         reading = _read(discovery, cache, pool, known_files, progress, edges)
         while more := _imported_left_out(project, reading).difference(discovery.also):
             discovery = discover(root, also=more.union(discovery.also))
@@ -144,7 +144,7 @@ def learn_graph_and_survey(
             cache.prune(keys_in_use(reading.files, outside))
         record_seen_files(directory, discovery, reading.files, since_ns, _editable_files(project, outside))
         graph = graph_identity(directory)
-    problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems}))
+    problems = tuple(sorted({*discovery.problems, *project.problems, *reading.problems, *outside.problems}))
     survey = Survey(discovery, project, reading.files, catalog, outside, stored_keys, problems, graph)
     if edges and not reading.problems:
         save_survey(directory, survey)
@@ -263,7 +263,7 @@ class _Targets:
 def _worker_count(discovery: Discovery, workers: int | None) -> int:
     if workers is not None:
         return workers
-    return 0 if sum(file.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
+    return 0 if sum(file.state.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
 
 
 def _editable_files(project: Project, outside: ExternalPackages) -> list[CachedFile]:
@@ -295,7 +295,7 @@ def _read(
 ) -> ReadResult:
     progress.stage("Reading", len(discovery.files))
     root = str(discovery.root)
-    wanted = (FileToRead(file.path, f"{root}/{file.path}", file.size, file.mtime_ns) for file in discovery.files)
+    wanted = (FileToRead(file.path, f"{root}/{file.path}", file.state) for file in discovery.files)
     return read_files(cache, pool, wanted, known, progress.tick, extent="all" if edges else "outline")
 
 

@@ -21,6 +21,7 @@ import msgspec
 from golore.graph.cards.card_builder import ChangedFiles
 from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.files.file_state import is_unchanged, state_from
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
 from golore.graph.gc_pause import gc_disabled
@@ -164,7 +165,7 @@ class IncrementalLearner:
             if result is not None:
                 update, self._survey = result
                 self._updates += 1
-                self._is_saved = self._is_saved and not update.paths
+                self._is_saved = self._is_saved and not update.report.files_read
                 return update
             self._survey = survey
         return self.learn(progress)
@@ -193,7 +194,7 @@ class IncrementalLearner:
             is_plain = stat.S_ISREG(status.st_mode) and status.st_mode & 0o444 == 0o444
             if path in self._linked or not is_plain or status.st_size > DEFAULT_LIMITS.max_file_bytes:
                 return None
-            wanted.append(FileToRead(path, absolute, status.st_size, status.st_mtime_ns))
+            wanted.append(FileToRead(path, absolute, state_from(status)))
         return wanted
 
     def _try_update(
@@ -271,7 +272,7 @@ class _WithDigests:
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:
-    return (before.size, before.mtime_ns) != (now.size, now.mtime_ns)
+    return not is_unchanged(before.state, now.state)
 
 
 def _could_be_learned(path: str) -> bool:

@@ -215,7 +215,7 @@ class ResolutionWorker:
             if self.plan.edges:
                 uses = resolve_file(self.world, scope, body_from(bodies[key]))
             outline = f.decode_outline(outlines[key])
-            files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.size, uses))
+            files.append(ResolvedFile(entries[scope.path], scope, outline, known.digest, known.state.size, uses))
         return files
 
     def _documentation(self, entry: CatalogPackage) -> str:

@@ -13,6 +13,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from golore.graph.files.cache_db import Cache, CachedFile
+from golore.graph.files.file_state import is_unchanged as is_same_state
+from golore.graph.files.file_state import state_from
+from golore.graph.files.regular_file import SOURCE_LIMIT
+from golore.graph.model.entities import Problem
+from golore.learner.checkout.discovery import too_large
 from golore.learner.project.catalog import Catalog, CatalogPackage, external_package
 from golore.learner.project.project import Location, Project
 from golore.learner.project.read_facts import FileToRead, read_files
@@ -31,6 +36,7 @@ class ExternalPackages(NamedTuple):
     files: dict[str, CachedFile]
     imports: tuple[tuple[str, str, str], ...]
     parsed: int
+    problems: tuple[Problem, ...] = ()
 
 
 def find_external_packages(
@@ -48,6 +54,7 @@ def find_external_packages(
     previous = _PreviousPackages(last, cache)
     missing: set[str] = set()
     leads: list[tuple[str, str, str]] = []
+    problems: list[Problem] = []
     seen: set[tuple[str, str]] = set()
     parsed = 0
     pending = _distinct_imports(
@@ -65,11 +72,12 @@ def find_external_packages(
             elif location.dir not in found:
                 locations.setdefault(location.dir, (location, _import_context(project, location, context)))
             leads.append((context, path, location.dir if location is not None else ""))
-        names = {directory: _go_files(directory) for directory in locations}
+        names = {directory: _go_files(directory, problems) for directory in locations}
         same = {d: known for d, known in names.items() if d in previous.packages and previous.has(d, known)}
         new = chain.from_iterable(known for directory, known in names.items() if directory not in same)
         reading = read_files(cache, pool, new, before, lambda _: None, extent="shape")
         parsed += reading.parsed
+        problems += reading.problems
         files |= reading.files
         next_imports: list[tuple[str, str]] = []
         for directory, (location, context) in locations.items():
@@ -84,7 +92,8 @@ def find_external_packages(
                 found[directory] = package
                 next_imports += [(context, imported) for imported in _imports(package)]
         pending = {key: context for key, context in _distinct_imports(project, next_imports).items() if key not in seen}
-    return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed)
+    problems = [problem._replace(file=problem.file.removeprefix(f"{project.root}/")) for problem in problems]
+    return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed, tuple(sorted(problems)))
 
 
 def is_unchanged(project: Project, last: ExternalPackages, cache: Cache) -> bool:
@@ -113,7 +122,7 @@ class _PreviousPackages:
             return False
         for file in names:
             known = self.files.get(file.name)
-            if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+            if known is None or not is_same_state(known.state, file.state):
                 return False
             if known.key not in self._cached_keys:
                 return False
@@ -164,7 +173,8 @@ def _imports(package: CatalogPackage) -> Iterable[str]:
     return (path for file in package.files for path in file.imports if path != "C")
 
 
-def _go_files(directory: str) -> list[FileToRead]:
+def _go_files(directory: str, problems: list[Problem] | None = None) -> list[FileToRead]:
+    """The Go files of a directory, without tests. Files that are too large are left out and added to `problems`."""
     files: list[FileToRead] = []
     try:
         with os.scandir(directory) as entries:
@@ -173,7 +183,10 @@ def _go_files(directory: str) -> list[FileToRead]:
                 if name.endswith(".go") and not name.endswith("_test.go") and name[:1] not in "._" and entry.is_file():
                     status = entry.stat()
                     path = f"{directory}/{name}"
-                    files.append(FileToRead(path, path, status.st_size, status.st_mtime_ns))
+                    if status.st_size <= SOURCE_LIMIT:
+                        files.append(FileToRead(path, path, state_from(status)))
+                    elif problems is not None:
+                        problems.append(Problem(path, 0, too_large(status.st_size, SOURCE_LIMIT)))
     except OSError:
         return []
     return sorted(files)

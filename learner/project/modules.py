@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import Problem
 from golore.learner.go_rules.go_mod import GoMod, Replace, parse_gomod, parse_gowork, version_key
 
@@ -126,7 +126,7 @@ def latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
 
 def _module_on_disk(directory: str) -> Module | None:
     try:
-        mod = parse_gomod(Path(directory, "go.mod").read_bytes())
+        mod = parse_gomod(read_regular(f"{directory}/go.mod", SOURCE_LIMIT, follow=True))
     except OSError:
         return None
     return Module(mod.module, directory, mod) if mod.module else None

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import ImportPath, Problem, RepoPath
 from golore.learner.checkout.discovery import Discovery
 from golore.learner.go_rules import go_env
@@ -161,7 +162,11 @@ def build_project(discovery: Discovery, environment: Environment | None = None) 
             problems += vendors[directory].problems
     if environment.gowork.startswith("/") and Path(environment.gowork).is_file():
         named = Path(environment.gowork)
-        workspaces = [read_workspace(str(named.parent), str(named), named.read_bytes(), problems)]
+        try:
+            data = read_regular(named, SOURCE_LIMIT, follow=True)
+            workspaces = [read_workspace(str(named.parent), str(named), data, problems)]
+        except OSError as error:
+            problems.append(Problem(str(named), 0, f"file cannot be read: {error.strerror}"))
     modules.sort()
     project = Project(
         discovery.root,

@@ -1,8 +1,8 @@
 """Reads the facts of files into the cache: reads only changed files and parses only unknown contents.
 
-A file is read again if its size or mtime changed; facts are looked up by its digest. Facts that another checkout of the
-same repository has parsed are copied from its cache. Extraction runs in the processes of the worker pool, which write
-nothing: they return the facts encoded, and this process writes them to the cache in batches.
+A file is read again if its state changed (see `file_state`); facts are looked up by its digest. Facts that another
+checkout of the same repository has parsed are copied from its cache. Extraction runs in the processes of the worker
+pool, which write nothing: they return the facts encoded, and this process writes them to the cache in batches.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
+from golore.graph.files.file_state import UNKNOWN, FileState, is_unchanged, state_to_record
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.model.entities import Problem
 from golore.learner.checkout.discovery import digest as digest_of
@@ -26,7 +28,6 @@ from golore.learner.project.catalog import FileHead, head_of, head_of_shape
 from golore.learner.worker_pool import WorkerPool
 
 BATCH_BYTES = 1 << 19
-RECENT_NS = 2_000_000_000
 FEW_FILES = 20
 """Reading this many files twice takes less time than fetching all keys of a large cache."""
 Tick = Callable[[int], None]
@@ -39,8 +40,7 @@ class FileToRead(NamedTuple):
 
     name: str
     path: str
-    size: int
-    mtime_ns: int
+    state: FileState
 
 
 class ReadResult(NamedTuple):
@@ -86,16 +86,13 @@ def read_files(
 
     `before` is the state of the files at the last learn, from the cache.
     """
+    since_ns = time.time_ns()
     wanted = list(wanted)
     files: dict[str, CachedFile] = {}
     changed: list[FileToRead] = []
     for file in wanted:
         last = before.get(file.name)
-        if (
-            last is not None
-            and (last.size, last.mtime_ns) == (file.size, file.mtime_ns)
-            and last.key == _key(last.digest, extent)
-        ):
+        if last is not None and is_unchanged(last.state, file.state) and last.key == _key(last.digest, extent):
             files[file.name] = last
         else:
             changed.append(file)
@@ -117,7 +114,10 @@ def read_files(
             if result.problem:
                 problems.append(Problem(file.name, 0, result.problem))
                 continue
-            files[file.name] = CachedFile(file.name, result.digest, result.size, _trusted_mtime(file), result.key)
+            last = before.get(file.name)
+            last_state = last.state if last is not None and last.digest == result.digest else UNKNOWN
+            state = state_to_record(file.state._replace(size=result.size), since_ns, last_state)
+            files[file.name] = CachedFile(file.name, result.digest, state, result.key)
             if result.facts is not None:
                 heads[result.key] = msgspec.msgpack.decode(result.facts.head, type=FileHead)
         tick(len(batch.files))
@@ -134,7 +134,7 @@ def _known_keys(cache: Cache, files: list[FileToRead], extent: Extent) -> frozen
     keys: set[str] = set()
     for file in files:
         with suppress(OSError):  # reported as a problem when the file is read
-            keys.add(_key(digest_of(Path(file.path).read_bytes()), extent))
+            keys.add(_key(digest_of(read_regular(file.path, SOURCE_LIMIT, follow=True)), extent))
     return frozenset(cache.has(keys))
 
 
@@ -149,9 +149,9 @@ def _batches(
     """Batches of about equal size, with the largest files first so that none of them is processed last."""
     batch: list[FileToRead] = []
     size = 0
-    for file in sorted(files, key=lambda file: (-min(file.size, BATCH_BYTES), file.name)):
+    for file in sorted(files, key=lambda file: (-min(file.state.size, BATCH_BYTES), file.name)):
         batch.append(file)
-        size += file.size
+        size += file.state.size
         if size >= BATCH_BYTES or len(batch) >= 200:
             yield _Batch(tuple(batch), known, neighbours, extent)
             batch, size = [], 0
@@ -174,7 +174,7 @@ def _read_batch(batch: _Batch) -> list[_Read]:
 
 def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, extent: Extent) -> _Read:
     try:
-        data = Path(file.path).read_bytes()
+        data = read_regular(file.path, SOURCE_LIMIT, follow=True)
     except OSError as error:
         return _Read("", "", None, problem=f"file cannot be read: {error.strerror or error}")
     digest = digest_of(data)
@@ -197,11 +197,6 @@ def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, ex
 
 def _key(digest: str, extent: Extent) -> str:
     return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
-
-
-def _trusted_mtime(file: FileToRead) -> int:
-    """The mtime to store for a file: 0 if it is so recent that a later write could have the same one."""
-    return file.mtime_ns if file.mtime_ns < time.time_ns() - RECENT_NS else 0
 
 
 def body_from(data: bytes) -> f.Body:

@@ -10,6 +10,7 @@ import argparse
 import errno
 import io
 import os
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -61,6 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return _print_failure(_os_error_message(error), 1)
+    except sqlite3.Error as error:
+        return _print_failure(
+            f"The cache of the store cannot be read ({error}). Run `golore learn` to make it again.", 1
+        )
     except Exception as error:  # noqa: BLE001  users get a message, not a traceback
         if os.environ.get("GOLORE_DEBUG"):
             _print_message(traceback.format_exc())

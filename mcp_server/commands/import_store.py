@@ -13,12 +13,14 @@ from golore.graph.database.store import Store
 from golore.graph.errors import RepositoryError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files.cache_db import Cache, CachedFile, facts_key
 from golore.graph.files.claim import claim_store
+from golore.graph.files.file_state import state_to_record
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.phrases import counted, listed
 from golore.graph.transfer.importer import ImportResult, import_store, read_header
 from golore.learner.checkout.discovery import digest, discover
-from golore.learner.checkout.freshness import RECENT_NS, Changes
+from golore.learner.checkout.freshness import Changes
 from golore.learner.derived.card_step import update_cards
 from golore.learner.extraction import facts
 from golore.learner.pipeline.version import learner_version
@@ -53,15 +55,15 @@ def compare_tree(repository: LearnedRepository) -> Changes | None:
         found = discover(repository.root)
     except RepositoryError:
         return None
-    since = time.time_ns() - RECENT_NS
+    since_ns = time.time_ns()
     same: list[CachedFile] = []
     edited: list[str] = []
     for file in found.files:
-        data = (found.root / file.path).read_bytes()
+        data = read_regular(found.root / file.path, SOURCE_LIMIT, follow=True)
         now = digest(data)
         if learned.get(file.path) == now:
-            trusted_mtime = file.mtime_ns if file.mtime_ns < since else 0
-            same.append(CachedFile(file.path, now, len(data), trusted_mtime, facts_key(now, facts.EXTRACTOR)))
+            state = state_to_record(file.state._replace(size=len(data)), since_ns)
+            same.append(CachedFile(file.path, now, state, facts_key(now, facts.EXTRACTOR)))
         elif file.path in learned:
             edited.append(file.path)
     with Cache.open(repository.store / CACHE_NAME) as cache:

@@ -4,13 +4,14 @@ A file with only plain values is parsed here, because importing tomllib takes lo
 file is parsed by tomllib.
 """
 
+from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
+
 _BOOLEANS = {"true": True, "false": False}
 
 
 def read_hook_settings(path: str) -> dict[str, bool | int]:
     """The values of the table. Raises `ValueError` if the file is not valid."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    text = read_regular(path, SETTINGS_LIMIT).decode()
     values = _plain(text)
     if values is None:
         import tomllib

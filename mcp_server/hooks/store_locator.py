@@ -2,6 +2,7 @@
 
 import os
 
+from golore.graph.files.regular_file import read_regular
 from golore.graph.files.trust import STORE_NAME, blake2b_hex, is_trusted
 
 MANIFEST_NAME = "store.json"
@@ -29,8 +30,7 @@ def _store_in_home(home: str, root: str) -> str:
 
 def _is_linked_worktree(directory: str) -> bool:
     try:
-        with open(os.path.join(directory, ".git"), "rb") as file:
-            target = file.read(4096).partition(b"gitdir:")[2].strip()
+        target = read_regular(os.path.join(directory, ".git"), 4096, follow=True).partition(b"gitdir:")[2].strip()
     except OSError:  # a directory, in the ordinary case
         return False
     return os.path.basename(os.path.dirname(target)) == b"worktrees"

@@ -16,6 +16,7 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.knowledge.ratings import score_changes
 from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
@@ -94,7 +95,7 @@ def _without_outdated_files(view: IndexView, store: Store) -> IndexView:
 def _reader(root: Path) -> Callable[[str], str]:
     def read(path: str) -> str:
         try:
-            return (root / path).read_text(encoding="utf-8", errors="replace")
+            return read_regular(root / path, SOURCE_LIMIT, follow=True).decode("utf-8", "replace")
         except OSError:
             return ""
 

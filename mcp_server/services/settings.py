@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from golore.graph.errors import UsageError
-from golore.graph.files.regular_file import read_regular
+from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
 from golore.summarizers.models.endpoint import is_loopback, ollama_host
 
 SETTINGS_NAME: Final = "settings.toml"
@@ -61,8 +61,8 @@ def model_settings(
     store: Path, options: Mapping[str, object], environ: Mapping[str, str] = os.environ
 ) -> ModelSettings:
     """The settings for a store. Options that are None are ignored."""
-    user = _table(_user_file(environ), "models")
-    own = _table(store / SETTINGS_NAME, "models", follow=False)
+    user = _table(_user_file(environ), "models", follow=True)
+    own = _table(store / SETTINGS_NAME, "models")
     if "host" in own and not is_loopback(str(own["host"])):
         raise UsageError(
             f"{store / SETTINGS_NAME} names the server {own['host']}, which is not on this machine. "
@@ -85,7 +85,7 @@ def model_settings(
 
 def upgrade_settings(options: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> UpgradeSettings:
     """The settings from the user's file and the options of the command, never from a store."""
-    values = _table(_user_file(environ), "upgrade")
+    values = _table(_user_file(environ), "upgrade", follow=True)
     found = _build(UpgradeSettings, values | _given(options), "upgrade")
     if found.provider not in PROVIDERS:
         raise UsageError(f"upgrade.provider is {found.provider!r}; it must be {' or '.join(PROVIDERS)}.")
@@ -107,9 +107,10 @@ def _user_file(environ: Mapping[str, str]) -> Path:
     return Path(home) / "golore" / SETTINGS_NAME
 
 
-def _table(path: Path, name: str, *, follow: bool = True) -> dict[str, Any]:
+def _table(path: Path, name: str, *, follow: bool = False) -> dict[str, Any]:
+    """A table of a settings file. `follow` permits a link: users keep their own files as links, strangers set traps."""
     try:
-        found = tomllib.loads(read_regular(path, _MAX_BYTES, follow=follow).decode("utf-8")).get(name, {})
+        found = tomllib.loads(read_regular(path, SETTINGS_LIMIT, follow=follow).decode()).get(name, {})
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as failure:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import UsageError
+from golore.graph.files.regular_file import read_regular
 from golore.graph.secret_filter import remove_secrets
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript
 
 LEDGER_NAME: Final = "sessions.jsonl"
+_MAX_BYTES: Final = 64 << 20
 AUDIT_NAME: Final = "sessions.log"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"
@@ -188,13 +190,13 @@ def _proposal(root: Path, words: UserMessage, removed: list[str]) -> Proposal | 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_regular(path, _MAX_BYTES).splitlines()
     except FileNotFoundError:
         return
     for line in lines:
         try:
             entry: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict):
             yield cast("dict[str, Any]", entry)

@@ -14,7 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
+from golore.graph.files.regular_file import open_regular
+
 _MAX_LINE: Final = 4 << 20
+"""Bytes of a line. A longer one is read in parts, none of which is valid."""
 _REFUSAL_START: Final = "the user said:"
 """Precedes what a user typed when refusing a tool call."""
 _REFUSAL_END: Final = "\n\nNote: The user's next message"
@@ -51,8 +54,8 @@ class TranscriptContent(NamedTuple):
 
 def read_transcript(path: Path) -> TranscriptContent:
     """Raises `OSError` if the file cannot be read."""
-    with path.open("rb") as file:
-        return read_lines(file, path.stem)
+    with os.fdopen(open_regular(path, follow=True), "rb") as file:
+        return read_lines(iter(lambda: file.readline(_MAX_LINE + 1), b""), path.stem)
 
 
 def read_lines(lines: Iterable[bytes], session: str = "") -> TranscriptContent:
@@ -131,7 +134,7 @@ def _entry(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         entry: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, CachedResolution, facts_key
+from golore.graph.files.file_state import FileState
 
 
 def facts(name: str, size: int = 10) -> CachedFacts:
@@ -53,12 +54,13 @@ def test_prune_keeps_only_what_is_named(tmp_path: Path) -> None:
 
 
 def test_files_are_set_and_removed(tmp_path: Path) -> None:
-    one, two = CachedFile("a.go", "d", 3, 123456789012345678, "d:1"), CachedFile("b.go", "e", 4, 5, "e:1")
+    one = CachedFile("a.go", "d", FileState(3, 123456789012345678, 5, 6), "d:1")
+    two = CachedFile("b.go", "e", FileState(4, 5, 6, 7), "e:1")
     with Cache.open(tmp_path / "cache.db") as cache:
         cache.set_files([one, two])
         assert cache.files() == {"a.go": one, "b.go": two}
-        cache.set_files([two._replace(size=9)], removed=["a.go"])
-        assert cache.files() == {"b.go": two._replace(size=9)}
+        cache.set_files([two._replace(digest="f")], removed=["a.go"])
+        assert cache.files() == {"b.go": two._replace(digest="f")}
 
 
 def test_resolutions_are_set_and_removed(tmp_path: Path) -> None:

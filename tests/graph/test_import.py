@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import insert_rows, rows_of
 from golore.graph.knowledge.notes import forget
-from golore.graph.transfer.parquet_export import HEADER_NAME
+from golore.graph.transfer.parquet_export import HEADER_NAME, file_digest
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from support.shop import make_shop
@@ -383,3 +384,107 @@ def test_where_the_code_outside_lies_does_not_matter_to_a_learn_after_an_import(
     report = asked(capsys, "learn", there, "--json")
     assert (report["files_parsed"], report["outside_parsed"]) == (0, 0)
     assert (report["packages_resolved"], report["rows_written"]) == (0, 0)
+
+
+pa: Any = importlib.import_module("pyarrow")
+parquet: Any = importlib.import_module("pyarrow.parquet")
+
+
+def _claim(directory: Path, name: str) -> None:
+    """List a table in the header as it is now."""
+    header = json.loads((directory / HEADER_NAME).read_text())
+    path = directory / f"{name}.parquet"
+    header["tables"][name] = {"rows": parquet.read_metadata(path).num_rows, "digest": file_digest(path)}
+    (directory / HEADER_NAME).write_text(json.dumps(header))
+
+
+def add_a_table(directory: Path) -> None:
+    shutil.copyfile(directory / "Symbol.parquet", directory / "Note.parquet")
+
+
+def list_an_unknown_table(directory: Path) -> None:
+    shutil.copyfile(directory / "Symbol.parquet", directory / "other.parquet")
+    _claim(directory, "other")
+
+
+def expand_by_a_dictionary(directory: Path) -> None:
+    rows = 100_000
+    table = pa.table({"id": ["x" * 30_000] * rows, "value": ["y"] * rows})
+    parquet.write_table(table, directory / "marks.parquet", use_dictionary=True, compression="zstd")
+    assert (directory / "marks.parquet").stat().st_size < 20_000
+    _claim(directory, "marks")
+
+
+def expand_by_compression(directory: Path) -> None:
+    table = pa.table({"id": ["x" * 1_000] * 100_000, "value": ["y"] * 100_000})
+    parquet.write_table(table, directory / "marks.parquet", use_dictionary=False, compression="zstd")
+    assert (directory / "marks.parquet").stat().st_size < 400_000
+    _claim(directory, "marks")
+
+
+def expand_by_nulls(directory: Path) -> None:
+    rows = 20_000_000
+    table = pa.table({"id": pa.nulls(rows, pa.string()), "value": pa.nulls(rows, pa.string())})
+    parquet.write_table(table, directory / "marks.parquet", use_dictionary=False, compression="zstd")
+    _claim(directory, "marks")
+
+
+def leave_out_a_column(directory: Path) -> None:
+    table = parquet.read_table(directory / "facts.parquet").drop_columns(["body"])
+    parquet.write_table(table, directory / "facts.parquet", use_dictionary=False)
+    _claim(directory, "facts")
+
+
+def nest_a_row_deeply(directory: Path) -> None:
+    table = pa.table({"label": ["notes"], "row": ["[" * 100_000]})
+    parquet.write_table(table, directory / "knowledge.parquet", use_dictionary=False)
+    _claim(directory, "knowledge")
+
+
+def nest_the_header_deeply(directory: Path) -> None:
+    (directory / HEADER_NAME).write_text("[" * 100_000)
+
+
+def list_no_tables(directory: Path) -> None:
+    header = json.loads((directory / HEADER_NAME).read_text())
+    (directory / HEADER_NAME).write_text(json.dumps(header | {"tables": ["Symbol"]}))
+
+
+def claim_other_types(directory: Path) -> None:
+    header = json.loads((directory / HEADER_NAME).read_text())
+    (directory / HEADER_NAME).write_text(json.dumps(header | {"format": "1", "knowledge": None}))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (add_a_table, "Note.parquet is not listed in export.json"),
+        (list_an_unknown_table, "has an unknown table 'other'"),
+        (expand_by_a_dictionary, "marks.parquet is not a table that golore exported"),
+        (expand_by_compression, "marks.parquet is not a table that golore exported"),
+        (expand_by_nulls, "marks.parquet is not a table that golore exported"),
+        (leave_out_a_column, "facts.parquet is not a table that golore exported"),
+        (nest_a_row_deeply, "cannot be read"),
+        (nest_the_header_deeply, "is not a golore export"),
+        (list_no_tables, "has no list of tables"),
+        (claim_other_types, "is not a golore export"),
+    ],
+)
+def test_tables_that_golore_did_not_export_change_nothing(
+    change: Callable[[Path], None], sentence: str, origin: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = shutil.copytree(origin / "shop.parquet", elsewhere.parent / "bad")
+    change(bad)
+    assert main(["import", str(bad), "--repo", str(elsewhere)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (elsewhere / ".golore" / "store.json").exists()
+
+
+@pytest.mark.parametrize("other", [{"format": "1"}, {"schema": None}, {"digest": 5}, {"lines": "many"}])
+def test_lines_with_a_header_of_other_types_are_refused(
+    other: dict[str, object], origin: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = Path(shutil.copyfile(origin / "shop.jsonl", elsewhere.parent / "bad.jsonl"))
+    claim_a_newer(**other)(bad)
+    assert main(["import", str(bad), "--repo", str(elsewhere)]) == 2
+    assert "xport" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.errors import RepositoryError
+from golore.graph.files.file_state import state_from
 from golore.learner.checkout.discovery import ConfigFile, Limits, digest, discover
 
 GO = Path(sys.executable).with_name("go")
@@ -83,8 +84,8 @@ def test_files_come_in_the_order_of_their_paths_with_size_and_time(tmp_path: Pat
     _write(tmp_path, {"b/x.go": "package b", "a.go": "package a\n", "b.go": "", "b-c/x.go": ""})
     found = discover(tmp_path)
     assert [file.path for file in found.files] == ["a.go", "b-c/x.go", "b.go", "b/x.go"]
-    assert found.files[0].size == 10
-    assert found.files[0].mtime_ns == (tmp_path / "a.go").stat().st_mtime_ns
+    assert found.files[0].state == state_from((tmp_path / "a.go").stat())
+    assert found.files[0].state.size == 10
     assert discover(tmp_path) == found
 
 
@@ -162,7 +163,7 @@ def test_a_linked_file_belongs_to_the_package_it_is_linked_into_and_only_from_in
         (root / link).symlink_to(target)
     found = discover(root)
     assert [file.path for file in found.files] == ["a.go", "sub/a.go", "sub/m.go", "sub/n.go"]
-    assert {file.size for file in found.files} == {10}
+    assert {file.state.size for file in found.files} == {10}
     assert [problem.file for problem in found.problems] == ["broken.go", "loop.go", "out.go"]
 
 

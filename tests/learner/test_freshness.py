@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from golore.graph.database.store import Store
-from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, changes_since
+from golore.learner.checkout import freshness
+from golore.learner.checkout.discovery import Discovery
+from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, SeenFiles, changes_since
+from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from support.learned_tree import copy_repository
@@ -145,24 +150,87 @@ def test_a_graph_that_was_written_without_its_snapshot_is_not_judged_by_the_old_
     assert changes(root) == Changes(edited=("main.go",))
 
 
-def test_files_that_were_read_to_be_sure_are_not_read_again(tmp_path: Path) -> None:
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that a check reads, and the roots that it walks, while the test runs."""
+    done: list[str] = []
+    read, walk = freshness.read_regular, freshness.discover
+
+    def counted_read(path: str, limit: int, *, follow: bool = False) -> bytes:
+        done.append(path)
+        return read(path, limit, follow=follow)
+
+    def counted_walk(root: Path, **options: Any) -> Discovery:
+        done.append(str(root))
+        return walk(root, **options)
+
+    monkeypatch.setattr(freshness, "read_regular", counted_read)
+    monkeypatch.setattr(freshness, "discover", counted_walk)
+    return done
+
+
+def test_files_that_were_read_and_directories_that_were_listed_to_be_sure_are_left_alone_then(
+    tmp_path: Path, work: list[str]
+) -> None:
     root = make_shop(tmp_path)
     learn_graph(root, workers=0)
     age(root)
     assert changes(root) == Changes()
-    # Their times are believed from now on, whatever the content: nothing else would make this edit invisible.
+    assert work
+    work.clear()
+    assert changes(root) == Changes()
+    assert not work
+
+
+def test_an_edit_of_the_same_size_whose_time_was_set_back_is_seen_and_learned(root: Path) -> None:
+    assert changes(root) == Changes()
     edit_in_place_within_the_clock(root / "store/store.go")
+    assert changes(root) == Changes(edited=("store/store.go",))
+    assert learn(root, root / ".golore", workers=0).files_parsed == 1
     assert changes(root) == Changes()
 
 
-def test_directories_that_were_listed_to_be_sure_are_not_listed_again(root: Path) -> None:
+def test_a_file_in_place_of_one_with_the_same_size_and_time_is_seen(root: Path) -> None:
     assert changes(root) == Changes()
-    age(root)
+    path = root / "store/store.go"
+    shutil.copy2(path, root / "other")
+    edit_in_place_within_the_clock(root / "other")
+    (root / "other").replace(path)
+    assert changes(root) == Changes(edited=("store/store.go",))
+
+
+def test_a_file_added_to_a_directory_whose_time_was_set_back_is_seen(root: Path) -> None:
     assert changes(root) == Changes()
-    # Seen by nothing but a listing.
     (root / "store/new.go").write_text("package store\n")
     age(root)
+    assert changes(root) == Changes(added=("store/new.go",))
+
+
+def test_a_copied_checkout_is_read_once_and_nothing_is_resolved_again(root: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(root, tmp_path / "copy")
+    first, second = (learn(copy, copy / ".golore", workers=0) for _ in range(2))
+    assert (first.files_read, first.files_parsed, first.packages_resolved) == (5, 0, 0)
+    assert (second.files_read, second.files_parsed, second.packages_resolved) == (0, 0, 0)
+
+
+def test_inodes_that_change_every_time_cost_one_reading(root: Path, work: list[str]) -> None:
+    path = root / "store/store.go"
+    snapshot = root / ".golore" / SNAPSHOT_NAME
     assert changes(root) == Changes()
+    seen = msgspec.msgpack.decode(snapshot.read_bytes(), type=SeenFiles)
+    file = seen.files["store/store.go"]
+    other = msgspec.structs.replace(file, state=file.state._replace(inode=file.state.inode + 1))
+    seen.files["store/store.go"] = other
+    snapshot.write_bytes(msgspec.msgpack.encode(seen))
+    work.clear()
+    for _ in range(3):
+        assert changes(root) == Changes()
+    assert work == [str(path)]
+
+
+def test_a_full_learn_reads_every_file(root: Path) -> None:
+    report = learn_graph(root, workers=0, full=True)
+    assert (report.files_read, report.files_parsed) == (5, 0)
 
 
 def test_files_that_came_and_went_are_remembered_until_the_next_learn(root: Path) -> None:
@@ -172,9 +240,8 @@ def test_files_that_came_and_went_are_remembered_until_the_next_learn(root: Path
     twins = ("store/sync_linux.go", "store/sync_windows.go")
     expected = Changes(added=("docs/new.go",), deleted=twins)
     assert changes(root) == expected
+    assert changes(root) == expected
     (root / "store/more.go").write_text("package store\n")
-    age(root)
-    assert changes(root) == expected, "nothing was listed"
     (root / "docs/new.go").unlink()
     assert changes(root) == Changes(added=("store/more.go",), deleted=twins)
     learn_graph(root, workers=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,29 @@ def test_a_damaged_index_tracks_nothing(tmp_path: Path) -> None:
         index.write_bytes(whole[:size])
         assert "b.go" in _learned(tmp_path)
         index.write_bytes(whole)
+
+
+HOSTILE = {
+    "many stars": ("*a" * 100 + "b", "a" * 250),
+    "many stars in a directory": ("x/" + "*a" * 100 + "b", "x/" + "a" * 250),
+    "many directories": ("**/a/" * 40 + "b", "a/" * 100 + "c"),
+    "both": ("**/*a*a*a/" * 20 + "b", "aaaaaa/" * 40 + "c"),
+    "many turns": ("[a-z]x\n!b\n" * 20_000, "some/where/file.go"),
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_patterns_are_matched_in_bounded_time(hostile: str) -> None:
+    """The processor limit is reached only if the time grows faster than the number of stars."""
+    content, path = HOSTILE[hostile]
+    program = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (60, 60))\n"
+        "from golore.learner.checkout.ignore_rules import IgnoreRules\n"
+        "rules = IgnoreRules().with_ignore_file('', sys.stdin.buffer.read())\n"
+        "print([rules.ignores(sys.argv[1], is_dir=False) for _ in range(20)].count(True))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], input=content.encode(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"0\n"), done.stderr

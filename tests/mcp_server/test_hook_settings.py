@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -45,3 +46,13 @@ def test_settings_of_models_do_not_make_a_hook_load_tomllib(tmp_path: Path) -> N
     )
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)
     assert done.stdout == "{'relearn': True} False\n"
+
+
+def test_settings_that_are_a_device_a_pipe_or_a_giant_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "device").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "giant").touch()
+    os.truncate(tmp_path / "giant", 4 << 30)
+    for name in ("device", "pipe", "giant"):
+        with pytest.raises(OSError, match=r"is not a regular file|is larger than"):
+            read_hook_settings(str(tmp_path / name))

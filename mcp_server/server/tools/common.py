@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Annotated, Final
@@ -35,5 +36,9 @@ def reporting_failures() -> Generator[None]:
     except UnclearName as unclear:
         advice = () if unclear.matches.meanings else ("Try memory_search, or memory_learn if the code is new.",)
         raise ToolError(agent_text(matches_reply(unclear.matches).with_tail(*advice), LARGEST)) from unclear
+    except sqlite3.Error as failure:
+        raise ToolError(
+            f"The cache of the store cannot be read ({failure}). Call memory_learn to make it again."
+        ) from failure
     except (GoloreError, OSError) as failure:
         raise ToolError(str(failure)) from failure
