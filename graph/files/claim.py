@@ -39,14 +39,13 @@ def create_store_directory(directory: Path, own_id: str = "") -> None:
 
 
 def claim_store(root: Path, directory: Path) -> str:
-    """Make sure that the store directory exists and is this user's, before a learn writes to it.
+    """Make sure that the store directory, if it exists, is this user's, before a learn writes to it.
 
     A directory that this user's golore did not make is renamed, and the returned sentence says so. Raises
     `StoreUntrusted` if that would not help.
     """
     reason = distrust_reason(str(root), str(directory))
     if not reason:
-        create_store_directory(directory)
         return ""
     if reason not in (MOVED, UNKNOWN):
         raise StoreUntrusted(describe_distrust(reason, directory))
@@ -56,7 +55,6 @@ def claim_store(root: Path, directory: Path) -> str:
         register(directory)
         return ""
     aside = set_aside(directory)
-    create_store_directory(directory)
     return (
         f"{directory} was not made by golore for you at this path, so it was renamed to {aside.name} and not used. "
         "Run `golore adopt` to see its notes and take them over."

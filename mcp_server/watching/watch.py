@@ -26,7 +26,7 @@ from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, RepositoryError, StoreMissing
 from golore.graph.files import locks
-from golore.graph.files.claim import claim_store
+from golore.graph.files.claim import claim_store, create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import counted
 from golore.learner.checkout.discovery import discover
@@ -165,6 +165,7 @@ def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> N
     try:
         if message := claim_store(repository.root, repository.store):
             printer.print_event("renamed", message)
+        create_store_directory(repository.store)
         lock = locks.acquire(repository.store / LOCK_NAME, exclusive=True, timeout=0, purpose="watched")
         identity = _identity(repository)
         if reason := observing.start():

@@ -22,6 +22,7 @@ ONLY_AT = {
         "learner/checkout/git_command.py",
         "mcp_server/hooks/background_learn.py",
         "mcp_server/server/tools/memory_learn.py",
+        "mcp_server/services/query_process.py",
         "mcp_server/watching/background_drafts.py",
     },
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge
 from golore.graph.files.store_path import CACHE_NAME
 from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 from support.stores import exported, put_note
 
@@ -34,7 +34,7 @@ def mutated(content: bytes, seed: int) -> bytes:
 
 
 def check_mutations(learned: Path, tmp_path: Path, seeds: range) -> None:
-    root = shutil.copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     cache, before = root / ".golore" / CACHE_NAME, exported(root / ".golore")
     good = cache.read_bytes()
     for seed in seeds:
@@ -57,7 +57,7 @@ def test_many_mutated_caches_are_made_again(learned: Path, tmp_path: Path) -> No
 
 def test_a_schema_that_is_not_text_is_made_again(learned: Path, tmp_path: Path) -> None:
     """Its error message cannot be decoded, so that Python raises UnicodeDecodeError instead of SQLite's error."""
-    root = shutil.copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     cache = root / ".golore" / CACHE_NAME
     content = cache.read_bytes()
     cache.write_bytes(content.replace(b"CREATE TABLE facts(", b"CREATE \xff\xfeBLE facts(", 1))
@@ -69,7 +69,7 @@ def test_a_schema_that_is_not_text_is_made_again(learned: Path, tmp_path: Path) 
 def test_questions_about_a_damaged_cache_say_what_to_do(
     learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = shutil.copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     (root / ".golore" / CACHE_NAME).write_bytes(b"nonsense" * 1000)
     assert main(["context", "store/store.go", "--repo", str(root)]) == 1
     assert "Run `golore learn` to make it again" in capsys.readouterr().err

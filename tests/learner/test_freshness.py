@@ -207,7 +207,7 @@ def test_a_file_added_to_a_directory_whose_time_was_set_back_is_seen(root: Path)
 
 
 def test_a_copied_checkout_is_read_once_and_nothing_is_resolved_again(root: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(root, tmp_path / "copy")
+    copy = copy_repository(root, tmp_path / "copy")
     first, second = (learn(copy, copy / ".golore", workers=0) for _ in range(2))
     assert (first.files_read, first.files_parsed, first.packages_resolved) == (5, 0, 0)
     assert (second.files_read, second.files_parsed, second.packages_resolved) == (0, 0, 0)

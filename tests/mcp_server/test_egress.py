@@ -7,7 +7,6 @@ machine that is not a loopback address.
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +24,7 @@ from golore.summarizers.models.ollama import OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
 from support.drafted_shop import LEVELS, drafted, learned_shop
 from support.fake_ollama import fake_ollama
+from support.learned_tree import copy_repository
 
 REMOTE = "http://models.example:11434"
 _VARIABLES = ("OLLAMA_HOST", "GOLORE_MODEL_HOST", "GOLORE_MODEL", "GOLORE_MODEL_SERVER", "NO_PROXY", "no_proxy")
@@ -90,7 +90,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return shutil.copytree(learned, tmp_path / "shop")
+    return copy_repository(learned, tmp_path / "shop")
 
 
 def users_settings(tmp_path: Path, text: str) -> None:

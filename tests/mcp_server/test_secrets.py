@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from golore.mcp_server.cli.main import main
 from mcp import Client
 from support.drafted_shop import chat_server, learned_shop, received, run
 from support.fake_ollama import fake_ollama
+from support.learned_tree import copy_repository
 from support.mcp_client import inside, refused, told
 
 KEY = "sk-ant-" + "api03-Zk3mT9qLr8VwYx2Bn5Cd7Fg1Hj4Kp6Ms0Qt"
@@ -29,7 +29,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = shutil.copytree(learned, tmp_path / "shop")
+    root = copy_repository(learned, tmp_path / "shop")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("OLLAMA_HOST", "GOLORE_MODEL_HOST", "GOLORE_MODEL", "GOLORE_MODEL_SERVER"):

@@ -45,8 +45,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     root = make_shop(tmp_path_factory.mktemp("served") / "shop")
     learn_graph(root)
     command = [GOLORE, "serve", root, "--port", "0", "--json"]
-    environ = os.environ | {"XDG_STATE_HOME": str(tmp_path_factory.mktemp("state"))}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         told = json.loads(server.stdout.readline())
         token = Path(told["token"]).read_text().strip()
