@@ -6,16 +6,18 @@ An agent waits for its hook at every step, so nothing may be imported here that 
 import os
 import sys
 
-from golore.graph.child_processes import guard_imports
-
 _QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "path", "impact", "context"))
 """Commands that answer from the graph and do nothing else."""
 
 
 def main() -> int:
-    guard_imports()
     arguments = sys.argv[1:]
-    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+    is_hook = arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments)
+    if not is_hook or "PYTHONPATH" in os.environ or sys.path[:1] == [""]:
+        from golore.graph.child_processes import guard_imports
+
+        guard_imports()
+    if is_hook:
         from golore.mcp_server.hooks.hook import run_hook
 
         # Wrong arguments must not fail either: some agents treat a failing hook as a veto. `_exit` skips Python's

@@ -19,9 +19,32 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 else:
+
+    def _import_sqlite():
+        """Import `_sqlite3`: the package `sqlite3` also imports datetime, which takes as long as the look-up of a card.
+
+        `_sqlite3` imports functools for `lru_cache` alone, which would take a tenth of a hook's time. If functools is
+        not loaded, a module with just that function takes its place meanwhile.
+        """
+        import sys
+
+        if "functools" not in sys.modules:
+            from _functools import _lru_cache_wrapper
+
+            part = type(sys)("functools")
+            part.lru_cache = lambda size: lambda function: _lru_cache_wrapper(function, size, False, tuple)
+            sys.modules["functools"] = part
+        else:
+            part = None
+        try:
+            import _sqlite3
+        finally:
+            if part is not None:
+                del sys.modules["functools"]
+        return _sqlite3
+
     try:
-        # The package `sqlite3` also imports datetime, which takes as long as the look-up of a card.
-        import _sqlite3 as sqlite3
+        sqlite3 = _import_sqlite()
     except ImportError:
         import sqlite3
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from golore.graph.files.trust import register_store
 from golore.learner.learn import learn
 from support.shop import make_shop
 from support.stores import put_note
@@ -84,7 +85,9 @@ def test_a_full_disk_is_named_when_a_note_is_written(root: Path) -> None:
     script = f'mount -t tmpfs -o size={size + (96 << 10)} tmpfs "$1" && cp -r "$2/." "$1" && shift 2 && '
     script += '(cat /dev/zero > "$0/filler" 2>/dev/null; exec "$@")'
     target = root.with_name("full")
-    target.mkdir()
+    (target / ".golore").mkdir(parents=True)
+    shutil.copy(root / ".golore" / "id", target / ".golore")
+    register_store(str(target.resolve() / ".golore"))
     before = ["unshare", "-m", "sh", "-c", script, str(target), str(target), str(root)]
     if (
         shutil.which("unshare") is None
