@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
+from golore.graph.files.claim import create_store_directory
 from golore.graph.files.read_only_db import connect_read_only, is_writable
 
 KNOWLEDGE_NAME: Final = "knowledge.db"
@@ -111,6 +112,7 @@ class Knowledge:
             from golore.graph.files.handover import finish_handover
 
             finish_handover(store_directory, wait=wait)
+        create_store_directory(store_directory)
         return cls.open_file(store_directory / KNOWLEDGE_NAME, wait=wait)
 
     @classmethod

@@ -41,7 +41,7 @@ _TAIL_BYTES: Final = 1 << 16
 _BATCH: Final = 4_096
 _MAX_HEADER: Final = 1 << 20
 _MAX_RATIO: Final = 200
-"""Bytes of a table before compression, for each byte on disk; 5 to 30 in measured exports."""
+"""Bytes of a table before compression, for each byte on disk."""
 _SMALL_TABLE: Final = 16 << 20
 """Bytes before compression that are always allowed."""
 _INVALID: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)

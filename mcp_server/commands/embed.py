@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from golore.graph.phrases import counted
@@ -18,7 +19,8 @@ def run_embed(start: Path, *, model: str, host: str, limit: int | None, minutes:
     repository = find_repository(start)
     selected = model or selected_model(repository.store) or DEFAULT
     embedder = open_embedder(selected, host) if host else embedder_named(selected)
-    with show_progress() as progress:
+    closing_embedder = closing(embedder) if host and isinstance(embedder, Ollama) else nullcontext()
+    with closing_embedder, show_progress() as progress:
         done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
     (repository.store / VECTOR_MODEL_FILE).write_text(selected, encoding="utf-8")
     if isinstance(embedder, Ollama) and embedder.removed:

@@ -139,6 +139,9 @@ class Ollama:
         self.removed: list[str] = []
         self._dimensions = 0
 
+    def close(self) -> None:
+        self._client.close()
+
     @property
     def name(self) -> str:
         return f"{OLLAMA}{self._model}"

@@ -49,6 +49,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "export": ["--output=../export.jsonl"],
     "import": ["--replace", "../export.jsonl"],
     "snapshot": ["one"],
+    "adopt": ["--yes", ".golore"],
     "restore": ["one"],
     "diff": ["one"],
 }

@@ -20,8 +20,9 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 from golore.learner.pipeline.graph_step import learn_graph
 def watch_memory():
-    # A limit of the address space would stop the engine, which reserves a large part of it.
-    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20:
+    # A limit of the address space would stop the engine, which reserves a large part of it. The peak that `getrusage`
+    # returns may be that of the process that started this one.
+    while int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) < 1 << 20:
         waiting.wait(0.05)
     os._exit(9)
 waiting = threading.Event()

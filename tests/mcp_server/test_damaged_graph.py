@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.learner.learn import learn
+from support.peak_memory import measured
 from support.shop import make_shop
 
 FEW = 10
@@ -40,13 +40,10 @@ def check_mutations(root: Path, seeds: range) -> None:
                 at = choose.choice((choose.choice(used), used[-choose.randrange(1, 3000)], used[choose.randrange(300)]))
                 data[at] = choose.choice((0xFF, 0x7F, choose.randrange(256)))
             graph.write_bytes(data)
-            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-                said = process.stderr.read() if process.stderr else ""
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-            assert usage.ru_maxrss < _GIGABYTE_IN_KIB, seed
+            code, said, peak = measured(command)
+            assert peak < _GIGABYTE_IN_KIB, seed
             # The engine may crash on bytes that it trusts; then nothing can be said.
-            assert process.returncode in (0, -6, -7, -11) or "golore learn" in said or "memory" in said, (seed, said)
+            assert code in (0, -6, -7, -11) or "golore learn" in said or "memory" in said, (seed, said)
     finally:
         graph.write_bytes(good)
 

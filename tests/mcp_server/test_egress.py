@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.services.settings import model_settings
 from golore.summarizers.models.anthropic import AnthropicModel
-from golore.summarizers.models.embeddings import open_embedder
+from golore.summarizers.models.embeddings import Ollama
 from golore.summarizers.models.endpoint import is_loopback, ollama_host
 from golore.summarizers.models.ollama import OllamaModel
 from golore.summarizers.models.openai import OpenAiModel
@@ -193,7 +194,8 @@ def test_a_proxy_of_the_environment_does_not_get_what_is_for_this_machine(shop: 
     with fake_ollama() as server:
         assert main(["summarize", "--repo", str(shop), "--model", "tiny", "--host", server.host]) == 0
         with pytest.raises(ModelUnavailable):  # the fake has no embeddings
-            open_embedder("ollama:tiny", server.host).question("a")
+            with closing(Ollama("tiny", server.host)) as embedder:
+                embedder.question("a")
         for model in (OpenAiModel("tiny", server.host), AnthropicModel("tiny", "key", server.host)):
             with pytest.raises(GoloreError):  # nor these protocols
                 model.complete("a", "b")
@@ -213,7 +215,7 @@ def test_a_redirect_to_another_server_is_not_followed(proxy: Recorder) -> None:
             with pytest.raises((AnswerFailed, ModelUnavailable)):
                 model.complete("a", "b")
             model.close()
-        with pytest.raises(ModelUnavailable):
-            open_embedder("ollama:tiny", redirecting.url).question("a")
+        with closing(Ollama("tiny", redirecting.url)) as embedder, pytest.raises(ModelUnavailable):
+            embedder.question("a")
         assert len(redirecting.arrived) == 4
     assert proxy.arrived == []

@@ -17,6 +17,7 @@ from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.query_process import QueryProcess
 from mcp import Client
 from support.mcp_client import GOLORE, over_stdio, refused, told
+from support.peak_memory import measured
 from support.shop import make_shop
 from support.watching import until
 
@@ -108,17 +109,12 @@ def test_every_attack_is_refused_by_a_server_that_goes_on(shop: Path) -> None:
 
 def test_what_a_query_needs_is_limited_by_the_kernel(shop: Path) -> None:
     command = [str(GOLORE), "query", LARGE, "--seconds", "60", "--repo", str(shop)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        message = process.stderr.read()
-        # Of the command and of the processes that it has waited for.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert (process.returncode, message) == (
+    code, message, peak = measured(command)
+    assert (code, message) == (
         2,
         "golore: The query needs more memory than it may use. Return less, or add a LIMIT.\n",
     )
-    assert usage.ru_maxrss < 1_500_000
+    assert peak < 1_500_000
 
 
 def test_a_query_that_the_engine_does_not_stop_is_killed_at_its_deadline(shop: Path) -> None:
