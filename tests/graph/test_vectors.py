@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -22,7 +23,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.vectors import embed
-from golore.summarizers.models.embeddings import open_embedder
+from golore.summarizers.models.embeddings import Ollama, open_embedder
 from support.shop import make_shop
 
 
@@ -192,11 +193,11 @@ def ollama() -> Iterator[str]:
 
 
 def test_a_model_of_ollama_is_asked_by_its_own_protocol(ollama: str) -> None:
-    letters = open_embedder("ollama:letters", ollama)
-    assert letters.dimensions == 5
-    assert letters.passages(["abc", "aa"]) == [[1, 1, 1, 0, 0], [2, 0, 0, 0, 0]]
-    with pytest.raises(ModelUnavailable, match="ollama pull nothing"):
-        open_embedder("ollama:nothing", ollama).question("a")
+    with closing(Ollama("letters", ollama)) as letters:
+        assert letters.dimensions == 5
+        assert letters.passages(["abc", "aa"]) == [[1, 1, 1, 0, 0], [2, 0, 0, 0, 0]]
+    with closing(Ollama("nothing", ollama)) as nothing, pytest.raises(ModelUnavailable, match="ollama pull nothing"):
+        nothing.question("a")
     with pytest.raises(ModelUnavailable, match="There is no embedding model 'word2vec'"):
         open_embedder("word2vec")
 

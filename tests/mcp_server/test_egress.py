@@ -193,9 +193,8 @@ def test_the_address_of_all_networks_is_this_machine_for_a_client() -> None:
 def test_a_proxy_of_the_environment_does_not_get_what_is_for_this_machine(shop: Path, proxy: Recorder) -> None:
     with fake_ollama() as server:
         assert main(["summarize", "--repo", str(shop), "--model", "tiny", "--host", server.host]) == 0
-        with pytest.raises(ModelUnavailable):  # the fake has no embeddings
-            with closing(Ollama("tiny", server.host)) as embedder:
-                embedder.question("a")
+        with closing(Ollama("tiny", server.host)) as embedder, pytest.raises(ModelUnavailable):
+            embedder.question("a")  # the fake has no embeddings
         for model in (OpenAiModel("tiny", server.host), AnthropicModel("tiny", "key", server.host)):
             with pytest.raises(GoloreError):  # nor these protocols
                 model.complete("a", "b")
