@@ -25,7 +25,7 @@ from typing import NamedTuple
 from golore.graph.cards.card_store import Card, SymbolLine, create_card_store, open_card_store
 from golore.graph.files.claim import create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
-from golore.graph.files.trust import blake2b_hex
+from golore.graph.safety.trust import blake2b_hex
 from golore.mcp_server.hooks.precompile import compile_ahead
 from golore.mcp_server.services.repository import find_repository
 

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from golore.graph.child_processes import guard_children
+from golore.graph.safety.child_processes import guard_children
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

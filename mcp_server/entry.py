@@ -14,7 +14,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     is_hook = arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments)
     if not is_hook or "PYTHONPATH" in os.environ or sys.path[:1] == [""]:
-        from golore.graph.child_processes import guard_imports
+        from golore.graph.safety.child_processes import guard_imports
 
         guard_imports()
     if is_hook:

@@ -17,7 +17,7 @@ from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
-from golore.graph.visible_text import visible_line
+from golore.graph.safety.visible_text import visible_line
 
 MAX_CARD_CHARACTERS: Final = 2_000
 """Most characters of a card."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from golore.graph.errors import StoreError, StoreUntrusted
-from golore.graph.files.trust import (
+from golore.graph.files import locks
+from golore.graph.safety.state_directory import create_state_directory
+from golore.graph.safety.trust import (
     FOREIGN,
     ID_NAME,
     IRREGULAR,
@@ -23,16 +27,19 @@ from golore.graph.files.trust import (
 )
 
 _IGNORE_NAME: Final = ".gitignore"
+_LOCK_NAME: Final = "stores.lock"
+_WAIT: Final = 10.0
 
 
 def create_store_directory(directory: Path, own_id: str = "") -> None:
     """Create the directory of a new store and register it, with a random id unless one is given. A directory that
     exists is not registered."""
-    try:
-        directory.mkdir(parents=True)
-        register(directory, own_id)
-    except FileExistsError:
-        pass
+    if not directory.is_dir():
+        with _registering(directory):
+            # Another process may have created it meanwhile.
+            if not directory.is_dir():
+                directory.mkdir(parents=True)
+                register(directory, own_id)
     ignore = directory / _IGNORE_NAME
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
@@ -49,6 +56,11 @@ def claim_store(root: Path, directory: Path) -> str:
         return ""
     if reason not in (MOVED, UNKNOWN):
         raise StoreUntrusted(describe_distrust(reason, directory))
+    with _registering(directory):
+        return _claim_strangers(directory) if distrust_reason(str(root), str(directory)) else ""
+
+
+def _claim_strangers(directory: Path) -> str:
     if {path.name for path in directory.iterdir()} <= {_IGNORE_NAME, ID_NAME}:
         # Nothing is in it: another process was killed while it created the directory.
         (directory / ID_NAME).unlink(missing_ok=True)
@@ -112,8 +124,28 @@ def describe_distrust(reason: str, directory: Path) -> str:
 
 def register(directory: Path, own_id: str = "") -> None:
     """Record an existing store directory as this user's."""
-    try:
+    with _state_errors(directory):
         register_store(str(directory), own_id)
+
+
+@contextmanager
+def _registering(directory: Path) -> Generator[None]:
+    """One process at a time creates and claims stores. Otherwise a directory that another process has created, but not
+    yet registered, would be taken for a stranger's."""
+    with _state_errors(directory):
+        lock = locks.acquire(
+            Path(create_state_directory()) / _LOCK_NAME, exclusive=True, timeout=_WAIT, purpose="created"
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _state_errors(directory: Path) -> Generator[None]:
+    try:
+        yield
     except OSError as failure:
         raise StoreError(
             f"golore cannot record that it made {directory}: {failure}. Check who owns the directory that is named, or "

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.errors import StoreBusy, StoreError
-from golore.graph.files.regular_file import open_regular
+from golore.graph.safety.regular_file import open_regular
 
 if sys.platform == "win32":
     raise StoreError("golore does not support Windows yet: its file locks need a Unix system. Use WSL.")

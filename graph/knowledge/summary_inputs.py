@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import REPOSITORY_ID
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 
 CHILD: Final = "summary"
 """Second word of the kind of an input that is itself a summary, after its level: `file summary`."""

@@ -16,13 +16,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
-from golore.graph.child_processes import python_command
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.files import locks
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
 from golore.graph.queries.adjacency_file import NO_TEXT, Parts, write_adjacency
+from golore.graph.safety.child_processes import python_command
 
 _SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
 _EXTERNAL: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"

@@ -29,11 +29,11 @@ from golore.graph.files.handover import prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge, Transaction
 from golore.graph.files.knowledge_rows import insert_rows, tables_of
 from golore.graph.files.manifest import Manifest
-from golore.graph.files.regular_file import read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, NODE_TYPES, SCHEMA_VERSION
+from golore.graph.safety.regular_file import read_regular
 from golore.graph.transfer.jsonl_export import FORMAT, Header
 from golore.graph.transfer.parquet_export import FACTS, HEADER_NAME, KNOWLEDGE, MARKS, RESOLVED, file_digest
 

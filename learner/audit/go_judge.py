@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
-from golore.graph.child_processes import absolute_entries, find_program
 from golore.graph.errors import ToolchainError
+from golore.graph.safety.child_processes import absolute_entries, find_program
 
 SOURCES: Final = Path(__file__).parents[1] / "data" / "judge"
 _TIMEOUT_SECONDS: Final = 1800

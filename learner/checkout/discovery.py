@@ -25,9 +25,9 @@ from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError
 from golore.graph.files.file_state import FileState, state_from
-from golore.graph.files.regular_file import SOURCE_LIMIT, NotRegularError, TooLargeError, read_regular
 from golore.graph.model.entities import Digest, Problem, RepoPath
-from golore.graph.visible_text import is_plain_path, visible_line
+from golore.graph.safety.regular_file import SOURCE_LIMIT, NotRegularError, TooLargeError, read_regular
+from golore.graph.safety.visible_text import is_plain_path, visible_line
 from golore.learner.checkout import git_directory
 from golore.learner.checkout.document_names import SUFFIXES, is_document
 from golore.learner.checkout.ignore_rules import IGNORE_LIMIT, IgnoreRules, read_exclude_file, rules_for

@@ -35,7 +35,7 @@ from golore.graph.files.file_state import (
     state_to_record,
 )
 from golore.graph.files.identity import graph_identity
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import Discovery, configs_above, digest, discover, skipped_directories
 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"

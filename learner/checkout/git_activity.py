@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.errors import StoreError
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_command import run_git_on_files
 from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of

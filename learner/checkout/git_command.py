@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from golore.graph.child_processes import absolute_entries, find_program
+from golore.graph.safety.child_processes import absolute_entries, find_program
 from golore.learner.checkout.git_directory import git_directory, top_of
 
 _TIMEOUT_SECONDS: Final = 60

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from golore.graph.files.regular_file import read_regular
+from golore.graph.safety.git_index import index_entries, index_version
+from golore.graph.safety.regular_file import read_regular
 
 _FILE_LIMIT: Final = 64 << 20
 """The largest file of git that is read, in bytes, except the index. `packed-refs` has about 60 bytes for each
@@ -128,65 +128,31 @@ class GitCheckout:
             git_dir = git_directory(self._top)
             self._index = _read_bytes(git_dir / "index", _INDEX_LIMIT) if git_dir else b""
         # A name that does not occur in the bytes of the index is not an entry; parsing the entries takes long.
-        if name not in self._index and _index_version(self._index) != 4:
+        if name not in self._index and index_version(self._index) != 4:
             return False
         if not self._names:
             common = common_directory(self._top)
             is_sha256 = common is not None and _SHA256_FORMAT.search(read_text(common / "config")) is not None
-            self._names, links = index_entries(self._index, 32 if is_sha256 else 20)
+            self._names, links = _files_and_submodules(self._index, 32 if is_sha256 else 20)
             self._directories = links | {parent for entry in self._names | links for parent in _parents(entry)}
         found: frozenset[bytes] = getattr(self, where)
         return name in found
 
 
-_HEADER: Final = struct.Struct(">4sII")
-_MODE_OFFSET: Final = 24
 _SHA256_FORMAT: Final = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 _GITLINK: Final = 0o160000
 
 
-def index_entries(data: bytes, hash_size: int = 20) -> tuple[frozenset[bytes], frozenset[bytes]]:
+def _files_and_submodules(data: bytes, object_name_size: int) -> tuple[frozenset[bytes], frozenset[bytes]]:
     """The files and the submodules in a git index; both empty if its format is unknown or damaged."""
     files: set[bytes] = set()
     links: set[bytes] = set()
-    version = _index_version(data)
-    if version not in (2, 3, 4):
-        return frozenset(), frozenset()
-    count, at, name = _HEADER.unpack_from(data)[2], _HEADER.size, b""
     try:
-        for _ in range(count):
-            start = at
-            (mode,) = struct.unpack_from(">I", data, start + _MODE_OFFSET)
-            at = start + 40 + hash_size
-            (flags,) = struct.unpack_from(">H", data, at)
-            at += 4 if flags & 0x4000 else 2
-            prefix_length = 0
-            if version == 4:
-                dropped, at = _variable_length_number(data, at)
-                prefix_length = len(name) - dropped
-            end = data.index(b"\0", at)
-            name = name[:prefix_length] + data[at:end]
-            at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+        for mode, name in index_entries(data, object_name_size) if index_version(data) in (2, 3, 4) else ():
             (links if mode & 0o170000 == _GITLINK else files).add(name)
-    except (struct.error, ValueError, IndexError):
+    except (ValueError, IndexError):
         return frozenset(), frozenset()
     return frozenset(files), frozenset(links)
-
-
-def _variable_length_number(data: bytes, at: int) -> tuple[int, int]:
-    """A number in git's variable-length encoding, and the offset after it."""
-    value = data[at] & 0x7F
-    while data[at] & 0x80:
-        at += 1
-        value = (value + 1) << 7 | data[at] & 0x7F
-    return value, at + 1
-
-
-def _index_version(data: bytes) -> int:
-    if len(data) < _HEADER.size:
-        return 0
-    signature, version, _ = _HEADER.unpack_from(data)
-    return version if signature == b"DIRC" else 0
 
 
 def _parents(name: bytes) -> Iterator[bytes]:

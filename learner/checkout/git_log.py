@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.history.co_change import Commit, History, Origin
-from golore.graph.visible_text import is_plain_path
+from golore.graph.safety.visible_text import is_plain_path
 from golore.learner.checkout.git_command import is_commit_id, run_git
 from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.files.regular_file import read_regular
+from golore.graph.safety.regular_file import read_regular
 from golore.learner.checkout import git_directory
 
 IGNORE_LIMIT: Final = 1 << 18

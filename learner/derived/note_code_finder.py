@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.knowledge.code_fingerprint import Fingerprint, digest_of, fingerprint
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 
 MOST_ALIKE: Final = 1_000

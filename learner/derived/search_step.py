@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import score_changes
 from golore.graph.progress import Progress
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index import COMMITS, GRAPH, HISTORY, SearchIndex, open_index
 from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
 from golore.graph.search.index_sources import (

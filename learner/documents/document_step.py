@@ -23,11 +23,11 @@ from golore.graph.errors import StoreBusy, StoreError
 from golore.graph.files.cache_db import Cache
 from golore.graph.files.file_state import FileState, is_unchanged, state_to_record
 from golore.graph.files.manifest import read_manifest
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.documents import DocumentIndex, DocumentLink, Example, StoredDocument, create_document_index
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Doc, Edge
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.freshness import found_documents
 from golore.learner.documents.mention_targets import (

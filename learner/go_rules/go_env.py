@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from golore.graph.child_processes import find_program
-from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
+from golore.graph.safety.child_processes import find_program
+from golore.graph.safety.regular_file import SETTINGS_LIMIT, read_regular
 from golore.learner.go_rules.go_mod import escape_path, version_key
 
 DEBIAN_GOPATH: Final = Path("/usr/share/gocode")

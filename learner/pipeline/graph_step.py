@@ -17,10 +17,10 @@ from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
-from golore.graph.files.trust import is_trusted
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
 from golore.graph.progress import NoProgress, Progress
+from golore.graph.safety.trust import is_trusted
 from golore.learner.checkout.discovery import Discovery, discover, is_skipped_by_go
 from golore.learner.checkout.freshness import record_seen_files
 from golore.learner.checkout.git_directory import other_checkouts

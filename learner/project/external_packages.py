@@ -15,8 +15,8 @@ from typing import NamedTuple
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.file_state import is_unchanged as is_same_state
 from golore.graph.files.file_state import state_from
-from golore.graph.files.regular_file import SOURCE_LIMIT
 from golore.graph.model.entities import Problem
+from golore.graph.safety.regular_file import SOURCE_LIMIT
 from golore.learner.checkout.discovery import too_large
 from golore.learner.project.catalog import Catalog, CatalogPackage, external_package
 from golore.learner.project.project import Location, Project

@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import Problem
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.go_rules.go_mod import GoMod, Replace, parse_gomod, parse_gowork, version_key
 
 

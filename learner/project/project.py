@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.model.entities import ImportPath, Problem, RepoPath
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import Discovery
 from golore.learner.go_rules import go_env
 from golore.learner.go_rules.go_env import Environment

@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 import msgspec
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
 from golore.graph.files.file_state import UNKNOWN, FileState, is_unchanged, state_to_record
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.model.entities import Problem
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest as digest_of
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import encode, extract, extract_shape

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
-from golore.graph.visible_text import visible_line
+from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.cli import (
     agent_arguments,
     history_arguments,

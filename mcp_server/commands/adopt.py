@@ -19,10 +19,10 @@ from golore.graph.errors import StoreError, StoreMissing, StoreUntrusted, UsageE
 from golore.graph.files.claim import create_store_directory, describe_distrust, newest_aside, register, set_aside
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge
 from golore.graph.files.knowledge_rows import copy_rows_from
-from golore.graph.files.regular_file import NotRegularError, require_regular
-from golore.graph.files.trust import FOREIGN, MOVED, UNKNOWN, distrust_reason, store_id
 from golore.graph.knowledge.notes import all_notes
 from golore.graph.phrases import counted
+from golore.graph.safety.regular_file import NotRegularError, require_regular
+from golore.graph.safety.trust import FOREIGN, MOVED, UNKNOWN, distrust_reason, store_id
 from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.text.output import print_json, print_lines, styled
 

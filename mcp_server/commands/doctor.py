@@ -13,10 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-from golore.graph.child_processes import find_program
 from golore.graph.database.engine import engine_name
 from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, ToolchainError
 from golore.graph.files.claim import require_trust
+from golore.graph.safety.child_processes import find_program
 from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 

@@ -6,7 +6,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 from golore.graph.phrases import counted
-from golore.graph.secret_filter import removal_message
+from golore.graph.safety.secret_filter import removal_message
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.services.vectors import embed, embedder_named, selected_model

@@ -15,9 +15,9 @@ from golore.graph.files.cache_db import Cache, CachedFile, facts_key
 from golore.graph.files.claim import claim_store
 from golore.graph.files.file_state import state_to_record
 from golore.graph.files.manifest import MANIFEST_NAME
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.phrases import counted, listed
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.transfer.importer import ImportResult, import_store, read_header
 from golore.learner.checkout.discovery import digest, discover
 from golore.learner.checkout.freshness import Changes

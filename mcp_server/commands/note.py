@@ -180,7 +180,7 @@ def _summarize(repository: LearnedRepository, options: argparse.Namespace) -> in
     from golore.graph.files.knowledge_db import Knowledge
     from golore.graph.knowledge.summaries import write_summary
     from golore.graph.knowledge.summary_staleness import update_summaries
-    from golore.graph.secret_filter import removal_message, remove_secrets
+    from golore.graph.safety.secret_filter import removal_message, remove_secrets
     from golore.learner.derived.note_code_finder import CodeFinder
     from golore.learner.derived.note_step import anchor_at
 

@@ -19,7 +19,7 @@ from golore.graph.knowledge.summaries import SummaryRecord
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.phrases import counted
-from golore.graph.secret_filter import removal_message
+from golore.graph.safety.secret_filter import removal_message
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import ModelSettings, model_settings, require_agreed
 from golore.mcp_server.text.output import print_json, print_lines, print_message, styled, to_json_value

@@ -19,7 +19,7 @@ from golore.graph.errors import AnswerFailed, ModelError, ModelUnavailable, Usag
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.phrases import counted
-from golore.graph.secret_filter import removal_message
+from golore.graph.safety.secret_filter import removal_message
 from golore.mcp_server.services.draft_list import Draft, drafts
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository

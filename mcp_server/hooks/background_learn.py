@@ -8,7 +8,7 @@ instead. No hook waits for the learn.
 import os
 import sys
 
-from golore.graph.files.regular_file import open_regular
+from golore.graph.safety.regular_file import open_regular
 
 MARK_NAME = "relearn.wanted"
 LOCK_NAME = "relearn.lock"
@@ -100,7 +100,7 @@ def _become_learner(root: str, store: str, lock: int) -> None:
             os.dup2(null, descriptor)
         os.nice(_LOWEST_PRIORITY)
         os.chdir("/")
-        from golore.graph.child_processes import python_command
+        from golore.graph.safety.child_processes import python_command
 
         command = python_command("-m", "golore.mcp_server.hooks.background_learn", root, store, str(lock))
         os.execv(command[0], command)

@@ -11,8 +11,8 @@ Only small modules without imports of their own are loaded here: no engine, no M
 import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
-from golore.graph.files.trust import blake2b_hex
-from golore.graph.visible_text import visible_block, visible_line
+from golore.graph.safety.trust import blake2b_hex
+from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
 from golore.mcp_server.hooks.store_locator import find_store
 

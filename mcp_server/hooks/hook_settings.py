@@ -4,7 +4,7 @@ A file with only plain values is parsed here, because importing tomllib takes lo
 file is parsed by tomllib.
 """
 
-from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
+from golore.graph.safety.regular_file import SETTINGS_LIMIT, read_regular
 
 _BOOLEANS = {"true": True, "false": False}
 

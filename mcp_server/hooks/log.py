@@ -3,8 +3,8 @@
 import os
 import time
 
-from golore.graph.files.regular_file import open_regular
-from golore.graph.files.state_directory import create_state_directory
+from golore.graph.safety.regular_file import open_regular
+from golore.graph.safety.state_directory import create_state_directory
 
 LOG_NAME = "hook.log"
 _MAX_SIZE = 200_000

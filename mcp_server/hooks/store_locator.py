@@ -2,8 +2,8 @@
 
 import os
 
-from golore.graph.files.regular_file import read_regular
-from golore.graph.files.trust import STORE_NAME, blake2b_hex, is_trusted
+from golore.graph.safety.regular_file import read_regular
+from golore.graph.safety.trust import STORE_NAME, blake2b_hex, is_trusted
 
 MANIFEST_NAME = "store.json"
 

@@ -18,11 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.child_processes import find_program
 from golore.graph.errors import GoloreError, StoreError, UsageError
 from golore.graph.files.atomic_write import replacing, sync_directory
 from golore.graph.files.manifest import MANIFEST_NAME
-from golore.graph.files.regular_file import NotRegularError, read_regular
+from golore.graph.safety.child_processes import find_program
+from golore.graph.safety.regular_file import NotRegularError, read_regular
 from golore.mcp_server.hooks.precompile import compile_ahead
 from golore.mcp_server.install import config_entries
 from golore.mcp_server.install.agent_configs import AgentFile, AgentSetup, InstallTarget, is_our_file, setup_for

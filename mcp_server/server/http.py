@@ -20,8 +20,8 @@ from typing import Final
 
 import uvicorn
 from golore.graph.errors import GoloreError, UsageError
-from golore.graph.files.regular_file import NotRegularError, open_regular
-from golore.graph.files.state_directory import state_directory
+from golore.graph.safety.regular_file import NotRegularError, open_regular
+from golore.graph.safety.state_directory import state_directory
 from golore.mcp_server.server.app import build_server, prepare_process
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.text.output import print_json_line, print_message

@@ -18,7 +18,6 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
-from golore.graph.files.claim import require_trust
 from golore.graph.queries.name_resolver import NameList, NameResolver
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
@@ -78,8 +77,10 @@ class ServedRepository:
 
     @contextmanager
     def opened(self) -> Generator[OpenServedRepository]:
-        learned = self.learned
-        require_trust(*learned)
+        try:
+            learned = find_repository(self.path)
+        except StoreMissing:
+            learned = LearnedRepository(self.path, store_of(self.path))
         with self._lock:
             try:
                 store = self._current(learned)

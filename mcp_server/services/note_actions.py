@@ -35,7 +35,7 @@ from golore.graph.knowledge.notes import (
     supersede,
     write_notes,
 )
-from golore.graph.secret_filter import removal_message, remove_secrets
+from golore.graph.safety.secret_filter import removal_message, remove_secrets
 from golore.learner.derived.note_code_finder import CodeFinder
 from golore.learner.derived.note_step import anchor_at, current_anchor
 from golore.mcp_server.services.open_store import OpenRepository

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
-from golore.graph.child_processes import python_command
 from golore.graph.database.read_only import require_read_only
 from golore.graph.database.store import NOT_ENOUGH_MEMORY, too_slow
 from golore.graph.errors import GoloreError, StoreDamaged, StoreError, UsageError
+from golore.graph.safety.child_processes import python_command
 
 _GRACE: Final = 0.25
 """Seconds after the limit of a query at which its process is killed. The engine usually stops the query in time."""

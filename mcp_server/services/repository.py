@@ -14,7 +14,7 @@ from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.files.claim import require_trust
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.files.store_path import store_of
-from golore.graph.files.trust import is_trusted
+from golore.graph.safety.trust import is_trusted
 from golore.learner.checkout.git_directory import GitLink, classify
 
 __all__ = ["LearnedRepository", "find_repository", "store_of"]

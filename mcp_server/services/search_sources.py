@@ -16,8 +16,8 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.knowledge.ratings import score_changes
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
 from golore.graph.search.search import SearchContext

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from golore.graph.errors import UsageError
-from golore.graph.files.regular_file import SETTINGS_LIMIT, read_regular
+from golore.graph.safety.regular_file import SETTINGS_LIMIT, read_regular
 from golore.summarizers.models.endpoint import is_loopback, ollama_host
 
 SETTINGS_NAME: Final = "settings.toml"

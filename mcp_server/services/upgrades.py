@@ -16,7 +16,7 @@ from golore.graph.knowledge.summaries import SummaryRecord, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
-from golore.graph.secret_filter import remove_secrets
+from golore.graph.safety.secret_filter import remove_secrets
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.summarizers.grounding.check import grounding_problems
 from golore.summarizers.grounding.repetition import repetition_problems

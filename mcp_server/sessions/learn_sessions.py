@@ -13,7 +13,7 @@ from typing import Final
 
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.phrases import counted
-from golore.graph.secret_filter import removal_message
+from golore.graph.safety.secret_filter import removal_message
 from golore.mcp_server.hooks.log import log_failure
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.sessions.proposals import (

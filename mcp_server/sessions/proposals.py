@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import UsageError
-from golore.graph.files.regular_file import read_regular
-from golore.graph.secret_filter import remove_secrets
+from golore.graph.safety.regular_file import read_regular
+from golore.graph.safety.secret_filter import remove_secrets
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript

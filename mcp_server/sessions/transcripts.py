@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from golore.graph.files.regular_file import open_regular
+from golore.graph.safety.regular_file import open_regular
 
 _MAX_LINE: Final = 4 << 20
 """Bytes of a line. A longer one is read in parts, none of which is valid."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TextIO, cast
 
-from golore.graph.visible_text import visible_block, visible_json, visible_line
+from golore.graph.safety.visible_text import visible_block, visible_json, visible_line
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 

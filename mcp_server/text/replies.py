@@ -23,7 +23,7 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.graph.visible_text import visible_block, visible_line
+from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.text.output import cell_text, columns, styled
 
 DEFAULT_BUDGET: Final = 2_000

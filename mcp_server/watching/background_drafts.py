@@ -10,8 +10,8 @@ import subprocess
 import time
 from typing import Final
 
-from golore.graph.child_processes import python_command
 from golore.graph.errors import GoloreError
+from golore.graph.safety.child_processes import python_command
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from golore.graph.visible_text import visible_block
+from golore.graph.safety.visible_text import visible_block
 
 LONGEST: Final = 1_200
 _FEWEST_WORDS: Final = 4

@@ -1,4 +1,4 @@
 """Clients of model servers, and embeddings.
 
-May import `graph.errors` and `graph.secret_filter`.
+May import `graph.errors` and `graph.safety`.
 """

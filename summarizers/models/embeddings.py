@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from golore.graph.errors import ModelUnavailable
-from golore.graph.secret_filter import remove_secrets
+from golore.graph.safety.secret_filter import remove_secrets
 from golore.summarizers.models.endpoint import client_options, is_loopback, ollama_host
 
 DEFAULT: Final = "minilm"

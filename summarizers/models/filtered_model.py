@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from golore.graph.secret_filter import remove_secrets
+from golore.graph.safety.secret_filter import remove_secrets
 from golore.summarizers.models.model import ANSWER_TOKENS, Completion, Model
 
 

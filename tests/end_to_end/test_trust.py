@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.files.claim import newest_aside
-from golore.graph.files.trust import distrust_reason, is_trusted, register_store, store_id
+from golore.graph.safety.trust import distrust_reason, is_trusted, register_store, store_id
 from golore.learner.pipeline.graph_step import _other_caches  # pyright: ignore[reportPrivateUsage]
 from golore.mcp_server.cli.main import main
 from support.git_repository import commit, git
@@ -302,3 +302,15 @@ def test_a_learn_that_was_killed_before_it_registered_its_store_is_no_stranger(t
     assert "renamed" not in done.stdout
     assert newest_aside(root / ".golore") is None
     assert store_id(str(root / ".golore")) != "0" * 32
+
+
+def test_processes_that_learn_a_new_repository_at_once_share_one_trusted_store(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    learners = [
+        subprocess.Popen([GOLORE, "learn"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [learner.communicate()[0] for learner in learners]
+    assert not any("renamed" in text for text in said)
+    assert newest_aside(root / ".golore") is None
+    assert is_trusted(str(root), str(root / ".golore"))

@@ -8,12 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from golore.graph.child_processes import absolute_entries, find_program, guard_children, guard_imports, python_command
+from golore.graph.safety.child_processes import (
+    absolute_entries,
+    find_program,
+    guard_children,
+    guard_imports,
+    python_command,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 ONLY_AT = {
-    r"\[\s*sys\.executable": {"graph/child_processes.py"},
-    r"shutil\.which|\bwhich\(": {"graph/child_processes.py"},
+    r"\[\s*sys\.executable": {"graph/safety/child_processes.py"},
+    r"shutil\.which|\bwhich\(": {"graph/safety/child_processes.py"},
     r"find_program\(\"git\"\)": {"learner/checkout/git_command.py", "mcp_server/commands/doctor.py"},
     r"get_context\(": {"learner/worker_pool.py"},
     r"subprocess\.(run|Popen|call|check_\w+)\(|open_process\(|os\.exec|posix_spawn|os\.system|os\.popen": {

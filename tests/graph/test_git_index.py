@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from golore.graph.files.git_index import is_tracked
+from golore.graph.safety.git_index import is_tracked
 
 
 def git(root: Path, *arguments: str) -> None:

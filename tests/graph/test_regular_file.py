@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from golore.graph.files.regular_file import NotRegularError, TooLargeError, open_regular, read_regular, require_regular
+from golore.graph.safety.regular_file import NotRegularError, TooLargeError, open_regular, read_regular, require_regular
 
 
 def test_a_regular_file_is_read(tmp_path: Path) -> None:

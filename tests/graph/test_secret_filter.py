@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from golore.graph.secret_filter import removal_message, remove_secrets
-from golore.graph.secret_rules import all_rules, python_pattern
+from golore.graph.safety.secret_filter import removal_message, remove_secrets
+from golore.graph.safety.secret_rules import all_rules, python_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 

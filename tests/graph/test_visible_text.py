@@ -8,7 +8,7 @@ import sys
 import unicodedata
 
 import pytest
-from golore.graph.visible_text import is_plain_path, visible_block, visible_json, visible_line
+from golore.graph.safety.visible_text import is_plain_path, visible_block, visible_json, visible_line
 from hypothesis import given
 from hypothesis import strategies as st
 from support.hostile import HIDDEN, hidden_in
@@ -79,7 +79,8 @@ def test_a_path_may_have_any_script_but_no_joiner() -> None:
 
 def test_hook_processes_import_it_without_anything_else() -> None:
     """A hook must not pay for imports: see `mcp_server/hooks/hook.py`."""
-    code = "import sys; before = set(sys.modules); import golore.graph.visible_text; print(set(sys.modules) - before)"
+    module = "golore.graph.safety.visible_text"
+    code = f"import sys; before = set(sys.modules); import {module}; print(set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names: set[str] = eval(done.stdout)
     assert {name for name in names if not name.startswith("golore")} <= {"importlib._bootstrap_external"}

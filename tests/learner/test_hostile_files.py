@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golore.graph.files.regular_file import SOURCE_LIMIT
+from golore.graph.safety.regular_file import SOURCE_LIMIT
 from golore.learner.checkout.ignore_rules import IGNORE_LIMIT
 from support.git_repository import commit, git
 from support.shop import make_shop

@@ -85,24 +85,6 @@ trust_level = "trusted"
 }
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path.resolve() / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME", "GOLORE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    return home
-
-
-@pytest.fixture
-def repository(tmp_path: Path, home: Path) -> Path:
-    assert home.is_dir()
-    root = tmp_path.resolve() / "repository"
-    (root / ".git").mkdir(parents=True)
-    return root
-
-
 def install(agent: str, repository: Path, *more: str, remove: bool = False) -> int:
     return main(["uninstall" if remove else "install", agent, "--yes", "--repo", str(repository), *more])
 

@@ -34,14 +34,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def own_shop(tmp_path: Path) -> Path:
-    """One that the test may change."""
-    root = make_shop(tmp_path / "shop")
-    learn_graph(root)
-    return root
-
-
 def learn_elsewhere(root: Path, *options: str) -> None:
     """Learn in another process, as a person or a hook would."""
     learned = subprocess.run([GOLORE, "learn", root, *options], capture_output=True, text=True, check=False)

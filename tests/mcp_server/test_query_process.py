@@ -55,14 +55,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def own_shop(tmp_path: Path) -> Path:
-    """A shop that a test may change."""
-    root = make_shop(tmp_path / "shop")
-    learn_graph(root)
-    return root
-
-
-@pytest.fixture
 def queries() -> Generator[QueryProcess]:
     with QueryProcess() as process:
         yield process

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from golore.graph.files.trust import register_store
+from golore.graph.safety.trust import register_store
 from golore.learner.learn import learn
 from support.shop import make_shop
 from support.stores import put_note

@@ -13,7 +13,7 @@ from typing import Any, Final
 from golore.graph.cards.card_store import Card, SymbolLine, create_card_store
 from golore.graph.files.claim import create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
-from golore.graph.files.trust import blake2b_hex
+from golore.graph.safety.trust import blake2b_hex
 from golore.mcp_server.hooks.log import LOG_NAME
 
 GOLORE: Final = Path(sys.executable).with_name("golore")

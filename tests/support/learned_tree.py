@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.files.trust import STORE_NAME, register_store
+from golore.graph.safety.trust import STORE_NAME, register_store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.pipeline.graph_step import Report, learn_graph
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
-from golore.graph.child_processes import python_command
+from golore.graph.safety.child_processes import python_command
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services.repository import LearnedRepository

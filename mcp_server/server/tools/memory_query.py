@@ -9,7 +9,7 @@ from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.phrases import counted
-from golore.graph.visible_text import visible_json
+from golore.graph.safety.visible_text import visible_json
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures

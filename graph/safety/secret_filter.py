@@ -17,7 +17,7 @@ from golore.graph.phrases import counted
 if TYPE_CHECKING:
     import re
 
-    from golore.graph.secret_rules import Allowed, Rule
+    from golore.graph.safety.secret_rules import Allowed, Rule
 
 _MARKER: Final = "[secret removed: "
 _SIGNS: Final = frozenset("!@#$%^&*+=?~|\\")
@@ -58,7 +58,7 @@ def removal_message(removed: Iterable[str]) -> str:
 
 
 def _findings(text: str) -> Iterable[_Finding]:
-    from golore.graph.secret_rules import all_rules
+    from golore.graph.safety.secret_rules import all_rules
 
     lower = text.lower()
     for order, rule in enumerate(all_rules()):

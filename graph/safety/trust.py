@@ -10,9 +10,9 @@ Runs in the hook process: imports only C modules of the standard library and sma
 import os
 import stat
 
-from golore.graph.files.git_index import is_tracked
-from golore.graph.files.regular_file import open_regular, read_regular
-from golore.graph.files.state_directory import create_state_directory, state_directory
+from golore.graph.safety.git_index import is_tracked
+from golore.graph.safety.regular_file import open_regular, read_regular
+from golore.graph.safety.state_directory import create_state_directory, state_directory
 
 STORE_NAME = ".golore"
 ID_NAME = "id"
@@ -46,9 +46,7 @@ def distrust_reason(root: str, store: str) -> str:
         status = os.lstat(store)
     except (FileNotFoundError, NotADirectoryError):
         return ""
-    own_id = store_id(store)
-    is_registered = bool(own_id) and _read_record(store) == _record(store, own_id, status.st_uid)
-    return _defect(root, store, status) or ("" if is_registered else _stranger(own_id, status))
+    return _defect(root, store, status) or ("" if _is_registered(store, status) else _stranger(store, status))
 
 
 def is_trusted(root: str, store: str) -> bool:
@@ -57,9 +55,13 @@ def is_trusted(root: str, store: str) -> bool:
         status = os.lstat(store)
     except OSError:
         return False
+    return _is_registered(store, status) and not _defect(root, store, status)
+
+
+def _is_registered(store: str, status: os.stat_result) -> bool:
     own_id = store_id(store)
-    is_registered = bool(own_id) and _read_record(store) == _record(store, own_id, status.st_uid)
-    return is_registered and not _defect(root, store, status)
+    record = _read(os.path.join(state_directory(), _RECORDS, _record_name(store)))
+    return bool(own_id) and record == _record(store, own_id, status.st_uid)
 
 
 def _defect(root: str, store: str, status: os.stat_result) -> str:
@@ -73,9 +75,10 @@ def _defect(root: str, store: str, status: os.stat_result) -> str:
     return ""
 
 
-def _stranger(own_id: str, status: os.stat_result) -> str:
+def _stranger(store: str, status: os.stat_result) -> str:
     if status.st_uid != os.geteuid():
         return FOREIGN
+    own_id = store_id(store)
     return MOVED if own_id and path_of_id(own_id) else UNKNOWN
 
 
@@ -118,10 +121,6 @@ def _record(store: str, own_id: str, owner: int) -> bytes:
 
 def _record_name(store: str) -> str:
     return blake2b_hex(os.fsencode(store), 16)
-
-
-def _read_record(store: str) -> bytes:
-    return _read(os.path.join(state_directory(), _RECORDS, _record_name(store)))
 
 
 def _read(path: str) -> bytes:
