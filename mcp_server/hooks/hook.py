@@ -11,6 +11,7 @@ Only small modules without imports of their own are loaded here: no engine, no M
 import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.safety.trust import blake2b_hex
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
@@ -288,8 +289,7 @@ def _relative_to_root(root: str, folder: str, path: str) -> str:
 
 
 def _read_bytes(root: str, path: str) -> bytes:
-    with open(os.path.join(root, path), "rb") as file:
-        return file.read()
+    return read_regular(os.path.join(root, path), SOURCE_LIMIT)
 
 
 def _hour_as_session() -> str:

@@ -214,6 +214,14 @@ def test_a_store_without_cards_gets_no_answer(tmp_path: Path) -> None:
     assert "file is not a database" in logged(root / ".golore")
 
 
+def test_a_learned_file_that_became_a_pipe_is_not_waited_for(repository: Path) -> None:
+    (repository / "a.go").unlink()
+    os.mkfifo(repository / "a.go")
+    written = {"file_path": str(repository / "a.go"), "content": "package a"}
+    assert hook("claude", read(repository / "a.go", tool_name="Write", tool_input=written)) == ""
+    assert "is not a regular file" in logged(repository / ".golore")
+
+
 def test_a_worktree_does_not_get_what_is_known_of_another_checkout(repository: Path) -> None:
     tree = repository / "trees" / "fix"
     tree.mkdir(parents=True)
