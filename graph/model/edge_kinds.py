@@ -50,7 +50,12 @@ EDGE_LABELS: Final = {
             (("Repository", "Package"), ("Package", "File"), ("File", "Symbol"), ("Symbol", "Symbol")),
             steps=">",
         ),
-        EdgeLabel("IMPORTS", "A file imports a package.", (("File", "Package"), ("File", "External")), ("sites",)),
+        EdgeLabel(
+            "IMPORTS",
+            "A file imports a package. `evidence`: the name that the import gives it; empty if it gives none.",
+            (("File", "Package"), ("File", "External")),
+            ("sites", "evidence"),
+        ),
         EdgeLabel(
             "CALLS",
             "A declaration calls a function or method. A call through an interface leads to the interface's method.",
@@ -61,15 +66,17 @@ EDGE_LABELS: Final = {
         ),
         EdgeLabel(
             "REFERENCES",
-            "A declaration names a symbol without calling it: a function as a value, a type, a constant, a variable.",
+            "A declaration names a symbol without calling it: a function as a value, a type, a constant, a variable, "
+            "a field. `access`: how each site uses a field (`read`, `write`, `address`, `literal`).",
             _SYMBOL_OR_EXTERNAL,
-            ("sites", "evidence"),
-            "<",
+            ("sites", "evidence", "access"),
+            "<>",
             is_use=True,
         ),
         EdgeLabel(
             "IMPLEMENTS",
-            "A type has all methods of an interface. `pointer`: only the pointer type has them.",
+            "A type has all methods of an interface. `pointer`: only the pointer type has them. `evidence`: for an "
+            "external interface, also the names of its methods.",
             _SYMBOL_OR_EXTERNAL,
             ("evidence", "pointer"),
             "<>",

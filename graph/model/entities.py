@@ -170,10 +170,15 @@ Node = Repository | Package | File | Symbol | External | Unresolved | Note | Sum
 
 
 class Edge(NamedTuple):
-    """A resolved relation. `sites` are the lines where it occurs, in the file of its source."""
+    """A resolved relation. `sites` are the lines where it occurs, in the file of its source.
+
+    `access` says for each site how a field is used there: `read`, `write`, `address` or `literal`. A line that uses the
+    field in two ways is two sites.
+    """
 
     source: str
     target: str
     sites: tuple[int, ...] = ()
     evidence: str = ""
     pointer: bool = False
+    access: tuple[str, ...] = ()

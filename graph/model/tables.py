@@ -24,7 +24,7 @@ from golore.graph.model.entities import (
     Unresolved,
 )
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 4
 
 META_TABLE: Final = "Meta"
 """Key-value rows about the state of the store; not part of the graph."""
@@ -63,13 +63,29 @@ class _TextLines(dict[str, tuple[int, ...]]):
         return lines
 
 
+class _AccessTexts(dict[tuple[str, ...], str]):
+    """Accesses → text, such as "read write"."""
+
+    def __missing__(self, accesses: tuple[str, ...]) -> str:
+        text = " ".join(accesses)
+        if len(accesses) < 4:
+            self[accesses] = text
+        return text
+
+
 _line_texts: Final = _LineTexts()
+_access_texts: Final = _AccessTexts()
 _text_lines: Final = _TextLines()
 
 
 def decoded_lines(text: str | None) -> tuple[int, ...]:
     """The line numbers of a `sites` value; empty for None, the value for a label without that column."""
     return () if text is None else _text_lines[text]
+
+
+def decoded_accesses(text: str | None) -> tuple[str, ...]:
+    """The accesses of an `access` value; empty for None, the value for a label without that column."""
+    return tuple(text.split()) if text else ()
 
 
 def _column(name: str, hint: object) -> Column:
@@ -92,7 +108,10 @@ def _columns(row: type) -> tuple[Column, ...]:
 
 
 NODE_COLUMNS: Final = {label: _columns(row) for label, row in NODE_TYPES.items()}
-_EDGE_COLUMNS: Final = {column.name: column for column in _columns(Edge)}
+_EDGE_COLUMNS: Final = {
+    **{column.name: column for column in _columns(Edge)},
+    "access": Column("access", "STRING", _access_texts.__getitem__, decoded_accesses),  # as text, like `sites`
+}
 EDGE_COLUMNS: Final = {label: tuple(_EDGE_COLUMNS[name] for name in names) for label, names in EDGE_PROPERTIES.items()}
 _EDGE_POSITIONS: Final = {
     label: tuple(Edge._fields.index(name) for name in names) for label, names in EDGE_PROPERTIES.items()
@@ -121,6 +140,8 @@ MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
         *map(_node_table, ("Note", "Summary", "Doc")),
         *map(_edge_table, ("CHANGES_WITH", "DESCRIBES", "SUMMARIZES", "SUPERSEDES")),
     ),
+    3: ("ALTER TABLE REFERENCES ADD access STRING DEFAULT ''",),
+    4: ("ALTER TABLE IMPORTS ADD evidence STRING DEFAULT ''",),
 }
 """Statements by the version they produce. Each entry runs in one transaction that also stores the version number."""
 
@@ -155,7 +176,7 @@ def edges_from(kind: EdgeKind, rows: Iterable[Sequence[Any]]) -> Iterator[Edge]:
     defaults = Edge("", "")
     columns = EDGE_COLUMNS[kind.label]
     at = {column.name: position for position, column in enumerate(columns, start=2)}
-    sites, evidence, pointer = (at.get(name) for name in ("sites", "evidence", "pointer"))
+    sites, evidence, pointer, access = (at.get(name) for name in ("sites", "evidence", "pointer", "access"))
     for row in rows:
         yield Edge(
             row[0],
@@ -163,6 +184,7 @@ def edges_from(kind: EdgeKind, rows: Iterable[Sequence[Any]]) -> Iterator[Edge]:
             defaults.sites if sites is None else _text_lines[row[sites]],
             defaults.evidence if evidence is None else row[evidence],
             defaults.pointer if pointer is None else row[pointer],
+            defaults.access if access is None else decoded_accesses(row[access]),
         )
 
 

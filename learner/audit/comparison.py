@@ -8,11 +8,13 @@ renders; it does not run the judge or read the store.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from golore.learner.audit.go_judge import JudgedCall, Truth
+from golore.learner.audit.scores import DeclarationLocation, Score, Tally, location, simple_name
+from golore.learner.audit.use_comparison import OurUse, compare_uses
 
 EXAMPLES: Final = 5
 PATTERNS: Final = 15
@@ -58,24 +60,7 @@ class OurEdges(NamedTuple):
     calls: tuple[OurCall, ...] = ()
     implements: tuple[OurImplements, ...] = ()
     unresolved: tuple[OurUnresolved, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    right: int
-    wrong: int
-    missed: int
-    unjudged: int
-
-    @property
-    def precision(self) -> float:
-        """The share of golore's edges that are right; 1 if it has none."""
-        return self.right / (self.right + self.wrong) if self.right + self.wrong else 1.0
-
-    @property
-    def recall(self) -> float:
-        """The share of the judge's edges that golore has; 1 if there are none."""
-        return self.right / (self.right + self.missed) if self.right + self.missed else 1.0
+    uses: tuple[OurUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +75,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """`calls` counts distinct pairs of caller and callee, `sites` distinct pairs of line and callee."""
+    """`calls` counts distinct pairs of caller and callee, `sites` distinct pairs of line and callee.
+
+    `uses` are the other uses by functions, by kind of target; `field_uses` those of fields, by access.
+    """
 
     files: int
     files_with_errors: int
@@ -98,13 +86,13 @@ class AuditResult:
     calls: Score
     sites: Score
     implements: Score
+    uses: dict[str, Score]
+    field_uses: dict[str, Score]
     pointer_differs: int
     patterns: tuple[Pattern, ...]
     notes: tuple[str, ...]
 
 
-DeclarationLocation = tuple[str, int]
-"""File and line of a declaration; outside the repository, its qualified name and 0."""
 _Pair = tuple[str, int, DeclarationLocation]
 
 
@@ -113,6 +101,7 @@ def compare(truth: Truth, edges: OurEdges) -> AuditResult:
     common = edges.files & frozenset(file.path for file in truth.files if not file.broken)
     failures = _Failures(_reasons(edges.unresolved))
     calls, sites = _compare_calls(truth, edges.calls, common, failures)
+    uses = compare_uses(truth, edges.uses, common, failures.add)
     implements, pointer_differs = _compare_implements(truth, edges.implements, common, failures)
     return AuditResult(
         files=len(common),
@@ -121,17 +110,12 @@ def compare(truth: Truth, edges: OurEdges) -> AuditResult:
         calls=calls,
         sites=sites,
         implements=implements,
+        uses=uses.by_kind,
+        field_uses=uses.by_access,
         pointer_differs=pointer_differs,
         patterns=failures.patterns(),
         notes=tuple(note.text for note in truth.notes) + tuple(f"{c.of}: {c.n}" for c in truth.counts),
     )
-
-
-def location(name: str, file: str, line: int) -> DeclarationLocation:
-    """The location of a declaration. Vendored code counts as external, as it does for the judge."""
-    if not file or file.startswith("vendor/") or "/vendor/" in file:
-        return (name, 0)
-    return (file, line)
 
 
 class _Failures:
@@ -193,16 +177,12 @@ def _verdicts(truth: Truth, common: frozenset[str]) -> _Verdicts:
     return _Verdicts(pairs, sites, by_name, unknown, names)
 
 
-def simple_name(qualified: str) -> str:
-    return qualified.rpartition(".")[2]
-
-
 def _compare_calls(
     truth: Truth, ours: Iterable[OurCall], common: frozenset[str], failures: _Failures
 ) -> tuple[Score, Score]:
     verdicts = _verdicts(truth, common)
     judged = frozenset(file.path for file in truth.files)
-    pairs, sites = _Tally(), _Tally()
+    pairs, sites = Tally[_Pair](), Tally[_Pair]()
     for call in ours:
         callee_location = _callee_location(call, verdicts)
         if call.file not in common or _is_twin(call, callee_location, judged, verdicts):
@@ -228,28 +208,6 @@ def _callee_location(call: OurCall, verdicts: _Verdicts) -> DeclarationLocation:
     if (call.file, call.caller_line, own) in verdicts.pairs:
         return own
     return published if (call.file, call.caller_line, published) in verdicts.pairs else own
-
-
-class _Tally:
-    """golore's distinct pairs, by the verdict of the judge."""
-
-    def __init__(self) -> None:
-        self.right: set[_Pair] = set()
-        self.wrong: set[_Pair] = set()
-        self.unjudged: set[_Pair] = set()
-
-    def add(self, pair: _Pair, truth: Container[_Pair], unknown: bool) -> Literal["right", "wrong", "unjudged"]:
-        if pair in truth:
-            self.right.add(pair)
-            return "right"
-        if unknown:
-            self.unjudged.add(pair)
-            return "unjudged"
-        self.wrong.add(pair)
-        return "wrong"
-
-    def score(self, truth_count: int) -> Score:
-        return Score(len(self.right), len(self.wrong), truth_count - len(self.right), len(self.unjudged))
 
 
 def _is_twin(call: OurCall, callee: DeclarationLocation, judged: frozenset[str], verdicts: _Verdicts) -> bool:
@@ -336,8 +294,14 @@ def _interface_location(edge: _HasInterface) -> DeclarationLocation:
 def as_json(result: AuditResult) -> dict[str, Any]:
     """The result as a JSON document, including precision and recall."""
     document = asdict(result)
-    for name, score in _scores(result):
-        document[name] |= {"precision": round(score.precision, 5), "recall": round(score.recall, 5)}
+    for score, values in (
+        (result.calls, document["calls"]),
+        (result.sites, document["sites"]),
+        (result.implements, document["implements"]),
+        *((score, document["uses"][kind]) for kind, score in result.uses.items()),
+        *((score, document["field_uses"][access]) for access, score in result.field_uses.items()),
+    ):
+        values |= {"precision": round(score.precision, 5), "recall": round(score.recall, 5)}
     return document
 
 
@@ -366,4 +330,10 @@ def render_table(result: AuditResult) -> str:
 
 
 def _scores(result: AuditResult) -> tuple[tuple[str, Score], ...]:
-    return (("calls", result.calls), ("sites", result.sites), ("implements", result.implements))
+    return (
+        ("calls", result.calls),
+        ("sites", result.sites),
+        ("implements", result.implements),
+        *result.uses.items(),
+        *((f"  {access}", score) for access, score in result.field_uses.items()),
+    )

@@ -61,8 +61,25 @@ class JudgedCall(_Record, frozen=True, gc=False, tag="call"):
     kind: str = ""
 
 
-class UnresolvedCall(_Record, frozen=True, gc=False, tag="open"):
-    """A call whose callee the type checker could not determine."""
+class JudgedUse(_Record, frozen=True, gc=False, tag="use"):
+    """A use of a declaration by a function, other than a call. A target outside the tree has no file and line.
+
+    `kind` is func, method, imethod, type, const, var or field; `access` says how a field is used.
+    """
+
+    file: str = msgspec.field(name="f")
+    line: int = msgspec.field(name="l")
+    user: str = msgspec.field(name="from")
+    user_line: int = msgspec.field(name="fl")
+    target: str = msgspec.field(name="to")
+    target_file: str = msgspec.field(name="tf")
+    target_line: int = msgspec.field(name="tl")
+    kind: str
+    access: str = ""
+
+
+class UncheckedName(_Record, frozen=True, gc=False, tag="open"):
+    """A name that the type checker gave no meaning."""
 
     file: str = msgspec.field(name="f")
     line: int = msgspec.field(name="l")
@@ -121,7 +138,8 @@ class JudgeCount(_Record, frozen=True, gc=False, tag="count"):
 _AnyRecord = (
     JudgedFile
     | JudgedCall
-    | UnresolvedCall
+    | JudgedUse
+    | UncheckedName
     | NamelessSite
     | JudgedInterface
     | JudgedType
@@ -137,7 +155,8 @@ class Truth(NamedTuple):
 
     files: tuple[JudgedFile, ...] = ()
     calls: tuple[JudgedCall, ...] = ()
-    open_sites: tuple[UnresolvedCall, ...] = ()
+    uses: tuple[JudgedUse, ...] = ()
+    open_sites: tuple[UncheckedName, ...] = ()
     nameless_sites: tuple[NamelessSite, ...] = ()
     interfaces: tuple[JudgedInterface, ...] = ()
     types: tuple[JudgedType, ...] = ()
@@ -153,7 +172,7 @@ class JudgedImport(msgspec.Struct, frozen=True, gc=False):
 
 
 class JudgedDeclaration(msgspec.Struct, frozen=True, gc=False):
-    """A package-level declaration, a direct field, an interface's method or (kind `embed`) another element of it."""
+    """A package-level declaration, a field, an interface's method or (kind `embed`) another element of it."""
 
     kind: str
     name: str
@@ -217,7 +236,8 @@ def read_truth(lines: Iterable[bytes]) -> Truth:
     return Truth(
         files=of_kind(JudgedFile),
         calls=of_kind(JudgedCall),
-        open_sites=of_kind(UnresolvedCall),
+        uses=of_kind(JudgedUse),
+        open_sites=of_kind(UncheckedName),
         nameless_sites=of_kind(NamelessSite),
         interfaces=of_kind(JudgedInterface),
         types=of_kind(JudgedType),

@@ -251,19 +251,24 @@ class Declarations:
             self._members(decl.name, underlying, k)
 
     def _members(self, owner: str, type_node: Node, k: int) -> None:
-        if k == g.STRUCT_TYPE:
-            for part in type_node.children:
-                if part.kind_id == g.FIELD_LIST:
-                    for field, field_kind, doc in self._with_docs(flattened(part)):
-                        if field_kind == g.FIELD:
-                            self._field(owner, field, doc)
-        elif k == g.INTERFACE_TYPE:
+        if k != g.INTERFACE_TYPE:
+            self._fields(owner, type_node)
+        else:
             for element, element_kind, doc in self._with_docs(flattened(type_node)):
                 if element_kind == g.METHOD_ELEMENT:
                     parts = meaningful(element)
                     if parts:
                         text = one_line(self.encoder.text(element))
                         self._add_symbol("imethod", owner, self._text(parts[0]), parts[0], element, text, doc)
+
+    def _fields(self, owner: str, type_node: Node) -> None:
+        """Add the fields of the unnamed struct that a type is made of, if any."""
+        struct = g.struct_within(type_node)
+        for part in () if struct is None else struct.children:
+            if part.kind_id == g.FIELD_LIST:
+                for field, field_kind, doc in self._with_docs(flattened(part)):
+                    if field_kind == g.FIELD:
+                        self._field(owner, field, doc)
 
     def _field(self, owner: str, field: Node, doc: str) -> None:
         tag = ""
@@ -275,6 +280,8 @@ class Declarations:
             text = one_line(self.encoder.text(type_node))
             text = ("*" if pointer else "") + text if embedded else f"{field_name} {text}"
             self._add_symbol("field", owner, field_name, name, field, text, doc, tag, embedded)
+            if not embedded:
+                self._fields(f"{owner}.{field_name}", type_node)
 
     # -- constants and variables
 
@@ -319,9 +326,18 @@ class Declarations:
             )
             text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
             self._add_declaration(decl, "const" if const else "var", name, span, text, doc)
+            if not const:
+                self._value_fields(decl.name, type_node, values[i] if i < len(values) else None)
             if i < len(values) and values[i].kind_id not in g.LITERALS:
                 self._bodies.append((len(self.decls) - 1, values[i], b""))
         return type_at, inits
+
+    def _value_fields(self, owner: str, type_node: Node | None, value: Node | None) -> None:
+        """Add the fields of the unnamed struct that the type of a variable is made of."""
+        if type_node is None and value is not None and value.kind_id == g.COMPOSITE:
+            type_node = meaningful(value)[0]
+        if type_node is not None:
+            self._fields(owner, type_node)
 
     def _write_value_type(self, type_node: Node | None, values: list[Node], const: bool) -> tuple[int, list[int]]:
         """Write the type, and for constants or without a type also the values, without literal elements and bodies.

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "6"
+EXTRACTOR: Final = "7"
 """Version of extraction: increased whenever the same bytes would give different facts. Cached facts of another version
 are not read."""
 

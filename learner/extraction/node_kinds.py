@@ -83,6 +83,8 @@ EXPRESSIONS: Final = kind("expression_list")
 EXPRESSION_STATEMENT: Final = kind("expression_statement")
 SHORT_VAR: Final = kind("short_var_declaration")
 ASSIGNMENT: Final = kind("assignment_statement")
+INCREMENT: Final = kind("inc_statement")
+DECREMENT: Final = kind("dec_statement")
 RECEIVE_STATEMENT: Final = kind("receive_statement")
 RANGE_CLAUSE: Final = kind("range_clause")
 FOR_CLAUSE: Final = kind("for_clause")
@@ -226,6 +228,26 @@ def field_names(declaration: Node) -> list[FieldName]:
         return []
     pointer = any(child.kind_id == T_TIMES for child in declaration.children)
     return [FieldName(name, True, type_node, pointer)]
+
+
+_WITH_ELEMENT: Final = frozenset(
+    (POINTER_TYPE, SLICE_TYPE, ARRAY_TYPE, AUTO_ARRAY_TYPE, MAP_TYPE, CHANNEL_TYPE, PARENTHESIZED_TYPE)
+)
+
+
+def struct_within(type_node: Node) -> Node | None:
+    """Return the unnamed struct type that a type is made of, None if there is none.
+
+    It may be the element of other unnamed types. Resolution has the same rule (see `TypeReader.own_struct`).
+    """
+    while True:
+        k = type_node.kind_id
+        if k == STRUCT_TYPE:
+            return type_node
+        inner = last_meaningful(type_node) if k in _WITH_ELEMENT else None
+        if inner is None:
+            return None
+        type_node = inner
 
 
 def base_name(type_node: Node) -> Node | None:

@@ -36,10 +36,13 @@ FLOAT: Final = 16
 IMAGINARY: Final = 17
 RUNE: Final = 18
 STRING: Final = 19
-COMPOSITE: Final = 20  # COMPOSITE n T elements   an element is a code or KEYED key value
-ELIDED: Final = 21  # ELIDED n elements     a composite literal without its type
+COMPOSITE: Final = 20  # COMPOSITE n line T elements   an element is a code or KEYED key value; n may be DATA
+ELIDED: Final = 21  # ELIDED n line elements     a composite literal without its type
 KEYED: Final = 22  # KEYED key value
 FUNCTION: Final = 23  # FUNCTION SIG statements END   a function literal
+
+DATA: Final = -1
+"""In place of the number of elements: there are some, all constants without names, and they are left out."""
 
 # Types
 ARRAY: Final = 30  # ARRAY length T
@@ -63,7 +66,7 @@ OPEN: Final = 51  # a scope begins
 CLOSE: Final = 52  # a scope ends
 EVALUATE: Final = 53  # EVALUATE X
 DEFINE: Final = 54  # DEFINE names values s* X*
-ASSIGN: Final = 55  # ASSIGN targets values X* X*
+ASSIGN: Final = 55  # ASSIGN targets values X* X*    `x++` has no values
 VAR: Final = 56  # VAR names typed values s* [T] X*
 CONST: Final = 57  # CONST names typed values s* [T] X*    without values: repeats those of the spec before
 TYPE: Final = 58  # TYPE s alias TPARAMS T

@@ -23,10 +23,11 @@ WORD: Final = -3
 """Placeholder in a program for the name number of the next word."""
 
 DATA: Final = re.compile(
-    rb"""(?>(?:[\s,.{}:+-]++|\d[\w.]*+|"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)+)'|`[^`]*+`"""
+    rb"""(?>(?:[\s,.:+-]++|\d[\w.]*+|"(?>(?:[^"\\\n]|\\.)*)"|'(?>(?:[^'\\\n]|\\.)+)'|`[^`]*+`"""
     rb"""|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/|(?:true|false|nil)\b)*)"""
 )
-"""Matches literal elements without names and calls, which cannot refer to anything."""
+"""Matches literal elements without names, calls and nested literals, which cannot refer to anything."""
+NO_ELEMENTS: Final = re.compile(rb"(?>(?:\s++|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)\*/)*)")
 
 _CHAIN = rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _TYPE: Final = re.compile(rb"((?>(?:\*|\[\]|[&!-])*))(" + _CHAIN + rb"|interface\{\}|struct\{\})")

@@ -209,6 +209,7 @@ class TokenEncoder:
                 self._index(start)
                 form = form if form == _NAMED else _OTHER
             elif kind == t.LBRACE and (form == _LITERAL_TYPE or (form == _NAMED and not self._in_head)):
+                code.insert(start, self._lines[self._at])
                 code.insert(start, 0)
                 code.insert(start, c.COMPOSITE)
                 self._elements(start + 1)
@@ -331,6 +332,8 @@ class TokenEncoder:
         code = self._code
         closing = self._end_of_data(self._at)
         if closing:
+            if closing > self._at + 1:
+                code[slot] = c.DATA
             self._go_to(closing + 1)
             return
         self._descend(EXPRESSION_FRAMES)
@@ -359,23 +362,20 @@ class TokenEncoder:
         if self._kind == t.LBRACE:
             self._code.append(c.ELIDED)
             self._code.append(0)
-            self._elements(len(self._code) - 1)
+            self._code.append(self._lines[self._at])
+            self._elements(len(self._code) - 2)
         else:
             self._expression()
 
     def _end_of_data(self, at: int) -> int:
         """Return the position of the brace that closes the one at `at` if only data is between them, otherwise 0."""
         kinds = self._kinds
-        depth = 0
         while True:
+            at += 1
             kind = kinds[at]
-            if kind == t.LBRACE:
-                depth += 1
-            elif kind == t.RBRACE:
-                depth -= 1
-                if not depth:
-                    return at
-            elif kind == t.NAME:
+            if kind == t.RBRACE:
+                return at
+            if kind == t.NAME:
                 text = self._texts[at]
                 if text != b"nil" and text != b"true" and text != b"false":
                     return 0
@@ -383,7 +383,6 @@ class TokenEncoder:
                 pass
             elif (kind > t.STRING and kind != t.COMMA and kind != t.COLON) or kind == t.END:
                 return 0
-            at += 1
 
     def _function(self) -> None:
         """Write a function literal or a function type."""
@@ -789,6 +788,9 @@ class TokenEncoder:
             raise CannotEncode
         elif self._kind == t.STEP:
             self._next()
+            code[start] = c.ASSIGN
+            code.insert(start + 1, 0)
+            code.insert(start + 1, 1)
         elif self._kind == t.ARROW:
             self._next()
             code.append(c.EVALUATE)

@@ -24,6 +24,7 @@ from golore.learner.extraction.short_forms import (
     DATA,
     LINE,
     MAX_TEXT_BYTES,
+    NO_ELEMENTS,
     WORD,
     Program,
     integer,
@@ -111,7 +112,7 @@ class TreeEncoder:
 
     def write_short_form(self, start: int, end: int) -> bool:
         """Write the text between two offsets, without nodes, if it is a short form. Returns whether it is one."""
-        if end - start > MAX_TEXT_BYTES:
+        if end <= start or end - start > MAX_TEXT_BYTES:  # in broken code, brackets may be missing
             return False
         program = program_of(self.source[start:end])
         if program is None:
@@ -219,7 +220,8 @@ class TreeEncoder:
         elif k == g.LITERAL_VALUE:
             code.append(c.ELIDED)
             code.append(0)
-            self._elements(node, len(code) - 1)
+            self.write_line(self.line_of(node.start_byte))
+            self._elements(node, len(code) - 2)
         elif k == g.EXPRESSIONS or k == g.LITERAL_ELEMENT:
             self.wrapped(node)
         else:
@@ -446,19 +448,25 @@ class TreeEncoder:
         code.append(c.COMPOSITE)
         code.append(0)
         slot = len(code) - 1
+        self.write_line(self.line_of(parts[1].start_byte))
         self.expression(parts[0], parts[0].kind_id)
         if not self.skeleton:
             self._elements(parts[1], slot)
 
     def is_data(self, literal: Node) -> bool:
-        """Whether the elements of a composite literal cannot refer to anything; its type still can."""
+        """Whether the elements of a composite literal are left out because they cannot refer to anything."""
         value = literal.children[-1]
-        return DATA.fullmatch(self.source, value.start_byte, value.end_byte) is not None
+        start = value.start_byte + 1
+        return DATA.fullmatch(self.source, start, max(start, value.end_byte - 1)) is not None
 
     def _elements(self, value: Node, slot: int) -> None:
         start = value.start_byte
         end = value.end_byte
-        if end - start == 2 or DATA.fullmatch(self.source, start, end):
+        if end - start <= 2:  # empty, or without a brace in broken code
+            return
+        if DATA.fullmatch(self.source, start + 1, end - 1):
+            if NO_ELEMENTS.fullmatch(self.source, start + 1, end - 1) is None:
+                self.code[slot] = c.DATA
             return
         count = 0
         for element in value.children:
@@ -546,7 +554,7 @@ class TreeEncoder:
         size = parameters.end_byte - start
         if size == 2:
             return 0, 0
-        if size <= MAX_TEXT_BYTES:
+        if 2 < size <= MAX_TEXT_BYTES:
             program = program_of_parameters(self.source[start + 1 : start + size - 1])
             if program is not None:
                 self._write_program(program, self.line_of(start))
@@ -717,6 +725,8 @@ class TreeEncoder:
             self._declaration(node)
         elif k == g.RECEIVE_STATEMENT:
             self._receive(node)
+        elif k == g.INCREMENT or k == g.DECREMENT:
+            self._step(node)
         elif k == g.LABELED:
             for part in meaningful(node):
                 k = part.kind_id
@@ -729,7 +739,7 @@ class TreeEncoder:
         self.depth -= STATEMENT_FRAMES
 
     def _evaluate_all(self, node: Node) -> None:
-        """Write the expressions of any other statement: return, go, defer, send, `++` and `--`."""
+        """Write the expressions of any other statement: return, go, defer and send."""
         for part in node.children:
             k = part.kind_id
             if k == g.EXPRESSIONS:
@@ -788,6 +798,12 @@ class TreeEncoder:
         slot = len(code) - 1
         self.expression_list(sides[0], slot - 1)
         self.expression_list(sides[1], slot)
+
+    def _step(self, node: Node) -> None:
+        parts = meaningful(node)
+        if len(parts) == 1:
+            self.code += (c.ASSIGN, 1, 0)
+            self.expression(parts[0], parts[0].kind_id)
 
     def _receive(self, node: Node) -> None:
         parts = meaningful(node)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,9 +42,9 @@ def read_environment(
     """The settings that the `go` command would use."""
     variables = os.environ if environ is None else environ
     values = _go_env_file(variables) | {key: value for key, value in variables.items() if value}
-    home = values.get("HOME", "")
+    home = values.get("HOME", "") or values.get("USERPROFILE", "")
     entries = values.get("GOPATH", "") or (f"{home}/go" if home else "")
-    gopath = tuple(Path(entry) for entry in entries.split(os.pathsep) if entry.startswith("/"))
+    gopath = tuple(Path(entry) for entry in entries.split(os.pathsep) if Path(entry).is_absolute())
     cache = values.get("GOMODCACHE", "") or (str(gopath[0] / "pkg" / "mod") if gopath else "")
     if debian not in gopath and (debian / "src").is_dir():
         gopath += (debian,)
@@ -64,7 +65,7 @@ def gopath_directory(environment: Environment, import_path: str) -> str | None:
     spellings = dict.fromkeys((import_path, re.sub(r"/v([2-9]|[1-9]\d+)(?=/|$)", "", import_path, count=1)))
     for spelling in spellings:
         for base in environment.gopath:
-            directory = f"{base}/src/{spelling}"
+            directory = f"{base.as_posix()}/src/{spelling}"
             if has_go_files(directory):
                 return directory
     return None
@@ -75,7 +76,7 @@ def cached_module(environment: Environment, module: str, version: str) -> str | 
     if environment.gomodcache is None:
         return None
     directory = environment.gomodcache / f"{escape_path(module)}@{escape_path(version)}"
-    return str(directory) if directory.is_dir() else None
+    return directory.as_posix() if directory.is_dir() else None
 
 
 def cached_versions(environment: Environment, module: str) -> tuple[str, ...]:
@@ -96,7 +97,7 @@ def has_go_files(directory: str) -> bool:
 def _entry_names(directory: str) -> tuple[str, ...]:
     try:
         return tuple(sorted(entry.name for entry in Path(directory).iterdir()))
-    except OSError:
+    except (OSError, ValueError):  # a path in a file may have characters that no file name can have
         return ()
 
 
@@ -106,10 +107,20 @@ def clear_listings() -> None:
     _entry_names.cache_clear()
 
 
+def config_directory(environ: Mapping[str, str], system: str = sys.platform) -> str:
+    """Where Go keeps the user's settings, which differs between systems; empty if the environment does not say."""
+    home = environ.get("HOME", "")
+    if system == "win32":
+        return environ.get("APPDATA", "")
+    if system == "darwin":
+        return f"{home}/Library/Application Support" if home else ""
+    return environ.get("XDG_CONFIG_HOME", "") or (f"{home}/.config" if home else "")
+
+
 def _go_env_file(environ: Mapping[str, str]) -> dict[str, str]:
     """The settings that `go env -w` has written."""
     path = environ.get("GOENV", "")
-    config = environ.get("XDG_CONFIG_HOME", "") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
+    config = config_directory(environ)
     if path == "off" or not (path or config):
         return {}
     try:

@@ -14,13 +14,14 @@ from golore.graph.database.subgraph import Subgraph
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, File, Node, Symbol, Unresolved
 from golore.graph.model.entities import Package as PackageNode
+from golore.graph.model.test_names import is_test_name
 from golore.learner.extraction import facts as f
-from golore.learner.pipeline.test_edges import is_test_name, test_edges
+from golore.learner.pipeline.test_edges import test_edges
 from golore.learner.project.catalog import CatalogFile, CatalogPackage
 from golore.learner.resolution.members import visible
 from golore.learner.resolution.resolve_file import FileUses
 from golore.learner.resolution.types import Declaration, FileScope, PackageScope, is_exported
-from golore.learner.resolution.use_recorder import member_id
+from golore.learner.resolution.use_recorder import ACCESSES, member_id
 
 IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
 IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
@@ -180,7 +181,7 @@ def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None
 
 def _symbols_with_ids(file: ResolvedFile) -> Iterator[tuple[str, str, f.DeclaredSymbol, Declaration]]:
     """Yields each symbol with its id, the name of its owner, and its declaration, or for a field or interface method
-    the declaration of the type."""
+    the declaration of the type or variable."""
     decls = iter(file.scope.decls)
     decl: Declaration | None = None
     seen: dict[str, int] = {}
@@ -188,11 +189,13 @@ def _symbols_with_ids(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared
         if symbol.kind in ("field", "imethod"):
             if decl is None:
                 continue
-            id = member_id(decl, symbol.name)
-            if id not in seen and symbol.name in decl.file.package.methods.get(decl.name, {}):
+            path = _path_in(decl, f"{symbol.owner}.{symbol.name}")
+            id = member_id(decl, path)
+            methods = decl.file.package.methods.get(decl.name, {}).get(path, ())
+            if id not in seen and any(method.id == id for method in methods):
                 seen[id] = 1  # invalid code: a method has the same name, hence the same id, as the field
             seen[id] = seen.get(id, 0) + 1
-            yield id if seen[id] == 1 else f"{id}#{seen[id]}", decl.name, symbol, decl
+            yield id if seen[id] == 1 else f"{id}#{seen[id]}", symbol.owner, symbol, decl
         else:
             decl = next(decls)
             yield decl.id, decl.owner, symbol, decl
@@ -203,7 +206,7 @@ def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, f
     in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
     for id, owner, symbol, decl in _symbols_with_ids(file):
         is_member = symbol.kind in ("field", "imethod")
-        owner_id = decl.id if is_member else _owner_id(package, decl)
+        owner_id = _member_owner_id(decl, owner) if is_member else _owner_id(package, decl)
         qualified = f"{entry.path}.{owner}.{symbol.name}" if owner else f"{entry.path}.{symbol.name}"
         symbols.append(
             Symbol(
@@ -232,6 +235,16 @@ def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, f
             in_type.append(Edge(owner_id, id))
 
 
+def _path_in(decl: Declaration, name: str) -> str:
+    """The part of a member's name that follows the name of the declaration it belongs to."""
+    return name[len(decl.name) + 1 :]
+
+
+def _member_owner_id(decl: Declaration, owner: str) -> str:
+    """The id of the declaration that has a member, or of the field that the member is nested in."""
+    return decl.id if owner == decl.name else member_id(decl, _path_in(decl, owner))
+
+
 def _owner_id(package: PackageScope, method: Declaration) -> str:
     """The id of a method's type. If the type has twins, the one in the same file or in a compatible build."""
     if not method.owner:
@@ -247,14 +260,16 @@ def _import_rows(
     externals: dict[str, External],
 ) -> None:
     lines: dict[str, list[int]] = {}
+    names: dict[str, set[str]] = {}
     for imported, line in zip(file.outline.imports, file.outline.import_lines, strict=True):
         lines.setdefault(imported.path, []).append(line)
+        names.setdefault(imported.path, set()).add(imported.alias)
     for path in sorted(lines):
         target = import_of(path)
         if target is None:
             continue
         label = "External" if target.external else "Package"
-        edge = Edge(file.entry.path, target.id, tuple(lines[path]))
+        edge = Edge(file.entry.path, target.id, tuple(lines[path]), " ".join(sorted(names[path] - {""})))
         rows.edges[EdgeKind("IMPORTS", "File", label)].append(edge)
         if target.external:
             name = target.id.rpartition("/")[2]
@@ -278,9 +293,17 @@ def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals
             if target != uses.source:
                 edge = Edge(uses.source, target, _sites(uses.references[target]), "static")
                 references[target in outside].append(edge)
+        for target in sorted(uses.fields):
+            references[target in outside].append(_field_use(uses.source, target, uses.fields[target]))
         for target, pointer in sorted(uses.embeds):
             embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
         rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
+
+
+def _field_use(source: str, target: str, uses: list[int]) -> Edge:
+    ordered = sorted(set(uses)) if len(uses) > 1 else uses
+    sites = tuple([use // len(ACCESSES) for use in ordered])
+    return Edge(source, target, sites, "static", access=tuple([ACCESSES[use % len(ACCESSES)] for use in ordered]))
 
 
 def _sites(lines: list[int]) -> tuple[int, ...]:

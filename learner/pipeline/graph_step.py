@@ -116,6 +116,8 @@ def learn_graph_and_survey(
         WorkerPool(_worker_count(discovery, workers)) as pool,
     ):
         known_files = {} if full else cache.files()
+        if not known_files:
+            progress.begin(len(discovery.files), _size_of(discovery))
         saved = None if full else read_saved_survey(directory)
         reading = _read(discovery, cache, pool, known_files, progress, edges)
         while more := _imported_left_out(project, reading).difference(discovery.also):
@@ -129,8 +131,8 @@ def learn_graph_and_survey(
         )
         keys = keys_of(project, catalog, outside, edges=edges)
         repository = repository_of(project)
-        before = read_stored_keys(store.meta())
-        replaced = replacement_message(store, before.meta_rows, full=full)
+        before = read_stored_keys({} if full else store.meta())  # a full learn does not need the stored graph
+        replaced = "" if full else replacement_message(store, before.meta_rows)
         stored_keys = make_stored_keys(state_key(keys, repr(repository)), keys)
         written = Written()
         if full or stored_keys.state != before.state:
@@ -263,18 +265,26 @@ class _Targets:
 def _worker_count(discovery: Discovery, workers: int | None) -> int:
     if workers is not None:
         return workers
-    return 0 if sum(file.state.size for file in discovery.files) < SMALL_BYTES else (os.cpu_count() or 1)
+    return 0 if _size_of(discovery) < SMALL_BYTES else (os.cpu_count() or 1)
+
+
+def _size_of(discovery: Discovery) -> int:
+    return sum(file.state.size for file in discovery.files)
 
 
 def _editable_files(project: Project, outside: ExternalPackages) -> list[CachedFile]:
     """The external files that a user may edit: all but those in the module cache and in GOROOT."""
-    fixed = [f"{path}/" for path in (project.environment.gomodcache, project.environment.goroot) if path is not None]
+    fixed = [
+        f"{path.as_posix()}/"
+        for path in (project.environment.gomodcache, project.environment.goroot)
+        if path is not None
+    ]
     return [file for file in outside.files.values() if not file.path.startswith(tuple(fixed))]
 
 
 def _imported_left_out(project: Project, reading: ReadResult) -> set[str]:
     """Directories of the repository that are imported, although Go leaves them out when it lists packages."""
-    base, check_all = f"{project.root}/", project.ignores
+    base, check_all = f"{project.root.as_posix()}/", project.ignores
     found: set[str] = set()
     for path, head in reading.heads.items():
         for imported in head.imports:
@@ -300,8 +310,10 @@ def _read(
 
 
 def repository_of(project: Project) -> Repository:
+    """The node of the repository, named after the module at its root, else after the one nearest to the root."""
     modules = tuple(module.path for module in project.modules)
-    return Repository(REPOSITORY_ID, modules[0] if modules else project.root.name, modules)
+    nearest = min(project.modules, key=lambda module: (len(Path(module.dir).parts), module.dir), default=None)
+    return Repository(REPOSITORY_ID, project.root.name if nearest is None else nearest.path, modules)
 
 
 def is_mostly_new(before: Keys, keys: Keys) -> bool:

@@ -24,6 +24,8 @@ from golore.learner.worker_pool import WorkerPool
 IMPLEMENTS: Final = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
 _OUTSIDE: Final = "\0outside"
 """Cache name of the tables of external interfaces; no package has this name."""
+_encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
+"""Exports contain the tables, so equal tables must have equal bytes: sets have no order of their own."""
 
 
 class Tables(msgspec.Struct, frozen=True, array_like=True):
@@ -85,16 +87,15 @@ def outside_tables(cache: Cache, pool: WorkerPool, plan: Path, key: str) -> Outs
     tables = OutsideTables([])
     for _, found in pool.run(outside_interfaces, [plan]):
         tables = OutsideTables(found or [])
-    cache.set_resolutions([CachedResolution(_OUTSIDE, key, msgspec.msgpack.encode(tables))])
+    cache.set_resolutions([CachedResolution(_OUTSIDE, key, _encode(tables))])
     return tables
 
 
 def cache_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:
     """Write these tables to the cache, and remove those of packages that no longer exist."""
-    encode = msgspec.msgpack.Encoder().encode
     gone = cache.resolution_keys().keys() - keys.keys() - {_OUTSIDE}
     if tables or gone:
-        rows = (CachedResolution(id, keys[id].shape, encode(found)) for id, found in tables.items())
+        rows = (CachedResolution(id, keys[id].shape, _encode(found)) for id, found in tables.items())
         cache.set_resolutions(rows, gone)
 
 
@@ -117,16 +118,21 @@ def implements_edges(tables: Mapping[str, Tables], outside: OutsideTables, only:
     types = [table for id in sorted(tables) for table in tables[id].types]
     interfaces = [table for id in sorted(tables) for table in tables[id].interfaces]
     all_interfaces = [*interfaces, *(table for table, _ in outside.interfaces)]
-    by_id = {table.id: external for table, external in outside.interfaces}
+    by_id = {table.id: (external, _required(table)) for table, external in outside.interfaces}
     edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in IMPLEMENTS.values()}
     externals: dict[str, External] = {}
     for found in _implementations(types, interfaces, all_interfaces, only):
-        external = by_id.get(found.interface)
-        edge = Edge(found.type, found.interface, (), "signature", found.pointer)
+        external, evidence = by_id.get(found.interface, (None, "signature"))
+        edge = Edge(found.type, found.interface, (), evidence, found.pointer)
         edges[IMPLEMENTS["Symbol" if external is None else "External"]].append(edge)
         if external is not None:
             externals[external.id] = external
     return Edges(edges, list(externals.values()))
+
+
+def _required(interface: MethodTable) -> str:
+    """The evidence for an external interface, which has no nodes for its methods: "signature", then their names."""
+    return " ".join(["signature", *sorted(interface.methods)])
 
 
 def _implementations(

@@ -180,7 +180,7 @@ class IncrementalLearner:
             return None
         wanted: list[FileToRead] = []
         for path in sorted(set(paths)):
-            absolute = f"{survey.discovery.root}/{path}"
+            absolute = f"{survey.discovery.root.as_posix()}/{path}"
             if path not in survey.files:
                 # A deleted file of vendored code matters too.
                 is_outside = absolute.rpartition("/")[0] in survey.outside.packages

@@ -15,6 +15,7 @@ import msgspec
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import CachedFile
 from golore.graph.model.entities import Problem
+from golore.graph.safety.regular_file import read_regular
 from golore.learner.checkout.discovery import Discovery
 from golore.learner.pipeline.stored_keys import StoredKeys
 from golore.learner.pipeline.version import learner_version
@@ -23,6 +24,7 @@ from golore.learner.project.external_packages import ExternalPackages
 from golore.learner.project.project import Project
 
 SURVEY_NAME: Final = "survey.msgpack"
+_MAX_BYTES: Final = 1 << 30
 
 
 class SavedSurvey(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -67,7 +69,7 @@ def save(directory: Path, survey: SavedSurvey) -> None:
 def read_saved_survey(directory: Path) -> SavedSurvey | None:
     """None if there is none, or if another version of the learner saved it."""
     try:
-        saved = msgspec.msgpack.decode((directory / SURVEY_NAME).read_bytes(), type=SavedSurvey)
-    except (OSError, msgspec.MsgspecError):
+        saved = msgspec.msgpack.decode(read_regular(directory / SURVEY_NAME, _MAX_BYTES), type=SavedSurvey)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return saved if saved.version == learner_version() else None

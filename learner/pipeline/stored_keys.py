@@ -38,7 +38,7 @@ def read_stored_keys(texts: dict[str, str]) -> StoredKeys:
         for name in _shard_names:
             shard = decoder.decode(texts.get(name) or "{}")
             packages.update((id, PackageKeys(*keys)) for id, keys in shard.items())
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError, msgspec.MsgspecError):
         return StoredKeys("", Keys({}, ""), texts)
     if texts.get(VERSION_META) != learner_version():
         # Another version may have made other rows from the same files: every package counts as changed. The ids are

@@ -6,19 +6,14 @@ the repository. The name of a test only adds evidence to the target that it is n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from golore.graph.model.entities import Edge
+from golore.graph.model.test_names import TEST_NAME
 
-_TEST_NAME: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
 MOST_HELPERS: Final = 200
 """Limit of declarations that are followed from one test."""
-
-
-def is_test_name(name: str) -> bool:
-    return _TEST_NAME.match(name) is not None
 
 
 Calls = Mapping[str, Mapping[str, list[int]]]
@@ -71,6 +66,6 @@ def _reach(test: str, calls: Calls, helpers: Set[str]) -> dict[str, list[str]]:
 
 
 def _is_named_after(test: str, target: str) -> bool:
-    subject = _TEST_NAME.sub("", test, count=1).strip("_")
+    subject = TEST_NAME.sub("", test, count=1).strip("_")
     name = target.partition("@")[0].rpartition(".")[2]
     return bool(subject) and (subject.partition("_")[0].lower() == name.lower() or subject.endswith("_" + name))

@@ -31,15 +31,15 @@ def is_outdated(store: Store) -> bool:
     return _numbers(stored[0] if stored else "") < _numbers(learner_version())
 
 
-def replacement_message(store: Store, meta: Mapping[str, str], *, full: bool) -> str:
+def replacement_message(store: Store, meta: Mapping[str, str]) -> str:
     """A sentence for the user if this version replaces the rows of another one; else empty. `meta`: the meta rows.
 
-    Raises `StoreMismatch` if a newer version made the graph, unless `full`, which the user asked for.
+    Raises `StoreMismatch` if a newer version made the graph.
     """
     made_by = _numbers(meta.get(VERSION_META, ""))
     if store.is_empty or made_by == _numbers(learner_version()):
         return ""
-    if made_by > _numbers(learner_version()) and not full:
+    if made_by > _numbers(learner_version()):
         raise StoreMismatch(
             f"The graph in {store.directory} was made by a newer golore. Upgrade this one and restart the processes "
             "that still run it, or rebuild the graph with `golore learn --full`."

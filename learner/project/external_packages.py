@@ -92,7 +92,7 @@ def find_external_packages(
                 found[directory] = package
                 next_imports += [(context, imported) for imported in _imports(package)]
         pending = {key: context for key, context in _distinct_imports(project, next_imports).items() if key not in seen}
-    problems = [problem._replace(file=problem.file.removeprefix(f"{project.root}/")) for problem in problems]
+    problems = [problem._replace(file=problem.file.removeprefix(f"{project.root.as_posix()}/")) for problem in problems]
     return ExternalPackages(found, tuple(sorted(missing)), files, tuple(leads), parsed, tuple(sorted(problems)))
 
 
@@ -159,7 +159,8 @@ def _import_context(project: Project, location: Location, context: str) -> str:
     module_dir = location.dir.removesuffix(f"/vendor/{unvendored_path(location.import_path)}")
     if location.kind != "vendor" or module_dir not in project.module_at:
         return context
-    return "" if module_dir == str(project.root) else module_dir.removeprefix(f"{project.root}/")
+    root = project.root.as_posix()
+    return "" if module_dir == root else module_dir.removeprefix(f"{root}/")
 
 
 def unvendored_path(import_path: str) -> str:

@@ -2,7 +2,7 @@
 
 Works on go.mod and go.work files that were already read; only the go.mod of a workspace module outside the learned tree
 is read here, when it is needed. Directories are absolute, because a module may be above the learned root or beside it.
-Does not check whether a directory contains a package.
+They have slashes, on Windows too. Does not check whether a directory contains a package.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.model.entities import Problem
@@ -127,7 +128,7 @@ def latest_requires(modules: tuple[Module, ...]) -> dict[str, str]:
 def _module_on_disk(directory: str) -> Module | None:
     try:
         mod = parse_gomod(read_regular(f"{directory}/go.mod", SOURCE_LIMIT, follow=True))
-    except OSError:
+    except (OSError, ValueError):  # a path in a file may have characters that no file name can have
         return None
     return Module(mod.module, directory, mod) if mod.module else None
 
@@ -151,5 +152,5 @@ def self_and_parents(path: str) -> Iterator[str]:
 
 
 def join_path(directory: str, path: str) -> str:
-    """A path that a file in `directory` names, joined to the directory and normalized."""
-    return os.path.normpath(path if path.startswith("/") else f"{directory}/{path}")
+    """A path that a file in `directory` names, joined to the directory and normalized, with slashes."""
+    return os.path.normpath(path if Path(path).is_absolute() else f"{directory}/{path}").replace(os.sep, "/")

@@ -129,11 +129,12 @@ class Project:
         return sorted(self.builds.items())
 
     def absolute(self, directory: str) -> str:
-        return f"{self.root}/{directory}" if directory else str(self.root)
+        return f"{self.root.as_posix()}/{directory}" if directory else self.root.as_posix()
 
     def relative(self, directory: str) -> str | None:
         """An absolute directory as a path relative to the root; None if no Go files were learned from it."""
-        relative = directory.removeprefix(f"{self.root}/") if directory != str(self.root) else ""
+        root = self.root.as_posix()
+        relative = directory.removeprefix(f"{root}/") if directory != root else ""
         return relative if relative in self.directories else None
 
     def directories_of(self, import_path: str) -> tuple[RepoPath, ...]:
@@ -147,9 +148,10 @@ def build_project(discovery: Discovery, environment: Environment | None = None) 
     modules: list[Module] = []
     workspaces: list[Workspace] = []
     problems: list[Problem] = []
-    vendors = {f"{discovery.root}/{path}": VendorList() for path in discovery.vendors}
+    root = discovery.root.as_posix()
+    vendors = {f"{root}/{path}": VendorList() for path in discovery.vendors}
     for path, data in discovery.configs:
-        directory, name = os.path.split(os.path.normpath(f"{discovery.root}/{path}"))
+        directory, name = os.path.split(join_path(root, path))
         if name == "go.mod":
             mod = parse_gomod(data, path)
             problems += mod.problems
@@ -160,11 +162,11 @@ def build_project(discovery: Discovery, environment: Environment | None = None) 
         elif name == "modules.txt":
             vendors[directory] = parse_vendor_list(data, path)
             problems += vendors[directory].problems
-    if environment.gowork.startswith("/") and Path(environment.gowork).is_file():
+    if Path(environment.gowork).is_absolute() and Path(environment.gowork).is_file():
         named = Path(environment.gowork)
         try:
             data = read_regular(named, SOURCE_LIMIT, follow=True)
-            workspaces = [read_workspace(str(named.parent), str(named), data, problems)]
+            workspaces = [read_workspace(named.parent.as_posix(), str(named), data, problems)]
         except OSError as error:
             problems.append(Problem(str(named), 0, f"file cannot be read: {error.strerror}"))
     modules.sort()

@@ -92,7 +92,7 @@ def read_files(
     changed: list[FileToRead] = []
     for file in wanted:
         last = before.get(file.name)
-        if last is not None and is_unchanged(last.state, file.state) and last.key == _key(last.digest, extent):
+        if last is not None and is_unchanged(last.state, file.state) and last.key == facts_key_of(last.digest, extent):
             files[file.name] = last
         else:
             changed.append(file)
@@ -134,7 +134,7 @@ def _known_keys(cache: Cache, files: list[FileToRead], extent: Extent) -> frozen
     keys: set[str] = set()
     for file in files:
         with suppress(OSError):  # reported as a problem when the file is read
-            keys.add(_key(digest_of(read_regular(file.path, SOURCE_LIMIT, follow=True)), extent))
+            keys.add(facts_key_of(digest_of(read_regular(file.path, SOURCE_LIMIT, follow=True)), extent))
     return frozenset(cache.has(keys))
 
 
@@ -178,24 +178,27 @@ def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, ex
     except OSError as error:
         return _Read("", "", None, problem=f"file cannot be read: {error.strerror or error}")
     digest = digest_of(data)
-    key = _key(digest, extent)
+    key = facts_key_of(digest, extent)
     if key in known:
         return _Read(digest, key, None, len(data))
     if (borrowed := neighbours.facts(key)) is not None:
         return _Read(digest, key, borrowed, len(data))
+    return _Read(digest, key, encoded_facts(data, key, extent), len(data), parsed=True)
+
+
+def encoded_facts(data: bytes, key: str, extent: Extent) -> CachedFacts:
+    """Extract the facts of a content, as the cache stores them."""
     if extent == "shape":
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())
-        new_facts = CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
-        return _Read(digest, key, new_facts, len(data), parsed=True)
+        return CachedFacts(key, msgspec.msgpack.encode(head), b"", shape, b"")
     facts = extract(data, bodies=extent == "all")
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
-    new_facts = CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
-    return _Read(digest, key, new_facts, len(data), parsed=True)
+    return CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
 
 
-def _key(digest: str, extent: Extent) -> str:
+def facts_key_of(digest: str, extent: Extent) -> str:
     return facts_key(digest, f.EXTRACTOR if extent == "all" else f"{f.EXTRACTOR}:{extent}")
 
 

@@ -1,6 +1,6 @@
 """Determines the types of expressions by Go's rules, and records what they use.
 
-With a `UseRecorder`, every use that can be resolved is recorded, and every call that cannot. After `expression`, `mode`
+With a `UseRecorder`, every use is recorded, resolved or not. After `expression`, `mode`
 says what the returned type describes: a value, a type itself, a package or a built-in function.
 
 This is not a type checker: code is assumed to be valid, constants are not computed, and a type that cannot be
@@ -25,6 +25,7 @@ from golore.learner.resolution.types import (
     Chan,
     Declaration,
     DeclName,
+    Field,
     Func,
     GenericAlias,
     Map,
@@ -57,6 +58,7 @@ from golore.learner.resolution.universe import (
     UNTYPED_STRING,
     default_type,
 )
+from golore.learner.resolution.use_recorder import ADDRESS, LITERAL, READ
 
 MAX_DEPTH: Final = 1000
 
@@ -71,7 +73,7 @@ class Expressions(TypeReader):
     def expression(self, calling: bool = False, expected: Type | None = None) -> Type:
         """Read one expression or type and return its type; sets `mode`.
 
-        `calling`: it is the function of a call; only then is its use recorded as a call, or as unresolved. `expected`
+        `calling`: it is the function of a call; only then is its use recorded as a call. `expected`
         is the type of a composite literal that omits it. Raises RecursionError if code nests deeper than `MAX_DEPTH`.
         """
         if self.depth > MAX_DEPTH:
@@ -81,7 +83,7 @@ class Expressions(TypeReader):
         if op == c.NAME:
             type = self._name(calling)
         elif op == c.SELECT:
-            type = self._select(calling)
+            type = self._select(calling, READ)
         elif op == c.CALL:
             type = self._call()
         elif op == c.STRING:
@@ -150,7 +152,7 @@ class Expressions(TypeReader):
         if type is None:
             type = self.typer.lookup(self.file, name)
             if type is None:
-                if calling and self.recorder is not None:
+                if self.recorder is not None:
                     self.recorder.record_unresolved(name, self._line(line_ref), "no declaration of this name was found")
                 return UNKNOWN
             if isinstance(type, DeclName):
@@ -179,7 +181,17 @@ class Expressions(TypeReader):
         self.mode = TYPE if kind == f.TYPE or kind == f.ALIAS else VALUE
         return self.typer.type_of(decl)
 
-    def _select(self, calling: bool) -> Type:
+    def accessed(self, access: int, expected: Type | None = None) -> Type:
+        """Read an expression that is assigned to or whose address is taken. It is a use of a field if it selects one.
+
+        Other fields on the way to that field are only read: `b` in `a.b.c = 1`, `a.b[0] = 1` and `*a.b = 1`.
+        """
+        if self.code[self.at] == c.SELECT:
+            self.at += 1
+            return self._select(False, access)
+        return self.expression(False, expected)
+
+    def _select(self, calling: bool, access: int) -> Type:
         name = self.names[self._next()]
         line_ref = self._next()
         type = self.expression()
@@ -190,10 +202,10 @@ class Expressions(TypeReader):
         if isinstance(type, Pointer) and isinstance(type.elem, Unknown):
             type = type.elem
         if isinstance(type, Unknown):
-            if calling and self.recorder is not None:
+            if self.recorder is not None:
                 self.recorder.record_unresolved(name, self._line(line_ref), type.why)
             return UNKNOWN if not type.package else Unknown(type.why, type.package)
-        return self._member(type, name, line_ref, calling, mode)
+        return self._member(type, name, line_ref, calling, mode, access)
 
     def _member_of_package(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         package = imported.package
@@ -205,13 +217,15 @@ class Expressions(TypeReader):
                 decls = [decl for decl in decls if not decl.file.test]
             if decls:
                 return self._use(visible(decls, self.file), line_ref, calling)
-        if calling and self.recorder is not None:
+        if self.recorder is not None:
             self.recorder.record_unresolved(name, self._line(line_ref), f"package {imported.path} does not declare it")
         return UNKNOWN
 
     def _member_of_missing(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         if imported.path == "unsafe":
             if name == "Pointer":
+                if self.recorder is not None:
+                    self.recorder.refer_pointer(self._line(line_ref))
                 self.mode = TYPE
                 return POINTER
             self.mode = BUILTIN
@@ -227,11 +241,11 @@ class Expressions(TypeReader):
                 self.recorder.refer_missing(target, name, imported.path, self._line(line_ref))
         return Unknown(why, imported.path, name)
 
-    def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int) -> Type:
+    def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int, access: int) -> Type:
         found = self._lookup(type, name)
         recorder = self.recorder
         if found is None or found is UNCERTAIN or found is AMBIGUOUS:
-            if calling and recorder is not None:
+            if recorder is not None:
                 why = "its type has no such member"
                 if found is not None and isinstance(found.type, Unknown):
                     why = found.type.why
@@ -249,9 +263,28 @@ class Expressions(TypeReader):
                     recorder.call_method(found.method, self._line(line_ref))
                 else:
                     recorder.refer_method(found.method, self._line(line_ref))
+            elif found.field is not None:
+                self._use_field(found.field, line_ref, access)
         if mode == TYPE and isinstance(found.type, Func) and (found.decls or found.method is not None):
             return Func([type, *found.type.params], found.type.results, found.type.variadic)
         return found.type
+
+    def _use_field(self, field: Field, line_ref: int, access: int) -> None:
+        """Record a use of a field, also of the twins of its type that the file can be built with."""
+        owner = field.owner
+        recorder = self.recorder
+        if owner is None or not owner.id or recorder is None:
+            return
+        line = self._line(line_ref)
+        recorder.use_field(owner, field.path, line, access)
+        if owner.twins is not None:
+            for twin in visible(owner.twins, self.file):
+                if twin is not owner and self._declares_field(twin, field.path):
+                    recorder.use_field(twin, field.path, line, access)
+
+    def _declares_field(self, decl: Declaration, path: str) -> bool:
+        under = self.under(self.typer.type_of(decl))
+        return isinstance(under, Struct) and any(field.path == path and field.owner is decl for field in under.fields)
 
     def _lookup(self, type: Type, name: str) -> Selection | None:
         found = select(self.typer, type, name, self.file)
@@ -287,7 +320,7 @@ class Expressions(TypeReader):
             under = self.under(expected)
             if isinstance(under, Pointer):
                 inner = under.elem
-        type = self.expression(False, inner)
+        type = self.accessed(ADDRESS, inner)
         self.mode = VALUE
         return Pointer(type)
 
@@ -325,12 +358,28 @@ class Expressions(TypeReader):
             args = [self.type() for _ in range(count)]
             self.mode = VALUE
             return _instantiated(type, args)
+        if isinstance(type, Unknown):
+            return self._index_of_unknown(type, count)
         for _ in range(count):
             self.expression()
         self.mode = VALUE
-        if isinstance(type, Unknown):
-            return Unknown(type.why, type.package)  # an element or an instantiation: no longer the named type
         return self._element_of(type)
+
+    def _index_of_unknown(self, type: Unknown, count: int) -> Type:
+        """Read the indices of an expression of unknown type: `dep.Stream[Item]` is a type, `dep.Table[i]` an element.
+
+        The first keeps its name, because the same name with the same type arguments is the same type. If nothing says
+        whether an index is a type (`dep.Table[dep.X]`), it counts as one.
+        """
+        args: list[Type] = []
+        for _ in range(count):
+            arg = self.expression()
+            if self.mode == TYPE or (isinstance(arg, Unknown) and arg.name):
+                args.append(arg)
+        self.mode = VALUE
+        if type.name and not type.args and len(args) == count:
+            return Unknown(type.why, type.package, type.name, args)
+        return Unknown(type.why, type.package)
 
     def _element_of(self, type: Type) -> Type:
         under = self.under(type)
@@ -446,25 +495,28 @@ class Expressions(TypeReader):
 
     def _composite(self) -> Type:
         count = self._next()
+        line_ref = self._next()
         type = self.type()
-        self._elements(type, count)
+        self.owner = None  # structs in the elements are not part of the owner's type
+        self._elements(type, count, line_ref)
         self.mode = VALUE
         return type
 
     def _elided(self, expected: Type | None) -> Type:
         count = self._next()
+        line_ref = self._next()
         type = UNKNOWN if expected is None else expected
         literal = type
         if isinstance(type, Pointer):
             literal = type.elem
-        self._elements(literal, count)
+        self._elements(literal, count, line_ref)
         self.mode = VALUE
         return type
 
-    def _elements(self, type: Type, count: int) -> None:
+    def _elements(self, type: Type, count: int, line_ref: int) -> None:
         under = self.under(type)
         if isinstance(under, Struct):
-            self._struct_elements(under, count)
+            self._struct_elements(under, count, line_ref)
             return
         index: Type | None = None
         elem: Type | None = None
@@ -483,22 +535,38 @@ class Expressions(TypeReader):
                     self.expression(False, index)
             self.expression(False, elem)
 
-    def _struct_elements(self, struct: Struct, count: int) -> None:
+    def _struct_elements(self, struct: Struct, count: int, line_ref: int) -> None:
+        """Read the elements of a struct literal. Without keys, they set all fields of the struct."""
+        if count == c.DATA:
+            for field in struct.fields:
+                self._use_field(field, line_ref, LITERAL)
+            return
         for i in range(count):
-            field: Type | None = None
+            type: Type | None = None
             if self.code[self.at] == c.KEYED:
                 self.at += 1
                 if self.code[self.at] == c.NAME:
                     name = self.names[self.code[self.at + 1]]
+                    key_line = self.code[self.at + 2]
                     self.at += 3
-                    for candidate in struct.fields:
-                        if candidate.name == name:
-                            field = candidate.type
+                    key = self._field_named(struct, name)
+                    if key is not None:
+                        type = key.type
+                        self._use_field(key, key_line, LITERAL)
                 else:
                     self.expression()
             elif i < len(struct.fields):
-                field = struct.fields[i].type
-            self.expression(False, field)
+                type = struct.fields[i].type
+                self._use_field(struct.fields[i], line_ref, LITERAL)
+            self.expression(False, type)
+
+    def _field_named(self, struct: Struct, name: str) -> Field | None:
+        """Return the field that a key of a literal names. Since Go 1.27 it may be promoted."""
+        for field in struct.fields:
+            if field.name == name:
+                return field
+        found = select(self.typer, struct, name, self.file)
+        return None if found is None else found.field
 
     def _function(self) -> Func:
         self.open()

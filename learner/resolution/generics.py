@@ -11,7 +11,6 @@ from golore.learner.resolution.types import (
     Array,
     Basic,
     Chan,
-    Field,
     Func,
     Interface,
     Map,
@@ -25,15 +24,22 @@ from golore.learner.resolution.types import (
     TypeParam,
     Typer,
     Union,
+    Unknown,
 )
 from golore.learner.resolution.universe import default_type
 
+_MAX_KEY = 1 << 16
+
 
 def instantiate(origin: Named, args: list[Type]) -> Named:
-    """Return the generic type with these arguments: the same object for identical arguments."""
+    """Return the generic type with these arguments: the same object for identical arguments. Arguments that are very
+    large types stay unknown: `type T2 = P[T1, T1]`, `type T3 = P[T2, T2]` and so on double the size at each step."""
     if origin.origin is not None:
         origin = origin.origin
     key = ",".join([arg.key() for arg in args])
+    if len(key) > _MAX_KEY:
+        args = [UNKNOWN] * len(args)
+        key = ",".join([arg.key() for arg in args])
     found = origin.decl.instances.get(key)
     if found is None:
         found = Named(origin.decl, args, origin)
@@ -104,7 +110,7 @@ def _substitute_rarer(type: Type, params: list[TypeParam], args: list[Type]) -> 
         changed = substitute_all(field_types, params, args)
         if changed is field_types:
             return type
-        fields = [Field(f.name, t, f.embedded) for f, t in zip(type.fields, changed, strict=True)]
+        fields = [field.with_type(t) for field, t in zip(type.fields, changed, strict=True)]
         return Struct(type.package, fields)
     if isinstance(type, Interface):
         embeds = substitute_all(type.embeds, params, args)
@@ -115,6 +121,9 @@ def _substitute_rarer(type: Type, params: list[TypeParam], args: list[Type]) -> 
             same = same and signature is m.type
             methods.append(Method(m.name, m.package, m.owner, signature))
         return type if same else Interface(methods, embeds)
+    if isinstance(type, Unknown) and type.args:
+        changed_args = substitute_all(type.args, params, args)
+        return type if changed_args is type.args else Unknown(type.why, type.package, type.name, changed_args)
     return type
 
 

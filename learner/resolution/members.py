@@ -201,7 +201,7 @@ def _search(typer: Typer, base: Type, name: str, file: FileScope, strict: bool) 
                 for field in under.fields:
                     if field.name == name and (under.package is package or is_exported(name)):
                         count += times
-                        found = Selection(field.type, [], None, depth)
+                        found = Selection(field.type, [], None, depth, field)
                     elif field.embedded:
                         deeper.append(embedded_in(field, entry))
             elif isinstance(under, Interface):

@@ -10,22 +10,32 @@ from collections.abc import Callable
 
 from golore.learner.extraction.facts import Shape
 from golore.learner.project.catalog import Catalog, CatalogPackage
-from golore.learner.project.project import Project
+from golore.learner.project.project import Location, Project
 from golore.learner.project.stdlib_index import package_files
 from golore.learner.resolution.types import PackageScope
 from golore.learner.resolution.world import Loader, ShapedFile, build_package
 
 ShapeOf = Callable[[str], Shape]
+ReadOutside = Callable[[Location, str], CatalogPackage | None]
+"""Location of a package outside the repository, directory that imports it → the package; None if it has no files."""
 
 
 class PackageLoader(Loader):
+    """`outside` are the packages outside the repository by directory; `read_outside` reads those that are missing."""
+
     def __init__(
-        self, project: Project, catalog: Catalog, outside: dict[str, CatalogPackage], shape_of: ShapeOf
+        self,
+        project: Project,
+        catalog: Catalog,
+        outside: dict[str, CatalogPackage],
+        shape_of: ShapeOf,
+        read_outside: ReadOutside | None = None,
     ) -> None:
         self._project = project
         self._catalog = catalog
         self._outside = outside
         self._shape_of = shape_of
+        self._read_outside = read_outside
         self._directories: dict[str, list[PackageScope]] = {}
         self._external: dict[str, PackageScope | None] = {}
         self._found: dict[tuple[str, str], PackageScope | None] = {}
@@ -69,6 +79,10 @@ class PackageLoader(Loader):
             return packages[0] if packages else None
         if location.kind == "std":
             return self.standard_package(location.import_path)
+        if self._read_outside is not None and location.dir not in self._external:
+            found = self._read_outside(location, importer.dir)
+            if found is not None:
+                self._outside[location.dir] = found
         return self.external_package(location.dir)
 
     def standard_package(self, path: str) -> PackageScope | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from golore.learner.extraction import facts as f
+from golore.learner.extraction import opcodes as c
 from golore.learner.resolution.statements import Evaluator
 from golore.learner.resolution.types import (
     Declaration,
@@ -34,6 +35,8 @@ class DeclarationUses(NamedTuple):
     line: int
     calls: dict[str, list[int]]
     references: dict[str, list[int]]
+    fields: dict[str, list[int]]
+    """Uses of fields as numbers (see `UseRecorder`)."""
     unresolved: dict[tuple[str, str, str], list[int]]
     embeds: list[tuple[str, bool]]
 
@@ -76,6 +79,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
                 decl_lines[decl.ordinal],
                 recorder.calls,
                 recorder.references,
+                recorder.fields,
                 recorder.unresolved,
                 _embeds(world, decl, recorder),
             )
@@ -100,6 +104,10 @@ def _declaration(
         evaluator.at = facts.at
         evaluator.type()
     for entry in entries:
+        if facts.at < 0 and code[entry.at + 1] == c.COMPOSITE:
+            evaluator.code = code
+            evaluator.at = entry.at
+            evaluator.own_struct(decl, 4)
         _run(evaluator, code, entry.at)
 
 

@@ -37,6 +37,7 @@ from golore.learner.resolution.universe import (
     UNTYPED_STRING,
     default_type,
 )
+from golore.learner.resolution.use_recorder import WRITE
 
 
 @final
@@ -60,9 +61,12 @@ class Evaluator(Expressions):
             elif op == c.DEFINE:
                 self._define()
             elif op == c.ASSIGN:
-                count = code[self.at] + code[self.at + 1]
+                targets = code[self.at]
+                values = code[self.at + 1]
                 self.at += 2
-                for _ in range(count):
+                for _ in range(targets):
+                    self.accessed(WRITE)
+                for _ in range(values):
                     self.expression()
             elif op == c.VAR:
                 self._value_spec(False)
@@ -152,7 +156,7 @@ class Evaluator(Expressions):
                 name = self.names[self._next()]
                 self.bind(name, types[i] if i < len(types) else UNKNOWN)
             else:
-                self.expression()
+                self.accessed(WRITE)
 
     def _range_types(self, type: Type) -> list[Type]:
         """Return the types of the variables of a range over a value of this type."""

@@ -42,8 +42,8 @@ BUILTIN: Final = 3
 class TypeReader:
     """Reads the code of one file.
 
-    `mode` says what the type that was read last describes. `owner` is the type declaration being read if its type is an
-    interface: the owner of its methods.
+    `mode` says what the type that was read last describes. `owner` is the declaration whose interface or struct is
+    being read: the owner of its members. `path` leads from the owner to an unnamed struct in it (see `Field`).
     """
 
     def __init__(self, typer: Typer, file: FileScope, recorder: UseRecorder | None) -> None:
@@ -57,6 +57,7 @@ class TypeReader:
         self.at: int = 0
         self.mode = VALUE
         self.owner: Declaration | None = None
+        self.path = ""
         self.depth = 0
         self._scope: dict[str, Type] = {}
         self._scope_depth: dict[str, int] = {}
@@ -67,8 +68,33 @@ class TypeReader:
         self._const_types: list[Type] = []
 
     def set_owner(self, decl: Declaration) -> None:
-        """If an interface follows, make `decl` the owner of its methods. Methods of nested interfaces have no owner."""
-        self.owner = decl if self.code[self.at] == c.INTERFACE else None
+        """Make a type declaration the owner of the members of the interface or struct that follows, if one does.
+
+        Methods of nested interfaces have no owner.
+        """
+        if self.code[self.at] == c.INTERFACE:
+            self.owner = decl
+        else:
+            self.own_struct(decl)
+
+    def own_struct(self, decl: Declaration, ahead: int = 0) -> None:
+        """Make a declaration the owner of the fields of the unnamed struct that follows, `ahead` numbers further.
+
+        The struct may be the element of other unnamed types: extraction finds the fields that are symbols by the same
+        rule (see `node_kinds.struct_within`).
+        """
+        start = self.at
+        self.at += ahead
+        while True:
+            op = self._next()
+            if op == c.CHANNEL:
+                self.at += 1
+            elif op == c.MAP or op == c.ARRAY:
+                self.skip()
+            elif op != c.STAR and op != c.SLICE_OF and op != c.ARRAY_AUTO:
+                break
+        self.at = start
+        self.owner = decl if op == c.STRUCT else None
 
     # -- the local scope
 
@@ -197,10 +223,16 @@ class TypeReader:
             elif op == c.CALL:
                 pending += code[self.at] + 1
                 self.at += 2
-            elif op == c.INDEX or op == c.SLICE or op == c.COMPOSITE:
+            elif op == c.INDEX or op == c.SLICE:
                 pending += code[self.at] + 1
                 self.at += 1
-            elif op == c.UNION or op == c.ELIDED:
+            elif op == c.COMPOSITE:
+                pending += max(code[self.at], 0) + 1
+                self.at += 2
+            elif op == c.ELIDED:
+                pending += max(code[self.at], 0)
+                self.at += 2
+            elif op == c.UNION:
                 pending += code[self.at]
                 self.at += 1
             elif op == c.INT:
@@ -240,7 +272,7 @@ class TypeReader:
 
     def _type(self, op: int) -> Type:
         if op == c.MAP:
-            index = self.type()
+            index = self._index_type()
             return Map(index, self.type())
         if op == c.STRUCT:
             return self._struct()
@@ -266,10 +298,21 @@ class TypeReader:
             return Union([self.type() for _ in range(count)])
         return UNKNOWN
 
+    def _index_type(self) -> Type:
+        """Read the key type of a map, whose fields are no symbols."""
+        owner = self.owner
+        self.owner = None
+        type = self.type()
+        self.owner = owner
+        return type
+
     def _length(self) -> str:
         """Read the length of an array: the number if it is a literal or names a plain constant, otherwise `n`."""
         start = self.at
+        owner = self.owner
+        self.owner = None
         self.expression()
+        self.owner = owner
         if self.code[start] == c.INT:
             return str(self.code[start + 1])
         if self.code[start] == c.NAME and self.at == start + 3:
@@ -280,14 +323,21 @@ class TypeReader:
 
     def _struct(self) -> Type:
         owner = self.owner
+        prefix = self.path
         self.owner = None
         count = self._next()
         fields: list[Field] = []
         for _ in range(count):
             name = self.names[self._next()]
             embedded = self._next() == 1
-            fields.append(Field(name, self.type(), embedded))
+            path = prefix + name
+            if owner is not None:
+                self.path = path + "."
+                self.own_struct(owner)
+            fields.append(Field(name, self.type(), embedded, owner, path))
+            self.owner = None
         self.owner = owner
+        self.path = prefix
         return Struct(self.file.package, fields)
 
     def _interface(self) -> Type:

@@ -24,16 +24,21 @@ class Type:
 class Unknown(Type):
     """A type that could not be determined, and why.
 
-    If a missing package declares it, it has a name and is identical to other uses of the name.
+    If a missing package declares it, it has a name and is identical to other uses of the name with the same type
+    arguments.
     """
 
-    def __init__(self, why: str, package: str = "", name: str = "") -> None:
+    def __init__(self, why: str, package: str = "", name: str = "", args: list[Type] | None = None) -> None:
         self.why = why
         self.package = package
         self.name = name
+        self.args: list[Type] = [] if args is None else args
 
     def key(self) -> str:
-        return f"{self.package}.{self.name}" if self.name else "?"
+        if not self.name:
+            return "?"
+        text = f"{self.package}.{self.name}"
+        return text + "[" + ",".join([t.key() for t in self.args]) + "]" if self.args else text
 
 
 class Basic(Type):
@@ -121,10 +126,21 @@ class Func(Type):
 
 
 class Field:
-    def __init__(self, name: str, type: Type, embedded: bool) -> None:
+    """A field of a struct.
+
+    `owner` is the declaration whose type the struct is part of, None if the field is no symbol. `path` leads from the
+    owner to the field: `b`, or `a.b` for a field of the unnamed struct that is the type of `a`.
+    """
+
+    def __init__(self, name: str, type: Type, embedded: bool, owner: Declaration | None, path: str) -> None:
         self.name = name
         self.type = type
         self.embedded = embedded
+        self.owner = owner
+        self.path = path
+
+    def with_type(self, type: Type) -> Field:
+        return Field(self.name, type, self.embedded, self.owner, self.path)
 
 
 class Struct(Type):
@@ -321,13 +337,16 @@ class PackageScope:
 
 
 class Selection:
-    """What `x.name` denotes: a field (no `decls`, no `method`), declared methods (`decls`), or an interface method."""
+    """What `x.name` denotes: declared methods (`decls`), an interface method, or a field."""
 
-    def __init__(self, type: Type, decls: list[Declaration], method: Method | None, depth: int) -> None:
+    def __init__(
+        self, type: Type, decls: list[Declaration], method: Method | None, depth: int, field: Field | None = None
+    ) -> None:
         self.type = type
         self.decls = decls
         self.method = method
         self.depth = depth
+        self.field = field
 
 
 class Typer:

@@ -1,4 +1,4 @@
-"""Records what resolving a declaration finds: calls, references and unresolved uses, each with its lines."""
+"""Records what resolving a declaration finds: calls, references, uses of fields and unresolved uses, with lines."""
 
 from __future__ import annotations
 
@@ -18,15 +18,25 @@ _KIND_NAMES: Final = {
 }
 
 
+READ: Final = 0
+WRITE: Final = 1
+ADDRESS: Final = 2
+LITERAL: Final = 3
+ACCESSES: Final = ("read", "write", "address", "literal")
+"""The ways to use a field: read, assigned to, operand of `&`, set in a composite literal."""
+
+
 class UseRecorder:
     """Collects the uses of one declaration at a time.
 
+    `fields` has a number for each use of a field: the line times the number of accesses, plus the access.
     `externals` (what is outside the repository) and `dynamic` (called interface methods) are collected for the file.
     """
 
     def __init__(self) -> None:
         self.calls: dict[str, list[int]] = {}
         self.references: dict[str, list[int]] = {}
+        self.fields: dict[str, list[int]] = {}
         self.unresolved: dict[tuple[str, str, str], list[int]] = {}
         self.externals: dict[str, tuple[str, str, str]] = {}
         self.dynamic: set[str] = set()
@@ -35,6 +45,7 @@ class UseRecorder:
         """Begin the next declaration."""
         self.calls = {}
         self.references = {}
+        self.fields = {}
         self.unresolved = {}
 
     def call(self, decls: list[Declaration], line: int) -> None:
@@ -62,10 +73,21 @@ class UseRecorder:
         if owner is not None:
             _add(self.references, self._method_id(method, owner), line)
 
+    def use_field(self, owner: Declaration, path: str, line: int, access: int) -> None:
+        id = member_id(owner, path)
+        _add(self.fields, id, line * len(ACCESSES) + access)
+        if owner.file.package.external and id not in self.externals:
+            self.externals[id] = ("field", path.rpartition(".")[2], owner.file.package.path)
+
     def refer_missing(self, target: str, name: str, package: str, line: int) -> None:
         """Record a use of a name in a package whose source is missing; its kind is `unknown`."""
         _add(self.references, target, line)
         self.record_missing_external(target, name, package)
+
+    def refer_pointer(self, line: int) -> None:
+        """Record a use of `unsafe.Pointer`, which no source declares."""
+        _add(self.references, "unsafe.Pointer", line)
+        self.externals["unsafe.Pointer"] = ("type", "Pointer", "unsafe")
 
     def record_missing_external(self, target: str, name: str, package: str) -> None:
         if target not in self.externals:

@@ -272,11 +272,14 @@ class World(Typer):
         facts = decl.facts
         if facts.at >= 0:
             evaluator.at = facts.at
+            evaluator.own_struct(decl)
             return evaluator.type()
         if facts.init < 0:
             return UNKNOWN
         evaluator.at = facts.init
         op = evaluator.code[facts.init]
+        if op == c.COMPOSITE:
+            evaluator.own_struct(decl, 3)
         type = evaluator.expression()
         if facts.width > 1:
             if isinstance(type, Tuple):

@@ -24,7 +24,7 @@ from golore.learner.audit.go_judge import (
     JudgedType,
     NamelessSite,
     Truth,
-    UnresolvedCall,
+    UncheckedName,
     judge_edges,
 )
 
@@ -88,7 +88,7 @@ def test_a_build_tag_twin_is_not_held_against_golore() -> None:
 
 
 def test_a_call_the_type_checker_could_not_settle_is_unjudged() -> None:
-    truth = Truth(open_sites=(UnresolvedCall("a.go", 4, 2, "Do"),), nameless_sites=(NamelessSite("a.go", 5, 2, "M"),))
+    truth = Truth(open_sites=(UncheckedName("a.go", 4, 2, "Do"),), nameless_sites=(NamelessSite("a.go", 5, 2, "M"),))
     result = compare_calls(truth, said("dep.Do"), said("m.A.M", "b.go", 3, (5,)), said("dep.Other"))
     assert result.calls == Score(right=0, wrong=1, missed=0, unjudged=2)
     assert result.calls.precision == 0.0

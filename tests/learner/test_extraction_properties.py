@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from golore.learner.extraction.extract import encode, extract
 from golore.learner.extraction.facts import decode_body, decode_outline, decode_shape
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 SNIPPETS = (
@@ -77,7 +77,7 @@ def check(source: bytes) -> None:
         assert 1 <= complaint.line <= len(starts)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.binary(max_size=400))
 @example(b"package p\nfunc (")
 @example(b"package p\ntype \xff struct{ \xff \xff }")
@@ -85,7 +85,7 @@ def test_any_bytes_give_facts(source: bytes) -> None:
     check(source)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(mutated_go())
 def test_damaged_go_gives_facts(source: bytes) -> None:
     check(source)

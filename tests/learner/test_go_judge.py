@@ -463,6 +463,7 @@ def test_declarations_are_those_of_the_parser(tmp_path: Path, cache: Path) -> No
         ("field", "T", "b", 21),
         ("field", "T", "LimitedReader", 22),
         ("field", "T", "nested", 23),
+        ("field", "T.nested", "hidden", 23),
         ("interface", "", "I", 26),
         ("imethod", "I", "M", 28),
         ("embed", "I", "io.Reader", 29),

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from golore.graph.model.entities import ImportPath
 from golore.learner.checkout.discovery import discover
-from golore.learner.go_rules.go_env import Environment, read_environment
+from golore.learner.go_rules.go_env import Environment, config_directory, read_environment
+from golore.learner.pipeline.graph_step import repository_of
 from golore.learner.project.project import Location, Project, build_project
 
 GO = Path(sys.executable).with_name("go")
@@ -70,6 +72,20 @@ def test_a_sibling_module_is_found_in_the_repository_without_a_replace(tmp_path:
         },
     )
     assert _lead(project, "a", "example.com/b/sub") == ("repo", "b/sub")
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"go.mod": "module z.org/root\n", "a/go.mod": "module a.org/nested\n"}, "z.org/root"),
+        ({"b/go.mod": "module b.org/near\n", "a/c/go.mod": "module a.org/far\n"}, "b.org/near"),
+        ({}, "here"),
+    ],
+)
+def test_a_repository_is_named_after_the_module_nearest_to_its_root(
+    files: dict[str, str], name: str, tmp_path: Path
+) -> None:
+    assert repository_of(_project(tmp_path / "here", {"a.go": "package a\n", **files})).name == name
 
 
 def test_two_modules_of_one_path_are_told_apart_by_who_imports(tmp_path: Path) -> None:
@@ -331,6 +347,16 @@ def test_problems_of_module_files_are_the_projects(tmp_path: Path) -> None:
     assert project.import_path("a") == "a"
 
 
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [("linux", "/h/.config"), ("darwin", "/h/Library/Application Support"), ("win32", r"C:\Users\h\Roaming")],
+)
+def test_settings_of_go_are_where_go_keeps_them_on_each_system(system: str, expected: str) -> None:
+    environ = {"HOME": "/h", "APPDATA": r"C:\Users\h\Roaming"}
+    assert config_directory(environ, system) == expected
+    assert config_directory({}, system) == ""
+
+
 def test_the_environment_is_read_as_go_reads_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     _write(home, {".config/go/env": "GOFLAGS=-mod=vendor\nGOPATH=/from/settings\n"})
@@ -355,3 +381,15 @@ def test_goroot_is_found_by_its_name_or_by_the_go_command(tmp_path: Path) -> Non
     assert read_environment({"GOROOT": str(tmp_path / "goroot")}).goroot == tmp_path / "goroot"
     assert read_environment({"PATH": str(tmp_path / "bin")}).goroot == (tmp_path / "goroot").resolve()
     assert read_environment({"GOROOT": str(tmp_path)}).goroot is None
+
+
+def test_paths_that_no_file_can_have_lead_nowhere(tmp_path: Path) -> None:
+    """Fuzzing found them: Python raises ValueError for such paths, not OSError."""
+    files = {
+        "go.mod": "module m\n\nrequire example.com/a v1.0.0\n\nreplace example.com/a => ./a\0b\n",
+        "go.work": "use .\nuse ./c\0d\n",
+        "main.go": "package main\n",
+    }
+    project = _project(tmp_path, files)
+    assert _lead(project, "", "example.com/a") is None
+    assert _lead(project, "", "example.com/a/b\0c") is None

@@ -18,6 +18,7 @@ from golore.learner.audit.go_judge import judge_edges
 from golore.learner.checkout.discovery import is_skipped_by_go
 from golore.learner.pipeline.graph_step import learn_graph
 from support import markers
+from support.claims import check_claims
 
 ARCHIVES = sorted((Path(__file__).parents[2] / "fixtures" / "resolve").glob("*.txtar"))
 
@@ -29,8 +30,9 @@ class Learned:
         self.archive = archive
         self.markers = markers.read_markers(archive)
         self.root = archive.write_to(directory / "repository")
-        learn_graph(self.root, store_directory=directory / "store", workers=0)
-        with Store.open(directory / "store", write=False) as store:
+        self.store = directory / "store"
+        learn_graph(self.root, store_directory=self.store, workers=0)
+        with Store.open(self.store, write=False) as store:
             self.graph = markers.read_graph(store, self.markers)
 
     @property
@@ -68,15 +70,34 @@ def test_the_graph_holds_what_the_markers_say(path: Path, learned: Learn) -> Non
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
-def test_calls_and_implements_are_those_of_the_compiler(path: Path, learned: Learn, judge_cache: Path) -> None:
+def test_calls_uses_implements_and_what_is_denied_are_those_of_the_compiler(
+    path: Path, learned: Learn, judge_cache: Path
+) -> None:
     archive = learned(path)
     truth = judge_edges(archive.root, cache=judge_cache)
     errors = [f"{file.path}: {file.error}" for file in truth.files if file.errors]
     assert not (archive.compiles and errors)
     result = compare(truth, markers.our_edges(archive.graph))
-    scores = (result.calls, result.sites, result.implements)
+    scores = (result.calls, result.sites, result.implements, *result.uses.values(), *result.field_uses.values())
     assert all(score.wrong == score.missed == 0 for score in scores), render_table(result)
     assert result.pointer_differs == 0
+    with Store.open(archive.store, write=False) as store:
+        assert check_claims(store, truth).false == []
+
+
+def test_names_of_a_missing_package_decide_what_its_source_would_decide(learned: Learn, judge_cache: Path) -> None:
+    archive = learned(next(path for path in ARCHIVES if path.stem == "lang-missing-generic-types"))
+    truth = judge_edges(archive.root, gopath=[archive.root / "_gopath"], cache=judge_cache)
+    assert [f"{file.path}: {file.error}" for file in truth.files if file.errors] == []
+    result = compare(truth, markers.our_edges(archive.graph))
+    missed = {example for p in result.patterns if p.about == "implements missed" for example in p.examples}
+    assert (result.implements.wrong, result.pointer_differs) == (0, 0), render_table(result)
+    # Only the source of the package says what the embedded type promotes, and that this hides nothing.
+    assert missed == {
+        "impl/impl.go:50 example.com/m/impl.deeper -> example.com/m/api.More",
+        "impl/impl.go:50 example.com/m/impl.deeper -> example.com/m/api.Server",
+    }
+    assert result.implements.right >= 8
 
 
 def test_mistakes_of_other_tools_have_expectations_of_both_signs() -> None:

@@ -97,7 +97,7 @@ def test_an_older_golore_does_not_undo_what_a_newer_one_has_made(
         with pytest.raises(StoreMismatch, match="made by a newer golore"):
             learn_graph(root, workers=0)
         assert exported(root / ".golore") == before
-        assert learn_graph(root, full=True, workers=0).messages == (ANEW,)
+        assert learn_graph(root, full=True, workers=0).messages == ()
     assert learn_graph(root, workers=0).messages == (ANEW,)
 
 

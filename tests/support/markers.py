@@ -7,6 +7,7 @@ This module only reads the store; it does not compare the graph with the compile
 
     calls("F"), calls("F", "Caller")   a CALLS edge has a site on this line; the second name is its source
     refs("T")                          like calls, for a REFERENCES edge
+    field("write", "T.f")              this line uses the field in that way: read, write, address or literal
     unresolved("Name"[, "reason"])     an unresolved use of that name has a site on this line
     candidate("F")                     F is a candidate of an unresolved use on this line
     implements("I"[, "pointer"])       what this line declares implements I; with "pointer", only its pointer does
@@ -27,17 +28,19 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_KINDS
-from golore.graph.model.entities import External, Symbol, Unresolved
+from golore.graph.model.entities import Edge, External, Symbol, Unresolved
 from golore.graph.queries.answers import Answer, Impact, Meaning
 from golore.graph.queries.impact import impact
 from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.questions import callers, users
 from golore.learner.audit.comparison import OurCall, OurEdges, OurImplements, OurUnresolved
+from golore.learner.audit.use_comparison import OurUse
 
 _FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"//@(.*)$")
@@ -47,6 +50,7 @@ _LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "TESTS", "IMPOR
 _ARGUMENTS: Final = {
     "calls": (1, 2),
     "refs": (1, 2),
+    "field": (2, 2),
     "unresolved": (1, 2),
     "candidate": (1, 1),
     "implements": (1, 2),
@@ -97,6 +101,7 @@ class Relation(NamedTuple):
     target: str
     evidence: str
     pointer: bool
+    access: str
 
 
 Location = tuple[str, int]
@@ -114,7 +119,7 @@ class Graph:
     externals: dict[str, External]
     unresolved: tuple[Unresolved, ...]
     files: frozenset[str]
-    edges: dict[str, tuple[tuple[str, str, tuple[int, ...], str, bool], ...]]
+    edges: dict[str, tuple[Edge, ...]]
     answers: dict[tuple[str, Location], str]
     """Answers to the questions of the markers, by question and location."""
     at: defaultdict[str, defaultdict[Location, list[Relation]]] = field(default_factory=_relations)
@@ -166,24 +171,21 @@ def read_graph(store: Store, markers: Iterable[Marker] = ()) -> Graph:
         unresolved=tuple(node for node in store.nodes("Unresolved") if isinstance(node, Unresolved)),
         files=frozenset(node.id for node in store.nodes("File")),
         edges={
-            label: tuple(
-                (edge.source, edge.target, edge.sites, edge.evidence, edge.pointer)
-                for kind in EDGE_KINDS
-                if kind.label == label
-                for edge in store.edges(kind)
-            )
+            label: tuple(edge for kind in EDGE_KINDS if kind.label == label for edge in store.edges(kind))
             for label in _LABELS
         },
         answers=dict(_answers(store, symbols.values(), markers)),
     )
     for label, edges in graph.edges.items():
-        for source, target, sites, evidence, pointer in edges:
-            symbol = symbols.get(source)
-            file = symbol.file if symbol is not None else source
+        for edge in edges:
+            symbol = symbols.get(edge.source)
+            file = symbol.file if symbol is not None else edge.source
+            sites = edge.sites
             if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "TESTS"):
                 sites = (symbol.line,)
-            for line in sites:
-                graph.at[label][file, line].append(Relation(source, target, evidence, pointer))
+            for line, access in zip_longest(sites, edge.access):
+                relation = Relation(edge.source, edge.target, edge.evidence, edge.pointer, access or "")
+                graph.at[label][file, line].append(relation)
     return graph
 
 
@@ -241,6 +243,13 @@ def _edge_check(label: str) -> _Check:
     return check
 
 
+def _field(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    relations = [one for one in graph.at["REFERENCES"][marker.file, marker.line] if one.access]
+    access, name = marker.arguments
+    holds = any(one.access == access and _matches(one.target, name) for one in relations)
+    return [f"{one.access} {one.target}" for one in relations], holds
+
+
 def _unresolved(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
     uses = _unresolved_at(graph, marker)
     name, *reasons = marker.arguments
@@ -281,6 +290,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "embeds": _edge_check("EMBEDS"),
     "tests": _edge_check("TESTS"),
     "imports": _edge_check("IMPORTS"),
+    "field": _field,
     "unresolved": _unresolved,
     "candidate": _candidate,
     "declares": _declares,
@@ -296,14 +306,20 @@ def our_edges(graph: Graph) -> OurEdges:
     return OurEdges(
         graph.files,
         tuple(
-            OurCall(*_declared(graph, source), *_declared(graph, target), sites)
-            for source, target, sites, _, _ in graph.edges["CALLS"]
+            OurCall(*_declared(graph, edge.source), *_declared(graph, edge.target), edge.sites)
+            for edge in graph.edges["CALLS"]
         ),
         tuple(
-            OurImplements(*_declared(graph, source), *_declared(graph, target), pointer)
-            for source, target, _, _, pointer in graph.edges["IMPLEMENTS"]
+            OurImplements(*_declared(graph, edge.source), *_declared(graph, edge.target), edge.pointer)
+            for edge in graph.edges["IMPLEMENTS"]
         ),
         tuple(OurUnresolved(node.file, node.name, node.reason, node.sites) for node in graph.unresolved),
+        tuple(
+            OurUse(*_declared(graph, edge.source), *_declared(graph, edge.target), kind, edge.sites, edge.access)
+            for edge in graph.edges["REFERENCES"]
+            if graph.symbols[edge.source].kind in ("func", "method")
+            for kind in ((graph.symbols.get(edge.target) or graph.externals[edge.target]).kind,)
+        ),
     )
 
 

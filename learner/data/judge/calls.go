@@ -8,9 +8,14 @@ import (
 	"go/types"
 )
 
-// judge checks a package with bodies and records its files, calls and types.
+// judge checks a package with bodies and records its files, calls, uses and types.
 func (c *checker) judge(u *unit, path string, files []*ast.File, from types.Importer) *types.Package {
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	info := &types.Info{
+		Types:      map[ast.Expr]types.TypeAndValue{},
+		Defs:       map[*ast.Ident]types.Object{},
+		Uses:       map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
 	errors := map[string][]string{}
 	pkg := c.check(u, path, files, from, info, func(err error) {
 		if err, ok := err.(types.Error); ok && !err.Soft {
@@ -59,6 +64,7 @@ func (w *witness) file(file *ast.File, errors map[string][]string) {
 				owner += "."
 			}
 			w.declaration(owner, decl.Name, decl)
+			w.uses(decl)
 		case *ast.GenDecl:
 			if decl.Tok == token.VAR {
 				for _, spec := range decl.Specs {

@@ -26,12 +26,16 @@ type checker struct {
 	sizes types.Sizes
 
 	broken sync.Map // names of files whose syntax is broken
+
+	fieldsLock sync.Mutex
+	fields     map[*types.Package]map[token.Pos]string // names of fields, by where they are declared
 }
 
 func judgeTree(t *tree, workers int) *truth {
 	// Most of what is allocated is syntax that dies with its package.
 	debug.SetGCPercent(150)
 	c := &checker{tree: t, truth: newTruth(), fset: token.NewFileSet(), sizes: types.SizesFor("gc", t.arch)}
+	c.fields = map[*types.Package]map[token.Pos]string{}
 	c.truth.impl.universe()
 	loadUniverses(t, c.truth, func(u *universe) { c.checkUniverse(u, max(workers, 1)) })
 	return c.truth

@@ -144,9 +144,12 @@ func (d *declarer) group(decl *ast.GenDecl) {
 		case *ast.TypeSpec:
 			d.typeSpec(spec, docOf(decl, spec.Doc))
 		case *ast.ValueSpec:
-			for _, name := range spec.Names {
+			for i, name := range spec.Names {
 				d.add(name, declaration{Kind: decl.Tok.String(), Name: name.Name, Doc: docOf(decl, spec.Doc),
 					Signature: d.valueSignature(decl.Tok, name, spec)})
+				if decl.Tok == token.VAR {
+					d.fields(name.Name, variableType(spec, i))
+				}
 			}
 		}
 	}
@@ -183,15 +186,47 @@ func (d *declarer) typeSpec(spec *ast.TypeSpec, doc string) {
 	}
 	found.Signature = d.print(&ast.GenDecl{Tok: token.TYPE, Specs: []ast.Spec{&head}})
 	d.add(spec.Name, found)
-	switch underlying := underlying.(type) {
-	case *ast.StructType:
+	if interfaceType, ok := underlying.(*ast.InterfaceType); ok {
+		d.elements(spec.Name.Name, interfaceType)
+	} else {
 		d.fields(spec.Name.Name, underlying)
-	case *ast.InterfaceType:
-		d.elements(spec.Name.Name, underlying)
 	}
 }
 
-func (d *declarer) fields(owner string, structure *ast.StructType) {
+// variableType is the type that a variable is declared with, or that of the literal that it is set to.
+func variableType(spec *ast.ValueSpec, i int) ast.Expr {
+	if spec.Type == nil && i < len(spec.Values) {
+		if literal, ok := spec.Values[i].(*ast.CompositeLit); ok {
+			return literal.Type
+		}
+	}
+	return spec.Type
+}
+
+// structWithin is the unnamed struct that a type is made of, nil if there is none.
+func structWithin(expr ast.Expr) *ast.StructType {
+	switch expr := expr.(type) {
+	case *ast.StructType:
+		return expr
+	case *ast.ParenExpr:
+		return structWithin(expr.X)
+	case *ast.StarExpr:
+		return structWithin(expr.X)
+	case *ast.ArrayType:
+		return structWithin(expr.Elt)
+	case *ast.MapType:
+		return structWithin(expr.Value)
+	case *ast.ChanType:
+		return structWithin(expr.Value)
+	}
+	return nil
+}
+
+func (d *declarer) fields(owner string, expr ast.Expr) {
+	structure := structWithin(expr)
+	if structure == nil {
+		return
+	}
 	for _, field := range structure.Fields.List {
 		found := declaration{Kind: "field", Owner: owner, Doc: field.Doc.Text()}
 		if field.Tag != nil {
@@ -209,6 +244,7 @@ func (d *declarer) fields(owner string, structure *ast.StructType) {
 		for _, name := range field.Names {
 			found.Name, found.Signature = name.Name, name.Name+" "+typeText
 			d.add(name, found)
+			d.fields(owner+"."+name.Name, field.Type)
 		}
 	}
 }
