@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from golore.graph.safety.child_processes import guard_children
 
@@ -66,7 +66,7 @@ class WorkerPool:
             if not busy:
                 return
             for ready in wait(list(busy)):
-                assert isinstance(ready, Connection)
+                ready = cast(Connection, ready)  # on Windows, of another class with the same methods
                 task = busy.pop(ready)
                 try:
                     result = _receive(ready)

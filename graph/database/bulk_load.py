@@ -12,7 +12,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
 from golore.graph.database.parquet_spool import Spools, Table, table_name
@@ -44,6 +44,11 @@ class BulkLoad:
     def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:
         self._spools.edges(kind, rows)
 
+    def batch(self, table: Table, batch: Any) -> None:
+        """Add a record batch of pyarrow, which must have the columns of the table. Raises `ValueError` if it does
+        not."""
+        self._spools.batch(table, batch)
+
     def count(self, written: Mapping[Table, int]) -> None:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
@@ -74,9 +79,8 @@ class BulkLoad:
         for kind in EDGE_KINDS:
             if files := self._files_of(kind):
                 session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
-        rows = {**meta, "schema": str(SCHEMA_VERSION)}
-        for name, value in rows.items():
-            session.run(f"CREATE (:{META_TABLE} {{id: $id, value: $value}})", id=name, value=value)
+        rows = [{"id": name, "value": value} for name, value in {**meta, "schema": str(SCHEMA_VERSION)}.items()]
+        session.run(f"UNWIND $rows AS r CREATE (:{META_TABLE} {{id: r.id, value: r.value}})", rows=rows)
 
     def _files_of(self, table: Table) -> str:
         """The spool files of a table as a list literal for COPY; empty if there are none."""

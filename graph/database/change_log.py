@@ -76,6 +76,6 @@ def changed_nodes_since(directory: Path, before: str, now: str) -> ChangedNodes 
                     generation = last
                     changed.update(changed_ids)
                     gone.update(gone_ids)
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
     return ChangedNodes(frozenset(changed), frozenset(gone)) if generation == now else None

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import importlib
 import os
-import resource
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, UsageError
+from golore.graph.errors import GraphDamaged, StoreBusy, StoreError, UsageError
+from golore.graph.safety.memory_limit import restore_memory_limit, set_memory_limit
 
 ENGINES: Final = ("ladybug", "kuzu")
 
@@ -74,20 +74,14 @@ def limit_memory() -> None:
     _is_limited = True
 
 
-def _set_limit(path: Path) -> tuple[int, int] | None:
+def _set_limit(path: Path) -> int | None:
     """Set the limit, if it is wanted. Returns the limit before."""
-    if not _is_limited:
-        return None
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-        used = int(fields["VmData"].split()[0]) << 10
-        wanted = used + _MAX_DATABASE + _READER_MEMORY + _READER_SHARE * path.stat().st_size
-        limits = [limit for limit in (wanted, *before) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
-    except (OSError, KeyError, ValueError):
-        return None  # not Linux
-    return before
+    return set_memory_limit(reader_memory(path)) if _is_limited else None
+
+
+def reader_memory(path: Path) -> int:
+    """Bytes that a process needs at most to open a database and to answer a question from it."""
+    return _MAX_DATABASE + _READER_MEMORY + _READER_SHARE * path.stat().st_size
 
 
 class EngineFailure(Exception):
@@ -126,8 +120,7 @@ class Session:
         self._lift_limit()
 
     def _lift_limit(self) -> None:
-        if self._limit_before is not None:
-            resource.setrlimit(resource.RLIMIT_DATA, self._limit_before)
+        restore_memory_limit(self._limit_before)
 
     def run(self, statement: str, **parameters: object) -> None:
         self._execute(statement, parameters).close()
@@ -205,9 +198,9 @@ def opening_error(path: Path, detail: str) -> StoreError:
         return known
     if "lock" in detail.lower():
         return StoreBusy(f"The store {path} is locked by another program ({detail}). Close it and try again.")
-    return StoreDamaged(
-        f"The store {path} cannot be opened: {detail.strip()} Restore a snapshot with `golore restore`, or remove "
-        f"{path.with_name('store.json')} and run `golore learn` again; notes and summaries are kept."
+    return GraphDamaged(
+        f"The store {path} cannot be opened: {detail.strip()} Run `golore learn` to rebuild it; notes and summaries "
+        "are kept."
     )
 
 
@@ -227,8 +220,8 @@ def loading_error(path: Path, detail: str) -> StoreError:
 def running_error(path: Path, detail: str) -> StoreError:
     """The error for a failed statement of golore itself. These statements are correct, so the store is damaged, unless
     a resource is exhausted."""
-    return _resource_error(path, detail) or StoreDamaged(
-        f"The store {path} cannot be queried: {detail.strip()} Run `golore learn --full` to rebuild it."
+    return _resource_error(path, detail) or GraphDamaged(
+        f"The store {path} cannot be queried: {detail.strip()} Run `golore learn` to rebuild it."
     )
 
 
@@ -240,7 +233,7 @@ def _resource_error(path: Path, detail: str) -> StoreError | None:
         return _full(path)
     if "permission denied" in lowered or "read-only file system" in lowered:
         return StoreError(f"No permission to use {path}. Check who owns it.")
-    if "buffer manager exception" in lowered or "mmap" in lowered:
+    if any(phrase in lowered for phrase in ("buffer manager exception", "mmap", "bad_alloc")):
         return StoreError(f"Not enough memory for the store {path}: {detail.strip()} Free some memory and try again.")
     return None
 

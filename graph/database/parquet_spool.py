@@ -7,7 +7,8 @@ several processes can write at once. `bulk_load` copies the files into a databas
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,14 @@ class Spools:
         if len(pending) >= _BATCH:
             self._flush_edges(kind)
 
+    def batch(self, table: Table, batch: Any) -> None:
+        """Write a record batch of pyarrow, which must have the columns of the table. Raises `ValueError` if it does
+        not."""
+        ends = () if isinstance(table, str) else _ENDS
+        columns = NODE_COLUMNS[table] if isinstance(table, str) else EDGE_COLUMNS[table.label]
+        with self._naming_errors():
+            self._file(table, (*ends, *columns)).write_batch(batch)
+
     def close(self) -> dict[Table, int]:
         """Finish the files. Returns the number of rows per table."""
         for label in self._nodes:
@@ -73,11 +82,19 @@ class Spools:
             self._write(kind, (*_ENDS, *EDGE_COLUMNS[kind.label]), edge_columns_of(kind, rows))
 
     def _write(self, table: Table, columns: tuple[Column, ...], values: list[list[Any]]) -> None:
+        with self._naming_errors():
+            self._file(table, columns).write(values)
+
+    def _file(self, table: Table, columns: tuple[Column, ...]) -> _Spool:
+        if table not in self._files:
+            path = self._directory / f"{table_name(table)}.{self._writer}.parquet"
+            self._files[table] = _Spool(path, columns)
+        return self._files[table]
+
+    @contextmanager
+    def _naming_errors(self) -> Generator[None]:
         try:
-            if table not in self._files:
-                path = self._directory / f"{table_name(table)}.{self._writer}.parquet"
-                self._files[table] = _Spool(path, columns)
-            self._files[table].write(values)
+            yield
         except OSError as failure:
             raise StoreError(
                 f"The rows of the graph cannot be written to {self._directory}: {failure.strerror or failure}. "
@@ -102,6 +119,12 @@ class _Spool:
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self.rows += len(columns[0])
+
+    def write_batch(self, batch: Any) -> None:
+        if batch.schema.names != self._schema.names:
+            raise ValueError(f"wrong columns: {batch.schema.names}")
+        self._writer.write_batch(batch.cast(self._schema))
+        self.rows += batch.num_rows
 
     def close(self) -> None:
         self._writer.close()

@@ -20,14 +20,21 @@ from golore.graph.database.bulk_load import BulkLoad
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
+from golore.graph.database.open_check import require_readable
 from golore.graph.database.read_only import require_read_only
-from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
+from golore.graph.errors import GraphDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
 from golore.graph.files.claim import create_store_directory
+from golore.graph.files.graph_digests import (
+    GraphDigests,
+    mark_damaged,
+    record_digests,
+    remove_digests,
+    require_undamaged,
+)
 from golore.graph.files.handover import finish_handover, finish_handover_locked
 from golore.graph.files.layout import (
     fingerprint,
-    has_log,
     next_database,
     prepare_directory,
     remove_leftovers,
@@ -43,6 +50,7 @@ from golore.graph.model.tables import (
     MIGRATIONS,
     NODE_COLUMNS,
     SCHEMA_VERSION,
+    decoded_accesses,
     decoded_lines,
     edges_from,
     node_from,
@@ -76,6 +84,7 @@ class Store:
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
         self._generation_at_open = ""
+        self._digests_at_open: GraphDigests = {}
         self._changed_nodes: ChangedNodes | None = NO_CHANGES
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
@@ -186,14 +195,14 @@ class Store:
         try:
             yield from self._reading().rows(cypher, parameters)
         except EngineFailure as failure:
-            raise running_error(self._database, str(failure)) from failure
+            raise self._reading_error(failure) from failure
 
     def columns(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
         """Like `rows`, but column by column: faster for results of many thousands of rows."""
         try:
             return self._reading().columns(cypher, parameters)
         except EngineFailure as failure:
-            raise running_error(self._database, str(failure)) from failure
+            raise self._reading_error(failure) from failure
 
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, sorted by id."""
@@ -226,11 +235,15 @@ class Store:
         """
         found: dict[EdgeKind, list[Edge]] = {}
         statement = (
-            f"MATCH (a:{label} {{id: $id}})-[e]->(b) RETURN label(e), label(b), b.id, e.sites, e.evidence, e.pointer"
+            f"MATCH (a:{label} {{id: $id}})-[e]->(b) "
+            "RETURN label(e), label(b), b.id, e.sites, e.evidence, e.pointer, e.access"
         )
         for source in ids:
-            for edge_label, target_label, target, sites, evidence, pointer in self.rows(statement, {"id": source}):
-                edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer))
+            for edge_label, target_label, target, *values in self.rows(statement, {"id": source}):
+                sites, evidence, pointer, access = values
+                edge = Edge(
+                    source, target, decoded_lines(sites), evidence or "", bool(pointer), decoded_accesses(access)
+                )
                 found.setdefault(EdgeKind(edge_label, label, target_label), []).append(edge)
         return {kind: sorted(edges) for kind, edges in sorted(found.items())}
 
@@ -311,7 +324,6 @@ class Store:
         return self._session or self._open_session(write=False)
 
     def _writing(self) -> Session:
-        # Not decided by the lock: a reader that had to complete an interrupted fold also holds it exclusively.
         if self._session is not None and self._session.is_writable:
             return self._session
         self._close_session()
@@ -320,31 +332,42 @@ class Store:
     def _open_session(self, *, write: bool) -> Session:
         lock = self._acquire(exclusive=write)
         try:
-            # Another process may have made a new database current since this store was opened.
-            manifest = read_manifest(self.directory)
-            if manifest is not None:
-                require_compatible(manifest, self.directory, engine_name())
-            self._manifest = manifest
-            path = self._database
-            if not path.is_file():
-                raise StoreDamaged(f"{path} is missing. Run `golore learn --full` to rebuild it.")
-            self._generation_at_open = fingerprint(path)
-            try:
-                session = Session(path, write=write, pool=self._pool)
-            except StoreDamaged:
-                if write or not has_log(path):
-                    raise
+            path, recorded = self._undamaged_database()
+            if not recorded and not write and os.access(path, os.W_OK):
+                # Only a process that is alone may complete what a killed writer left unfinished.
                 lock.release()
                 lock = self._acquire(exclusive=True)
-                # A killed writer may leave a fold of the log unfinished, which only an open for writing can complete.
-                Session(path, write=True).close()
-                session = Session(path, write=False)
+                path, recorded = self._undamaged_database()
+            if not recorded:
+                require_readable(path, write=lock.exclusive)
+                recorded = record_digests(path, {})
+            if lock.exclusive and not write:
+                lock.release()
+                lock = self._acquire(exclusive=False)
+                path, recorded = self._undamaged_database()
+            self._generation_at_open = fingerprint(path)
+            self._digests_at_open = recorded
+            if write:
+                remove_digests(path)
+            session = Session(path, write=write, pool=self._pool)
             _require_schema(session, path)
         except BaseException:
             lock.release()
             raise
         self._session, self._lock = session, lock
         return session
+
+    def _undamaged_database(self) -> tuple[Path, GraphDigests]:
+        """The current database, and the record of its files."""
+        # Another process may have made a new database current since this store was opened.
+        manifest = read_manifest(self.directory)
+        if manifest is not None:
+            require_compatible(manifest, self.directory, engine_name())
+        self._manifest = manifest
+        path = self._database
+        if not path.is_file():
+            raise GraphDamaged(f"{path} is missing. Run `golore learn` to rebuild it.")
+        return path, require_undamaged(path)
 
     def _close_session(self) -> None:
         session, self._session = self._session, None
@@ -354,10 +377,18 @@ class Store:
             if session is not None:
                 session.close()
                 if session.is_writable:
+                    record_digests(self._database, self._digests_at_open)
                     self._log_changed_nodes()
         finally:
             if lock is not None:
                 lock.release()
+
+    def _reading_error(self, failure: EngineFailure) -> StoreError:
+        """The error after a question of golore failed. If the reason is damage, the next learn rebuilds the graph."""
+        error = running_error(self._database, str(failure))
+        if isinstance(error, GraphDamaged):
+            mark_damaged(self._database)
+        return error
 
     def _log_changed_nodes(self) -> None:
         """Log the changed nodes. Runs before the lock is released, so that readers of the change find the log entry."""
@@ -380,6 +411,7 @@ class Store:
             unlink_database(database)
             try:
                 load.build(database, meta)
+                record_digests(database, {})
             except BaseException:
                 unlink_database(database)
                 raise

@@ -18,7 +18,15 @@ from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EDGE_KINDS, SHARED, USES, EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
-from golore.graph.model.tables import EDGE_COLUMNS, META_TABLE, NODE_COLUMNS, decoded_lines, edge_from, node_from
+from golore.graph.model.tables import (
+    EDGE_COLUMNS,
+    META_TABLE,
+    NODE_COLUMNS,
+    decoded_accesses,
+    decoded_lines,
+    edge_from,
+    node_from,
+)
 
 _USE_LABELS = "|".join(USES)
 _SYMBOL_LABELS = "|".join(
@@ -161,28 +169,39 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
     declared: list[str] = []
     for path in paths:
         rows = store.rows(
-            "MATCH (f:File {id: $id})-[e:CONTAINS|IMPORTS]->(b) RETURN label(e), label(b), b.id, e.sites", {"id": path}
-        )
-        for label, target_label, target, sites in rows:
-            kind = EdgeKind(label, "File", target_label)
-            found.edges[kind].append(Edge(path, target, decoded_lines(sites)))
-            if kind == _IN_FILE:
-                declared.append(target)
-        # Fields and interface methods are contained only in their type, which may also have methods in other files;
-        # those are filtered out below.
-        inner = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol)-[:CONTAINS]->(m) RETURN m.id"
-        declared += [row[0] for row in store.rows(inner, {"id": path})]
-        rows = store.rows(
-            f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol)-[e:{labels}]->(b) "
-            "RETURN label(e), label(b), s.id, b.id, e.sites, e.evidence, e.pointer",
+            "MATCH (f:File {id: $id})-[e:CONTAINS|IMPORTS]->(b) RETURN label(e), label(b), b.id, e.sites, e.evidence",
             {"id": path},
         )
-        for label, target_label, source, target, sites, evidence, pointer in rows:
-            edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer))
+        for label, target_label, target, sites, evidence in rows:
+            kind = EdgeKind(label, "File", target_label)
+            found.edges[kind].append(Edge(path, target, decoded_lines(sites), evidence or ""))
+            if kind == _IN_FILE:
+                declared.append(target)
+        declared += _members(store, path)
+        rows = store.rows(
+            f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol)-[e:{labels}]->(b) "
+            "RETURN label(e), label(b), s.id, b.id, e.sites, e.evidence, e.pointer, e.access",
+            {"id": path},
+        )
+        for label, target_label, source, target, sites, evidence, pointer, access in rows:
+            edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer), decoded_accesses(access))
             found.edges[EdgeKind(label, "Symbol", target_label)].append(edge)
     wanted = set(paths)
     symbols = read_nodes(store, "Symbol", declared)
     found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
+
+
+def _members(store: Store, path: str) -> list[str]:
+    """The fields, also nested ones, and interface methods of a file's declarations. They are contained only in their
+    type, which may also have methods in other files; those are returned, too."""
+    found: list[str] = []
+    pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(:Symbol)"
+    while True:
+        level = [row[0] for row in store.rows(f"{pattern}-[:CONTAINS]->(m:Symbol) RETURN m.id", {"id": path})]
+        if not level:
+            return found
+        found += level
+        pattern += "-[:CONTAINS]->(:Symbol)"
 
 
 def _scan(store: Store, found: Subgraph, parameters: Mapping[str, object]) -> None:

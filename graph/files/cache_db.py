@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from golore.graph.errors import CacheDamaged, GoloreError, StoreBusy, StoreError
 from golore.graph.files.file_state import FileState
+from golore.graph.files.sqlite_wal import switch_to_wal
 
 CACHE_VERSION: Final = 2
 APPLICATION: Final = 0x676F6C6F
@@ -222,7 +223,8 @@ def _file(row: tuple[str, str, int, int, int, int, str]) -> CachedFile:
 def _connect(path: Path, wait: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
-        for pragma in ("journal_mode = WAL", "synchronous = OFF", "cache_size = -8192"):
+        switch_to_wal(connection, wait)
+        for pragma in ("synchronous = OFF", "cache_size = -8192"):
             connection.execute(f"PRAGMA {pragma}").fetchone()
         _require_tables(connection)
     except BaseException:

@@ -58,6 +58,13 @@ def open_tables(
     return connection
 
 
+def memory_tables(schema: CacheTables) -> sqlite3.Connection:
+    """Empty tables in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _create_tables(connection, schema)
+    return connection
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
     """Commit the writes of the block, or roll all of them back if it raises."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pwd
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Final
 
 from golore.graph.errors import StoreError, StoreUntrusted
 from golore.graph.files import locks
+from golore.graph.files.atomic_write import replace_file
 from golore.graph.safety.state_directory import create_state_directory
+from golore.graph.safety.system import user_name
 from golore.graph.safety.trust import (
     FOREIGN,
     ID_NAME,
@@ -28,6 +29,8 @@ from golore.graph.safety.trust import (
 
 _IGNORE_NAME: Final = ".gitignore"
 _LOCK_NAME: Final = "stores.lock"
+_BEGUN: Final = re.compile(rf"({re.escape(_IGNORE_NAME)}|{ID_NAME})((\.\d+)?\.tmp)?")
+"""The files of a store directory that was only just created."""
 _WAIT: Final = 10.0
 
 
@@ -42,7 +45,7 @@ def create_store_directory(directory: Path, own_id: str = "") -> None:
                 register(directory, own_id)
     ignore = directory / _IGNORE_NAME
     if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+        replace_file(ignore, b"*\n")
 
 
 def claim_store(root: Path, directory: Path) -> str:
@@ -61,9 +64,11 @@ def claim_store(root: Path, directory: Path) -> str:
 
 
 def _claim_strangers(directory: Path) -> str:
-    if {path.name for path in directory.iterdir()} <= {_IGNORE_NAME, ID_NAME}:
+    found = list(directory.iterdir())
+    if all(_BEGUN.fullmatch(path.name) and path.is_file() for path in found):
         # Nothing is in it: another process was killed while it created the directory.
-        (directory / ID_NAME).unlink(missing_ok=True)
+        for path in found:
+            path.unlink(missing_ok=True)
         register(directory)
         return ""
     aside = set_aside(directory)
@@ -108,8 +113,8 @@ def describe_distrust(reason: str, directory: Path) -> str:
         )
     if reason == FOREIGN:
         return (
-            f"{directory} belongs to {_owner(directory)}. Run `golore adopt` to ask questions of it, or set "
-            "GOLORE_HOME to a directory of yours and run `golore learn`."
+            f"{directory} belongs to {user_name(directory.lstat().st_uid)}. Run `golore adopt` to ask questions of it, "
+            "or set GOLORE_HOME to a directory of yours and run `golore learn`."
         )
     if reason == MOVED:
         return (
@@ -161,11 +166,3 @@ def _asides(directory: Path) -> list[Path]:
 def _number(path: Path) -> int:
     digits = path.name.rpartition("-")[2]
     return int(digits) if digits.isdecimal() else 0
-
-
-def _owner(directory: Path) -> str:
-    owner = os.lstat(directory).st_uid
-    try:
-        return pwd.getpwuid(owner).pw_name
-    except KeyError:
-        return f"user {owner}"

@@ -22,14 +22,18 @@ from golore.graph.errors import StoreDamaged, StoreError
 from golore.graph.files import locks
 from golore.graph.files.atomic_write import replace_file, sync_directory
 from golore.graph.files.claim import create_store_directory
+from golore.graph.files.graph_digests import record_digests
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, PENDING_NAME, Knowledge
 from golore.graph.files.knowledge_rows import copy_rows_from
-from golore.graph.files.layout import remove_leftovers, unlink_database
+from golore.graph.files.layout import generation_of, remove_leftovers, unlink_database
 from golore.graph.files.manifest import Manifest, read_manifest, write_manifest
+from golore.graph.safety.regular_file import NotRegularError, TooLargeError, read_regular
+from golore.graph.safety.system import rename_over
 
 _STAGE_NAME: Final = "incoming.tmp"
 _WAIT: Final = 30.0
 """Seconds to wait for a running learn."""
+_MAX_BYTES: Final = 1 << 16
 
 
 class Successor(NamedTuple):
@@ -44,6 +48,7 @@ class Successor(NamedTuple):
         knowledge file, the current knowledge stays as it is."""
         has_knowledge = Knowledge.exists(self.stage)
         _sync(self.database)
+        record_digests(self.database, {})
         if has_knowledge:
             with Knowledge.open_file(self.stage / KNOWLEDGE_NAME):
                 pass  # migrates the file, and folds its log in when it is closed
@@ -112,12 +117,10 @@ def current_manifest(directory: Path) -> Manifest | None:
 
 def _read_pending(directory: Path) -> dict[str, Any] | None:
     try:
-        text = (directory / PENDING_NAME).read_text(encoding="utf-8")
+        return cast("dict[str, Any]", json.loads(read_regular(directory / PENDING_NAME, _MAX_BYTES)))
     except FileNotFoundError:
         return None
-    try:
-        return cast("dict[str, Any]", json.loads(text))
-    except ValueError as failure:
+    except (ValueError, NotRegularError, TooLargeError) as failure:
         raise StoreDamaged(
             f"{directory / PENDING_NAME} is damaged. Remove it to keep the store as it was before the import or the "
             "restore."
@@ -134,17 +137,18 @@ def _copy_knowledge(directory: Path, stage: Path, *, merge: bool) -> None:
                 raise StoreDamaged(f"{path} is damaged.")
             copy_rows_from(knowledge, stage / KNOWLEDGE_NAME, merge=merge)
     except StoreDamaged:
-        _rename_damaged(path)
-        (stage / KNOWLEDGE_NAME).replace(path)
+        rename_damaged(path)
+        rename_over(stage / KNOWLEDGE_NAME, path)
         sync_directory(directory)
 
 
-def _rename_damaged(path: Path) -> None:
+def rename_damaged(path: Path) -> None:
+    """Rename a damaged file of knowledge to one that is not used."""
     number = 1
     while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
     with suppress(FileNotFoundError):
-        path.replace(target)
+        rename_over(path, target)
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
@@ -152,9 +156,8 @@ def _rename_damaged(path: Path) -> None:
 def _next_database(directory: Path) -> Path:
     """An unused file name, even if the manifest is damaged: its number is above all others."""
     current = current_manifest(directory)
-    names = [path.name for path in directory.glob("graph-*")] + ([current.graph] if current else [])
-    numbers = (name.removeprefix("graph-").partition(".db")[0] for name in names)
-    return directory / f"graph-{1 + max((int(n) for n in numbers if n.isdecimal()), default=0)}.db"
+    names = [path.name for path in directory.iterdir()] + ([current.graph] if current else [])
+    return directory / f"graph-{1 + max(map(generation_of, names), default=0)}.db"
 
 
 def _sync(path: Path) -> None:

@@ -12,8 +12,10 @@ from typing import Final
 
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.manifest import read_manifest
+from golore.graph.safety.regular_file import read_regular
 
 _IDENTITY_NAME: Final = "identity"
+_MAX_BYTES: Final = 1 << 16
 
 
 def graph_identity(directory: Path) -> str:
@@ -41,5 +43,5 @@ def _file_states(directory: Path) -> str:
 
 def _recorded(directory: Path) -> str:
     with suppress(OSError, UnicodeDecodeError):
-        return (directory / _IDENTITY_NAME).read_text(encoding="utf-8")
+        return read_regular(directory / _IDENTITY_NAME, _MAX_BYTES).decode("utf-8")
     return ""

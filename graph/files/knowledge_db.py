@@ -3,12 +3,14 @@
 It is separate from the graph, because a graph can be rebuilt from files at any time, by another golore or with another
 engine, and because a note can be written while a long learn has the graph locked. Notes and summaries are also copied
 into the graph for queries and exports (see `projection`); this file is authoritative. Every write waits for the disk.
-This module opens the database and its transactions; the tables belong to `notes`, `summaries` and `ratings`.
+This module opens the database and its transactions; the tables belong to `notes`, `summaries` and `ratings`. The
+worktrees of a repository share their knowledge: see `shared_knowledge`, which is called when it is opened and closed.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -20,14 +22,35 @@ from typing import Any, Final, Self
 from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
 from golore.graph.files.claim import create_store_directory
 from golore.graph.files.read_only_db import connect_read_only, is_writable
+from golore.graph.files.sqlite_wal import switch_to_wal
 
 KNOWLEDGE_NAME: Final = "knowledge.db"
 PENDING_NAME: Final = "incoming.json"
 """A store that contains this file is about to be replaced; the handover must be completed first (see `handover`)."""
+LINK_NAME: Final = "shared"
+"""A file in the store that names the knowledge that it shares with other worktrees (see `shared_knowledge`)."""
 APPLICATION: Final = 0x676F6B6E
 """SQLite application id of the file: "gokn" in ASCII."""
 _WAIT: Final = 10.0
 
+
+def _list_when(event: str, table: str, key: str, condition: str = "") -> str:
+    """A trigger that lists the key of a written row in `unsent_state`, unless the row was received."""
+    name = f"unsent_{table}_{event.split()[1].lower()}"
+    row = "OLD" if "DELETE" in event else "NEW"
+    part = "notes" if table == "note_anchors" else table
+    return f"""
+    CREATE TRIGGER {name} {event} ON {table} WHEN (SELECT quiet FROM sharing_state) = 0 {condition} BEGIN
+        INSERT OR REPLACE INTO unsent_state(part, key) VALUES ('{part}', {key.format(row)});
+    END;
+    """
+
+
+_RATING: Final = "{0}.item || char(31) || {0}.useful || char(31) || {0}.at || char(31) || {0}.by"
+_SAME_ANCHOR: Final = """
+    AND NEW.fate = '' AND NOT EXISTS (SELECT 1 FROM note_anchors WHERE note = NEW.note AND home = NEW.home
+                                      AND file = NEW.file AND body = NEW.body)
+"""
 _MIGRATIONS: Final[tuple[str, ...]] = (
     """
     CREATE TABLE changes(number INTEGER PRIMARY KEY CHECK (number = 0), count INTEGER NOT NULL);
@@ -87,6 +110,29 @@ _MIGRATIONS: Final[tuple[str, ...]] = (
     """
     ALTER TABLE note_anchors ADD COLUMN signature TEXT NOT NULL DEFAULT '';
     """,
+    """
+    CREATE TABLE note_holds(note TEXT NOT NULL REFERENCES notes(id) ON DELETE CASCADE, digest TEXT NOT NULL,
+                            PRIMARY KEY(note, digest)) WITHOUT ROWID;
+    INSERT INTO note_holds SELECT note, written FROM note_anchors WHERE written <> '';
+    CREATE TABLE sharing_state(hub TEXT NOT NULL, seen INTEGER NOT NULL, quiet INTEGER NOT NULL);
+    INSERT INTO sharing_state VALUES ('', -1, 0);
+    CREATE TABLE unsent_state(number INTEGER PRIMARY KEY AUTOINCREMENT, part TEXT NOT NULL, key TEXT NOT NULL,
+                              UNIQUE(part, key));
+    CREATE TABLE received_state(level TEXT NOT NULL, subject TEXT NOT NULL, PRIMARY KEY(level, subject)) WITHOUT ROWID;
+    """
+    + "".join(
+        _list_when(event, table, key)
+        for table, key in (
+            ("notes", "{}.id"),
+            ("forgotten_notes", "{}.id"),
+            ("note_successions", "{}.older"),
+            ("ratings", _RATING),
+            ("summaries", "{}.id"),
+        )
+        for event in ("AFTER INSERT", "AFTER DELETE")
+    )
+    + _list_when("AFTER UPDATE OF confirmed, done", "notes", "{}.id")
+    + _list_when("BEFORE INSERT", "note_anchors", "{}.note", _SAME_ANCHOR),
 )
 """Statements by the version they start from: the first entry turns an empty file into version 1. A released entry is
 never edited; a change of the tables is a new entry."""
@@ -104,16 +150,21 @@ class Knowledge:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
+        self._sharing: Path | None = None
 
     @classmethod
     def open(cls, store_directory: Path, *, wait: float = _WAIT) -> Self:
-        """Open the knowledge of a store, after completing a pending handover. Creates an empty file if necessary."""
+        """Open the knowledge of a store, after completing a pending handover. Creates an empty file if necessary, and
+        takes over what other worktrees have written."""
         if (store_directory / PENDING_NAME).exists():
             from golore.graph.files.handover import finish_handover
 
             finish_handover(store_directory, wait=wait)
         create_store_directory(store_directory)
-        return cls.open_file(store_directory / KNOWLEDGE_NAME, wait=wait)
+        knowledge = cls.open_file(store_directory / KNOWLEDGE_NAME, wait=wait)
+        if (store_directory / LINK_NAME).exists() and is_writable(store_directory / KNOWLEDGE_NAME):
+            knowledge.share(store_directory)
+        return knowledge
 
     @classmethod
     def open_file(cls, path: Path, *, wait: float = _WAIT) -> Self:
@@ -128,8 +179,10 @@ class Knowledge:
         except (OSError, sqlite3.Error) as failure:
             raise _store_error(path, failure) from failure
         try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON") if can_write else ():
-                connection.execute(f"PRAGMA {pragma}").fetchone()
+            if can_write:
+                switch_to_wal(connection, wait)
+                connection.execute("PRAGMA synchronous = FULL").fetchone()
+                connection.execute("PRAGMA foreign_keys = ON").fetchone()
             _migrate(connection, path)
         except _FAILURES as failure:
             connection.close()
@@ -141,7 +194,15 @@ class Knowledge:
 
     @classmethod
     def exists(cls, store_directory: Path) -> bool:
-        return (store_directory / KNOWLEDGE_NAME).exists()
+        """Whether a store has knowledge, or can get some from other worktrees."""
+        if (store_directory / KNOWLEDGE_NAME).exists():
+            return True
+        if not (store_directory / LINK_NAME).exists():
+            return False
+        from golore.graph.files.shared_knowledge import shared_file
+
+        shared = shared_file(store_directory)
+        return shared is not None and shared.exists() and os.access(store_directory, os.W_OK)
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +213,20 @@ class Knowledge:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        """Close the file, after sending what was written to the other worktrees."""
+        try:
+            with suppress(StoreError):  # then the next process sends it
+                if self._sharing is not None and next(self.rows("SELECT EXISTS (SELECT 1 FROM unsent_state)"))[0]:
+                    self.share(self._sharing)
+        finally:
+            self._connection.close()
+
+    def share(self, store_directory: Path) -> None:
+        """Exchange with the other worktrees what was written since the last time, now and when this is closed."""
+        from golore.graph.files.shared_knowledge import synchronize
+
+        self._sharing = store_directory
+        synchronize(self._connection, store_directory)
 
     @property
     def changes(self) -> int:
@@ -207,7 +281,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Read the version again: another process may have migrated while this one waited for the lock.
         for step in _MIGRATIONS[_version_of(connection, path) :]:
-            for statement in filter(str.strip, step.split(";")):
+            for statement in _statements(step):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
@@ -216,6 +290,16 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _statements(step: str) -> Iterator[str]:
+    """The statements of a migration. A trigger contains semicolons."""
+    statement = ""
+    for part in step.split(";")[:-1]:
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _version_of(connection: sqlite3.Connection, path: Path) -> int:

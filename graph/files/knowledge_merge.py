@@ -12,14 +12,14 @@ from typing import Final
 
 from golore.graph.files.knowledge_db import Transaction
 
-_SOURCE_ORDER: Final = "CASE {0}.source WHEN 'person' THEN 2 WHEN 'agent' THEN 1 ELSE 0 END"
+SOURCE_ORDER: Final = "CASE {0}.source WHEN 'person' THEN 2 WHEN 'agent' THEN 1 ELSE 0 END"
 """In the order of `knowledge.summaries.SOURCES`."""
 _SAME_SUBJECT: Final = "i.level = l.level AND i.subject = l.subject AND i.id <> l.id"
 _BEFORE: Final = (
     f"""
     UPDATE main.summaries AS l SET current = 0, doubt = '', reason = '' WHERE current AND EXISTS (
         SELECT 1 FROM incoming.summaries i WHERE i.current AND {_SAME_SUBJECT}
-        AND ({_SOURCE_ORDER.format("i")}, i.created) > ({_SOURCE_ORDER.format("l")}, l.created)
+        AND ({SOURCE_ORDER.format("i")}, i.created) > ({SOURCE_ORDER.format("l")}, l.created)
         AND i.id NOT IN (SELECT id FROM main.summaries))
     """,
     f"""

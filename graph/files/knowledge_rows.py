@@ -74,10 +74,14 @@ def copy_rows_from(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
             write.run(f"DELETE FROM main.{_quoted(table)}")
         for table, columns in tables.items():
             number = _row_number_column(knowledge, table) if merge else ""
-            names = ", ".join(_quoted(column) for column in columns if column != number)
+            others = [_quoted(column) for column in columns if column != number]
+            names = ", ".join(others)
+            same = " AND ".join(f"here.{name} IS there.{name}" for name in others)
+            # Without another key, equal rows are the same row: a merge may run again after a kill.
+            is_new = f"WHERE NOT EXISTS (SELECT 1 FROM main.{_quoted(table)} here WHERE {same})" if number else ""
             write.run(
-                f"INSERT {'OR IGNORE ' if merge else ''}INTO main.{_quoted(table)}({names}) "
-                f"SELECT {names} FROM incoming.{_quoted(table)} ORDER BY {_quoted(number) if number else names}"
+                f"INSERT {'OR IGNORE ' if merge else ''}INTO main.{_quoted(table)}({names}) SELECT {names} "
+                f"FROM incoming.{_quoted(table)} there {is_new} ORDER BY {_quoted(number) if number else names}"
             )
         if merge:
             remove_orphans(write)
@@ -86,15 +90,13 @@ def copy_rows_from(knowledge: Knowledge, source: Path, *, merge: bool) -> None:
 
 _COLUMNS: Final = "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid"
 _KEY: Final = "SELECT name, type FROM pragma_table_info(?, 'main') WHERE pk"
-_OTHER_KEYS: Final = "SELECT count(*) FROM pragma_index_list(?, 'main') WHERE origin = 'u'"
 
 
 def _row_number_column(knowledge: Knowledge, table: str) -> str:
-    """The integer primary key of a table that also has another unique key; empty if there is none. Two files may use
-    the same number for different rows, so rows that are added get new numbers."""
+    """The integer primary key of a table; empty if it has another key. Two files may use the same number for different
+    rows, so rows that are added get new numbers."""
     key = list(knowledge.rows(_KEY, (table,)))
-    is_number = len(key) == 1 and key[0][1] == "INTEGER"
-    return key[0][0] if is_number and next(knowledge.rows(_OTHER_KEYS, (table,)))[0] else ""
+    return key[0][0] if len(key) == 1 and key[0][1] == "INTEGER" else ""
 
 
 def _quoted(name: str) -> str:

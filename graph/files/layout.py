@@ -13,16 +13,16 @@ from golore.graph.files import locks
 from golore.graph.files.manifest import Manifest
 
 _OUR_DIRECTORIES: Final = re.compile(r"bulk-\d+\.tmp|incoming\.tmp")
-_OUR_FILES: Final = re.compile(r"plan\.tmp|[\w-]+(\.[\w-]+)?\.\d+\.tmp")
+_OUR_FILES: Final = re.compile(r"(plan|id)\.tmp|(\.gitignore|[\w-]+(\.[\w-]+)?)\.\d+\.tmp")
 """`NAME.PID.tmp` is a file that `atomic_write` had not yet renamed."""
-_DATABASES: Final = re.compile(r"graph-\d+\.db(\.[a-z]+)*")
+_DATABASES: Final = re.compile(r"graph-(\d+)\.(db(\.[a-z]+)*|digests)")
 
 
 def prepare_directory(directory: Path, manifest: Manifest | None) -> str:
     """Prepare the directory for a writer. Returns a sentence about removed files, or an empty string."""
-    generation = _generation(manifest.graph) if manifest else 0
+    generation = generation_of(manifest.graph) if manifest else 0
     # An older database was kept for a reader that had it open; other files were left by an interrupted writer.
-    left = [name for name in remove_leftovers(directory, manifest) if _generation(name) not in range(1, generation)]
+    left = [name for name in remove_leftovers(directory, manifest) if generation_of(name) not in range(1, generation)]
     return f"Removed files left by an interrupted learn: {', '.join(left)}." if left else ""
 
 
@@ -33,7 +33,7 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
         lock = locks.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
     except StoreError:
         return []
-    current = manifest.graph if manifest else ""
+    current = generation_of(manifest.graph) if manifest else 0
     removed: list[str] = []
     try:
         for path in sorted(directory.iterdir()):
@@ -43,9 +43,7 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
                 if not _OUR_DIRECTORIES.fullmatch(path.name):
                     continue
                 shutil.rmtree(path)
-            elif _OUR_FILES.fullmatch(path.name) or (
-                _DATABASES.fullmatch(path.name) and not (current and path.name.startswith(current))
-            ):
+            elif _OUR_FILES.fullmatch(path.name) or generation_of(path.name) not in (0, current):
                 path.unlink()
             else:
                 continue
@@ -57,32 +55,35 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
 
 def next_database(directory: Path, manifest: Manifest | None) -> Path:
     """The path of a new database. Never the current one's: the engine would apply the current log to the new file."""
-    return directory / f"graph-{1 if manifest is None else _generation(manifest.graph) + 1}.db"
+    return directory / f"graph-{1 if manifest is None else generation_of(manifest.graph) + 1}.db"
 
 
 def unlink_database(database: Path) -> None:
-    for path in (database, *_companions(database)):
+    for path in (*database_files(database), digests_file(database)):
         path.unlink(missing_ok=True)
 
 
-def _companions(database: Path) -> list[Path]:
-    return sorted(database.parent.glob(f"{database.name}.*"))
+def database_files(database: Path) -> list[Path]:
+    """The database and its log."""
+    return [database, *sorted(database.parent.glob(f"{database.name}.*"))]
+
+
+def digests_file(database: Path) -> Path:
+    """The file with the digests of the database's files (see `graph_digests`)."""
+    return database.with_suffix(".digests")
 
 
 def fingerprint(database: Path) -> str:
     """Identifies the content of a database by the sizes and times of its files."""
     parts: list[str] = []
-    for path in (database, *_companions(database)):
+    for path in database_files(database):
         with suppress(FileNotFoundError):
             status = path.stat()
             parts.append(f"{path.name}:{status.st_size}:{status.st_mtime_ns}")
     return " ".join(parts)
 
 
-def has_log(database: Path) -> bool:
-    return bool(_companions(database))
-
-
-def _generation(name: str) -> int:
-    digits = name.removeprefix("graph-").partition(".db")[0]
-    return int(digits) if digits.isdecimal() else 0
+def generation_of(name: str) -> int:
+    """The number of the database that a file belongs to; 0 if it belongs to none."""
+    found = _DATABASES.fullmatch(name)
+    return int(found[1]) if found else 0

@@ -9,18 +9,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Final
 
-from golore.graph.errors import StoreBusy, StoreError
+from golore.graph.errors import StoreBusy
 from golore.graph.safety.regular_file import open_regular
-
-if sys.platform == "win32":
-    raise StoreError("golore does not support Windows yet: its file locks need a Unix system. Use WSL.")
-
-import fcntl
+from golore.graph.safety.system import after_fork_in_child, try_lock, unlock
 
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.05
@@ -44,7 +39,7 @@ class FileLock:
         if descriptor >= 0 and self._owner == os.getpid():
             _held_descriptors.discard(descriptor)
             # Closing is not enough: a child process that was forked meanwhile may still have the file open.
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            unlock(descriptor)
             os.close(descriptor)
 
 
@@ -103,32 +98,23 @@ def is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(descriptor, exclusive=False)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _wait(descriptor: int, *, exclusive: bool, timeout: float, purpose: str) -> None:
-    operation = (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
-    while True:
-        try:
-            fcntl.flock(descriptor, operation)
-        except BlockingIOError:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise StoreBusy(
-                    f"The store cannot be {purpose}: {_holder(descriptor)} is using it. "
-                    "Wait until it is done, or end it, and try again."
-                ) from None
-            time.sleep(min(pause, left))
-            pause = min(pause * 2, _LONGEST_PAUSE)
-        else:
-            return
+    while not try_lock(descriptor, exclusive=exclusive):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise StoreBusy(
+                f"The store cannot be {purpose}: {_holder(descriptor)} is using it. "
+                "Wait until it is done, or end it, and try again."
+            )
+        time.sleep(min(pause, left))
+        pause = min(pause * 2, _LONGEST_PAUSE)
 
 
 def _holder(descriptor: int) -> str:
@@ -141,7 +127,7 @@ def _pids_in_proc(descriptor: int) -> list[int]:
     inode = str(os.fstat(descriptor).st_ino)
     pids: set[int] = set()
     with contextlib.suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
             words = line.split()
             # "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF"; a waiting process has "->" as its second word.
             if len(words) >= 6 and words[1] == "FLOCK" and words[5].rpartition(":")[2] == inode:
@@ -172,4 +158,4 @@ def _close_after_fork() -> None:
     _held_descriptors.clear()
 
 
-os.register_at_fork(after_in_child=_close_after_fork)
+after_fork_in_child(_close_after_fork)

@@ -7,14 +7,18 @@ one rename, which makes a newly loaded database the current one.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from golore.graph.errors import StoreDamaged, StoreMismatch
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.model.tables import SCHEMA_VERSION
+from golore.graph.safety.regular_file import NotRegularError, TooLargeError, read_regular
 
 MANIFEST_NAME: Final = "store.json"
+_MAX_BYTES: Final = 1 << 16
+_GRAPH: Final = re.compile(r"graph-[1-9]\d{0,17}\.db")
 
 
 class Manifest(NamedTuple):
@@ -29,19 +33,19 @@ def read_manifest(directory: Path) -> Manifest | None:
     """The manifest of a store; None if there is no store yet. Raises `StoreDamaged` if it is not readable."""
     path = directory / MANIFEST_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, _MAX_BYTES).decode("utf-8")
     except FileNotFoundError:
         return None
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, NotRegularError, TooLargeError):
         text = ""
     try:
         values: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if isinstance(values, dict):
         fields = cast("dict[str, object]", values)
         match [fields.get(name) for name in Manifest._fields]:
-            case [int(schema), str(engine), str(golore), str(graph)] if graph and "/" not in graph:
+            case [int(schema), str(engine), str(golore), str(graph)] if _GRAPH.fullmatch(graph):
                 return Manifest(schema, engine, golore, graph)
             case _:
                 pass

@@ -26,12 +26,21 @@ def is_writable(path: str | os.PathLike[str]) -> bool:
     return os.access(directory, os.W_OK) and (os.access(path, os.W_OK) or not os.path.lexists(path))
 
 
+def database_uri(path: str | os.PathLike[str], separator: str = os.sep) -> str:
+    """The path as SQLite reads it in a URI, without parameters. `separator`: a backslash for paths of Windows."""
+    text = os.fspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    if separator == "/":
+        return f"file:{text}"
+    text = text.replace(separator, "/")
+    return f"file:///{text}" if text[1:2] == ":" else f"file://{text}" if text[:2] == "//" else f"file:{text}"
+
+
 def connect_read_only(path: str | os.PathLike[str], wait: float) -> sqlite3.Connection:
-    quoted = os.fspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=wait, isolation_level=None)
+    uri = database_uri(path)
+    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=wait, isolation_level=None)
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        return sqlite3.connect(f"file:{quoted}?immutable=1", uri=True, timeout=wait, isolation_level=None)
+        return sqlite3.connect(f"{uri}?immutable=1", uri=True, timeout=wait, isolation_level=None)
     return connection

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
-from urllib.parse import quote
 
 from golore.graph.files.cache_db import APPLICATION, CACHE_VERSION, CachedFacts
+from golore.graph.files.read_only_db import database_uri
 
 _WAIT: Final = 0.1
 """Seconds to wait for a lock before giving up: then the facts are extracted again."""
@@ -47,7 +47,7 @@ class SiblingCaches:
 def _connect(path: Path) -> sqlite3.Connection | None:
     connection: sqlite3.Connection | None = None
     with contextlib.suppress(sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError):
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=_WAIT)
+        connection = sqlite3.connect(f"{database_uri(path)}?mode=ro", uri=True, timeout=_WAIT)
         found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if found == [APPLICATION, CACHE_VERSION]:
             return connection

@@ -6,17 +6,29 @@ process is started with `python_command`, and every other program is found with 
 A PYTHONPATH with an empty or relative entry makes Python import from the working directory before golore runs;
 `guard_imports` limits that to what Python has imported by then.
 
-Runs in the hook process: imports only `os` and `sys`.
+Runs in the hook process: imports only `os`, `sys` and `system`.
 """
 
 import os
 import sys
+
+from golore.graph.safety.system import DETACHED
 
 
 def python_command(*arguments: str) -> list[str]:
     """The command line of a Python process that does not import modules from its working directory."""
     guard_children()
     return [sys.executable, "-P", *arguments]
+
+
+def start_detached(command: list[str]) -> None:
+    """Start a process that outlives this one and has neither its terminal nor its pipes."""
+    import subprocess
+
+    quiet = subprocess.DEVNULL
+    subprocess.Popen(
+        command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=os.sep, start_new_session=True, creationflags=DETACHED
+    )
 
 
 def guard_children() -> None:

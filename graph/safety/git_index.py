@@ -24,7 +24,7 @@ def is_tracked(root: str, name: str) -> bool:
     if found is None:
         return False
     git_directory, top = found
-    inside = os.path.relpath(root, top)
+    inside = os.path.relpath(root, top).replace(os.sep, "/")
     prefix = os.fsencode(name if inside == "." else f"{inside}/{name}") + b"/"
     indexes = ["index", *(file for file in os.listdir(git_directory) if file.startswith("sharedindex."))]
     return any(_has_entry_below(git_directory, index, prefix) for index in indexes)

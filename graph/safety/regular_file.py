@@ -2,21 +2,21 @@
 
 A repository may contain links to other files of the user, devices and pipes, under every name that golore reads.
 
-Runs in the hook process: imports only `os` and `stat`.
+Runs in the hook process: imports only `os`, `stat` and `system`.
 """
 
 import errno
 import os
 import stat
 
+from golore.graph.safety.system import BINARY, NO_FOLLOW
+
 SOURCE_LIMIT = 8 << 20
 """The largest Go file, module file or document that is read, in bytes."""
 SETTINGS_LIMIT = 1 << 20
 """The largest settings file that is read, in bytes."""
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 """Opening a pipe that nobody writes to must not block."""
-_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 class NotRegularError(OSError):
@@ -31,9 +31,11 @@ def open_regular(
     path: str | os.PathLike[str], flags: int = os.O_RDONLY, mode: int = 0o600, *, follow: bool = False
 ) -> int:
     """Open a regular file and return its descriptor. `follow` permits a link to a regular file."""
-    no_follow = 0 if follow else _NO_FOLLOW
+    no_follow = 0 if follow else NO_FOLLOW
+    if not follow and not no_follow and os.path.islink(path):
+        raise NotRegularError(errno.ELOOP, "is not a regular file", os.fspath(path))
     try:
-        descriptor = os.open(path, flags | no_follow | _NO_BLOCK | _CLOSE_ON_EXEC, mode)
+        descriptor = os.open(path, flags | no_follow | _NO_BLOCK | BINARY, mode)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
             raise NotRegularError(error.errno, "is not a regular file", os.fspath(path)) from error

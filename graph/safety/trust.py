@@ -13,6 +13,7 @@ import stat
 from golore.graph.safety.git_index import is_tracked
 from golore.graph.safety.regular_file import open_regular, read_regular
 from golore.graph.safety.state_directory import create_state_directory, state_directory
+from golore.graph.safety.system import rename_over, user_id
 
 STORE_NAME = ".golore"
 ID_NAME = "id"
@@ -76,7 +77,7 @@ def _defect(root: str, store: str, status: os.stat_result) -> str:
 
 
 def _stranger(store: str, status: os.stat_result) -> str:
-    if status.st_uid != os.geteuid():
+    if status.st_uid != user_id():
         return FOREIGN
     own_id = store_id(store)
     return MOVED if own_id and path_of_id(own_id) else UNKNOWN
@@ -90,6 +91,25 @@ def register_store(store: str, own_id: str = "") -> None:
         _write(os.path.join(store, ID_NAME), own_id.encode())
     folder = create_state_directory(_RECORDS)
     _write(os.path.join(folder, _record_name(store)), _record(store, own_id, os.lstat(store).st_uid))
+
+
+def forget_store(store: str) -> None:
+    """Delete the record of a store, if there is one."""
+    try:
+        os.unlink(os.path.join(state_directory(), _RECORDS, _record_name(store)))
+    except OSError:
+        pass
+
+
+def registered_stores() -> list[str]:
+    """The paths of all stores that are recorded, sorted. They need not exist."""
+    folder = os.path.join(state_directory(), _RECORDS)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    records = (_read(os.path.join(folder, name)).split(b"\n", 2) for name in names)
+    return sorted(os.fsdecode(fields[2]) for fields in records if len(fields) == 3)
 
 
 def store_id(store: str) -> str:
@@ -131,11 +151,12 @@ def _read(path: str) -> bytes:
 
 
 def _write(path: str, content: bytes) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
+    # One process at a time registers stores, so the name of what a killed one left is used again.
+    temporary = f"{path}.tmp"
     descriptor = open_regular(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         os.write(descriptor, content)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.replace(temporary, path)
+    rename_over(temporary, path)

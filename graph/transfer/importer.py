@@ -11,9 +11,8 @@ import base64
 import importlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +24,7 @@ from golore.graph.database.engine import engine_name
 from golore.graph.database.parquet_spool import Table, table_name
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedResolution
+from golore.graph.files.graph_digests import file_digest
 from golore.graph.files.handover import prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge, Transaction
 from golore.graph.files.knowledge_rows import insert_rows, tables_of
@@ -33,9 +33,10 @@ from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, NODE_TYPES, SCHEMA_VERSION
+from golore.graph.safety.memory_limit import restore_memory_limit, set_memory_limit
 from golore.graph.safety.regular_file import read_regular
 from golore.graph.transfer.jsonl_export import FORMAT, Header
-from golore.graph.transfer.parquet_export import FACTS, HEADER_NAME, KNOWLEDGE, MARKS, RESOLVED, file_digest
+from golore.graph.transfer.parquet_export import FACTS, HEADER_NAME, KNOWLEDGE, MARKS, RESOLVED
 
 _TAIL_BYTES: Final = 1 << 16
 _BATCH: Final = 4_096
@@ -44,7 +45,11 @@ _MAX_RATIO: Final = 200
 """Bytes of a table before compression, for each byte on disk."""
 _SMALL_TABLE: Final = 16 << 20
 """Bytes before compression that are always allowed."""
-_INVALID: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)
+_READER_MEMORY: Final = 768 << 20
+"""Bytes that reading a table may allocate, for its largest page and for one batch."""
+_ROWS: Final = {True: 16_384, False: 1_024}
+"""Rows of a batch, of tables of the graph and of others. Facts are large; small row groups slow the load of a graph."""
+_INVALID: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError, OSError)
 """What decoding the rows of a file that golore did not write may raise."""
 _KINDS: Final = {tuple(kind): kind for kind in EDGE_KINDS}
 _TABLES: Final[dict[str, Table]] = {table_name(table): table for table in (*NODE_COLUMNS, *EDGE_KINDS)}
@@ -109,7 +114,7 @@ def import_store(source: Path, directory: Path, *, replace: bool) -> ImportResul
             with _StagedKnowledge(successor.stage, header) as knowledge:
                 read = _read_parquet if source.is_dir() else _read_jsonl
                 content = read(source, load, knowledge.put)
-            load.build(successor.database, content.meta)
+            _build(load, successor.database, content.meta, source)
         finally:
             load.discard()
         if replace:
@@ -119,6 +124,13 @@ def import_store(source: Path, directory: Path, *, replace: bool) -> ImportResul
         successor.take_over(manifest, merge=not replace)
     facts = _import_facts(source, directory) if source.is_dir() else 0
     return ImportResult(header, content.nodes, content.edges, content.knowledge, facts)
+
+
+def _build(load: BulkLoad, database: Path, meta: Mapping[str, str], source: Path) -> None:
+    try:
+        load.build(database, meta)
+    except (TypeError, ValueError, OverflowError) as failure:  # values of the wrong type
+        raise UsageError(f"{source} cannot be read ({failure}). Nothing was changed; export again.") from failure
 
 
 class _StagedKnowledge:
@@ -234,25 +246,30 @@ class _RowBatches:
         for label, nodes in self._nodes.items():
             self._load.nodes(label, nodes)
         for kind, edges in self._edges.items():
-            self._load.edges(kind, [edge._replace(sites=tuple(edge.sites)) for edge in edges])
+            self._load.edges(
+                kind, [edge._replace(sites=tuple(edge.sites), access=tuple(edge.access)) for edge in edges]
+            )
         self._nodes, self._edges, self._pending = {}, {}, 0
 
 
 def _read_parquet(source: Path, load: BulkLoad, put: Put) -> _Content:
     tables = _require_tables(source)
     counts = {True: 0, False: 0}
-    for name, table in _TABLES.items():
-        if name in tables:
-            _link(source / f"{name}.parquet", load.directory / f"{name}.export.parquet")
-            load.count({table: tables[name]})
-            counts[isinstance(table, str)] += tables[name]
     knowledge = 0
     try:
+        for name, table in _TABLES.items():
+            # The rows are copied and the engine reads the copy, because a damaged file crashes it.
+            for batch in _batches_of(source, name) if name in tables else ():
+                load.batch(table, batch)
+                counts[isinstance(table, str)] += batch.num_rows
         meta: dict[str, str] = {row["id"]: row["value"] for row in _rows_of(source, MARKS)}
         for row in _rows_of(source, KNOWLEDGE):
             put(row["label"], json.loads(row["row"]))
             knowledge += 1
-    except _INVALID as failure:
+        for name in (FACTS, RESOLVED):  # read here, too, because they are imported when nothing can be refused any more
+            for _ in _batches_of(source, name):
+                pass
+    except (*_INVALID, MemoryError) as failure:
         raise UsageError(f"{source} cannot be read ({failure!r}). Nothing was changed; export again.") from failure
     return _Content(counts[True], counts[False], knowledge, meta)
 
@@ -268,7 +285,7 @@ def _require_tables(source: Path) -> dict[str, int]:
         path = source / f"{name}.parquet"
         match info:
             case {"rows": int(count), "digest": str(digest)} if name in _TABLES or name in _OTHER_COLUMNS:
-                if not path.is_file() or file_digest(path) != digest:
+                if path.is_symlink() or not path.is_file() or file_digest(path) != digest:
                     raise UsageError(f"{path} is missing or damaged. Nothing was changed; export again.")
                 _require_bounded(path, name, count)
                 rows[name] = count
@@ -293,16 +310,17 @@ def _require_bounded(path: Path, name: str, rows: int) -> None:
                 for group in range(found.num_row_groups)
                 for column in range(found.num_columns)
             ]
+            size = sum(chunk.total_uncompressed_size for chunk in chunks)
+            values = sum(chunk.num_values for chunk in chunks)
+            encodings = {encoding for chunk in chunks for encoding in chunk.encodings}
     except (*_INVALID, MemoryError) as failure:
         raise UsageError(f"{path} cannot be read ({failure}). Nothing was changed; export again.") from failure
-    size = sum(chunk.total_uncompressed_size for chunk in chunks)
-    values = sum(chunk.num_values for chunk in chunks)
     is_sound = (
         found.num_rows == rows
-        and size <= _SMALL_TABLE + _MAX_RATIO * path.stat().st_size
+        and size <= _max_bytes(path)
         and values <= rows * found.num_columns + size // 4
         and rows * 4 <= size
-        and not any("DICTIONARY" in encoding for chunk in chunks for encoding in chunk.encodings)
+        and not any("DICTIONARY" in encoding for encoding in encodings)
         and names >= _OTHER_COLUMNS.get(name, frozenset())
     )
     if not is_sound:
@@ -315,30 +333,42 @@ def _import_facts(source: Path, directory: Path) -> int:
     facts = 0
     with Cache.open(directory / CACHE_NAME) as cache:
         for batch in _batches_of(source, FACTS):
-            cache.put_many(CachedFacts(**row) for row in batch)
-            facts += len(batch)
+            cache.put_many(CachedFacts(**row) for row in batch.to_pylist())
+            facts += batch.num_rows
         cache.set_resolutions(CachedResolution(**row) for row in _rows_of(source, RESOLVED))
     return facts
 
 
 def _rows_of(source: Path, name: str) -> Iterator[Row]:
     for batch in _batches_of(source, name):
-        yield from batch
+        yield from batch.to_pylist()
 
 
-def _batches_of(source: Path, name: str) -> Iterator[list[Row]]:
+def _batches_of(source: Path, name: str) -> Iterator[Any]:
+    """The record batches of a table. Raises `ValueError` if they take more memory than the size of the file explains,
+    whatever its metadata says."""
     path = source / f"{name}.parquet"
-    if path.is_file():
-        with importlib.import_module("pyarrow.parquet").ParquetFile(path) as file:
-            for batch in file.iter_batches(1_024):
-                yield batch.to_pylist()
-
-
-def _link(source: Path, target: Path) -> None:
-    with suppress(OSError):
-        os.link(source, target)
+    if not path.is_file():
         return
-    shutil.copyfile(source, target)
+    left = _max_bytes(path)
+    columns = sorted(_OTHER_COLUMNS[name]) if name in _OTHER_COLUMNS else None
+    # A page can expand to any size, which only the limit stops.
+    before = set_memory_limit(_READER_MEMORY)
+    try:
+        with importlib.import_module("pyarrow.parquet").ParquetFile(path) as file:
+            for batch in file.iter_batches(_ROWS[columns is None], columns=columns):
+                batch.validate(full=True)
+                left -= batch.nbytes
+                if left < 0:
+                    raise ValueError(f"{path.name} expands to more than its size explains")
+                yield batch
+    finally:
+        restore_memory_limit(before)
+
+
+def _max_bytes(path: Path) -> int:
+    """The most bytes that the rows of an exported table may take."""
+    return _SMALL_TABLE + _MAX_RATIO * path.stat().st_size
 
 
 def _last_line(source: Path) -> Row:

@@ -129,10 +129,12 @@ def _lines(store: Store) -> Iterator[str]:
 
 def _edge_lines(kind: EdgeKind, edges: Iterator[Edge]) -> Iterator[str]:
     names = {column.name for column in EDGE_COLUMNS[kind.label]}
-    with_sites, with_evidence, with_pointer = (name in names for name in ("sites", "evidence", "pointer"))
+    with_sites, with_evidence, with_pointer, with_access = (
+        name in names for name in ("sites", "evidence", "pointer", "access")
+    )
     head = f'{{"type":"edge","label":"{kind.label}","source":'
     labels = f',"source_label":"{kind.source}","target_label":"{kind.target}"'
-    for source, target, sites, evidence, pointer in edges:
+    for source, target, sites, evidence, pointer, access in edges:
         line = f'{head}{_text(source)},"target":{_text(target)}{labels}'
         if with_sites:
             line += f',"sites":[{",".join(map(str, sites))}]'
@@ -140,4 +142,6 @@ def _edge_lines(kind: EdgeKind, edges: Iterator[Edge]) -> Iterator[str]:
             line += f',"evidence":{_text(evidence)}'
         if with_pointer:
             line += ',"pointer":true' if pointer else ',"pointer":false'
+        if with_access:
+            line += f',"access":[{",".join(map(_text, access))}]'
         yield line + "}\n"

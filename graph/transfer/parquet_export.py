@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,6 +20,7 @@ from golore.graph.database.parquet_spool import table_name
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache
+from golore.graph.files.graph_digests import file_digest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import read_transaction
 from golore.graph.files.sibling_caches import SiblingCaches
@@ -126,14 +126,6 @@ def _write(directory: Path, table: _Table) -> dict[str, object]:
         if writer is not None:
             writer.close()
     return {"rows": rows, "digest": file_digest(path) if rows else ""}
-
-
-def file_digest(path: Path) -> str:
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while data := file.read(1 << 20):
-            digest.update(data)
-    return digest.hexdigest()
 
 
 def batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -8,13 +8,12 @@ because it can be derived again.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,10 +22,12 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.engine import engine_name
 from golore.graph.errors import StoreDamaged, StoreError, StoreMissing, UsageError
 from golore.graph.files import locks
+from golore.graph.files.graph_digests import file_digest
 from golore.graph.files.handover import finish_handover_locked, prepare_successor
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME, Knowledge
 from golore.graph.files.manifest import MANIFEST_NAME, Manifest, read_manifest, require_compatible, write_manifest
-from golore.graph.transfer.parquet_export import file_digest
+from golore.graph.safety.regular_file import open_regular, read_regular
+from golore.graph.safety.system import clone_file, rename_over, try_lock
 
 SNAPSHOTS_NAME: Final = "snapshots"
 BEFORE_RESTORE: Final = "before-restore"
@@ -34,9 +35,8 @@ NOW: Final = "now"
 """Name of the current store in comparisons; no snapshot can have it."""
 _DESCRIPTION_NAME: Final = "snapshot.json"
 _WAIT: Final = 30.0
+_MAX_BYTES: Final = 1 << 20
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_CLONE: Final = 0x40049409
-"""FICLONE of Linux: makes a file share the blocks of another, on Btrfs, XFS and others."""
 
 
 class Snapshot(NamedTuple):
@@ -57,11 +57,13 @@ def take_snapshot(directory: Path, name: str, *, replace: bool = False) -> Snaps
     if (folder / name).exists() and not replace:
         raise UsageError(f"There is already a snapshot {name}. Choose another name, or use --replace.")
     temporary = folder / f"{name}.{os.getpid()}.tmp"
-    try:
+    # Processes that take snapshots hold a lock for their directory, so that others do not remove it.
+    with ExitStack() as in_use:
         with _locked(directory) as manifest:
-            for leftover in folder.glob("*.tmp"):
-                shutil.rmtree(leftover, ignore_errors=True)
+            _remove_leftovers(folder)
             temporary.mkdir(parents=True)
+            in_use.callback(shutil.rmtree, temporary, ignore_errors=True)
+            in_use.enter_context(_claimed(temporary))
             for path in _graph_files(directory, manifest):
                 _copy(path, temporary / path.name)
             if Knowledge.exists(directory):
@@ -70,11 +72,12 @@ def take_snapshot(directory: Path, name: str, *, replace: bool = False) -> Snaps
         write_manifest(temporary, manifest)
         snapshot = _describe(temporary, name, manifest)
         _link_equal_files(folder, snapshot, temporary)
-        if replace:
-            shutil.rmtree(folder / name, ignore_errors=True)
+        if replace and (folder / name).exists():
+            # Removing takes long. If this process is killed meanwhile, the new snapshot has its name already.
+            replaced = folder / f"{name}.{os.getpid()}.old.tmp"
+            (folder / name).rename(replaced)
+            in_use.callback(shutil.rmtree, replaced, ignore_errors=True)
         temporary.rename(folder / name)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return snapshot._replace(path=folder / name)
 
 
@@ -164,6 +167,29 @@ def _locked(directory: Path) -> Generator[Manifest]:
         writer.release()
 
 
+def _remove_leftovers(folder: Path) -> None:
+    """Remove directories of processes that were killed. The caller must hold `writer.lock`."""
+    for leftover in folder.glob("*.tmp"):
+        with _claimed(leftover) as is_free:
+            if is_free:
+                shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextmanager
+def _claimed(directory: Path) -> Generator[bool]:
+    """Hold the lock for a temporary directory, a file beside it. Yields False if another process holds it."""
+    path = directory.with_suffix(".lock")
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    is_free = try_lock(descriptor, exclusive=True)
+    try:
+        yield is_free
+    finally:
+        os.close(descriptor)
+        if is_free:
+            with suppress(OSError):
+                path.unlink()
+
+
 def _graph_files(directory: Path, manifest: Manifest) -> list[Path]:
     """The database and its log."""
     database = directory / manifest.graph
@@ -193,12 +219,12 @@ def _link_equal_files(folder: Path, snapshot: Snapshot, temporary: Path) -> None
             linked = temporary / f"{name}.link"
             with suppress(OSError):  # another file system, or one without links
                 os.link(other, linked)
-                linked.replace(temporary / name)
+                rename_over(linked, temporary / name)
 
 
 def _read(path: Path) -> Snapshot:
     try:
-        description: dict[str, Any] = json.loads((path / _DESCRIPTION_NAME).read_text(encoding="utf-8"))
+        description: dict[str, Any] = json.loads(read_regular(path / _DESCRIPTION_NAME, _MAX_BYTES))
         return Snapshot(**description, path=path)
     except (OSError, ValueError, TypeError) as failure:
         raise StoreDamaged(f"The snapshot {path.name} cannot be read ({failure}). Remove {path}.") from failure
@@ -207,9 +233,7 @@ def _read(path: Path) -> Snapshot:
 def _copy(source: Path, target: Path) -> None:
     try:
         with source.open("rb") as old, target.open("wb") as new:
-            try:
-                fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
-            except OSError:
+            if not clone_file(old.fileno(), new.fileno()):
                 shutil.copyfileobj(old, new, 1 << 20)
             new.flush()
             os.fsync(new.fileno())

@@ -203,7 +203,7 @@ def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     directory = _add_configs(walk, directory, entries)
     subdirectories: list[_Directory] = []
     for name, entry in entries.items():
-        if name.endswith(SUFFIXES) and not directory.is_vendor and not directory.is_excluded:
+        if name.lower().endswith(SUFFIXES) and not directory.is_vendor and not directory.is_excluded:
             _add_document(walk, directory, entry)
         if name[0] in "._" and (not walk.also_and_parents or _join(directory.path, name) not in walk.also_and_parents):
             continue

@@ -41,6 +41,7 @@ from golore.learner.checkout.discovery import Discovery, configs_above, digest, 
 SNAPSHOT_NAME: Final = "snapshot.msgpack"
 EDITS_NAME: Final = "edits.msgpack"
 _VERSION: Final = 4
+_MAX_BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +308,8 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 def _decode(path: Path, type: type[_Struct]) -> _Struct | None:
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=type)
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.msgpack.decode(read_regular(path, _MAX_BYTES), type=type)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
 

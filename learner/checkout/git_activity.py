@@ -14,7 +14,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.errors import StoreError
-from golore.graph.history.recent_commits import RecentCommit, RecentCommits, commit_line, create_recent_commits
+from golore.graph.files.read_only_db import is_writable
+from golore.graph.files.store_path import CACHE_NAME
+from golore.graph.history.recent_commits import (
+    RecentCommit,
+    RecentCommits,
+    commit_line,
+    create_recent_commits,
+    recent_commits_in_memory,
+)
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_command import run_git_on_files
@@ -114,6 +122,16 @@ def update_recent_commits(root: Path, store_directory: Path) -> frozenset[str]:
             f"Cannot write the commit history to {store_directory}: {failure}. Run `golore learn` again."
         ) from failure
     return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def current_commits(root: Path, store_directory: Path) -> RecentCommits:
+    """The history up to HEAD. It is stored, unless the store cannot be written."""
+    if is_writable(store_directory / CACHE_NAME):
+        update_recent_commits(root, store_directory)
+        return create_recent_commits(store_directory)
+    recent = recent_commits_in_memory()
+    _replace_commits(root, recent, git_head_of(root))
+    return recent
 
 
 def _replace_commits(root: Path, recent: RecentCommits, checkout: GitHead) -> None:

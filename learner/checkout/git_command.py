@@ -12,17 +12,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, NamedTuple
 
 from golore.graph.safety.child_processes import absolute_entries, find_program
+from golore.graph.safety.system import user_id
 from golore.learner.checkout.git_directory import git_directory, top_of
 
 _TIMEOUT_SECONDS: Final = 60
 """Long, because a directory of a giant repository may have few commits, far apart in the history."""
 _MAX_OUTPUT: Final = 256 << 20
 """Bytes. The log of the newest 5,000 commits of Kubernetes has 5 MB."""
+_MAX_ERRORS: Final = 1 << 16
+_FAILED: Final = -1
 _ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -61,7 +66,25 @@ def run_git(root: Path, *arguments: str, limit: int = _MAX_OUTPUT, timeout: floa
 
     For commands that do not read the contents of files in the working tree.
     """
-    return _run(root, (), arguments, limit, timeout)
+    return _run(root, (), arguments, limit, timeout)[0]
+
+
+class GitResult(NamedTuple):
+    """What git printed, and whether it succeeded."""
+
+    is_success: bool
+    output: bytes
+    errors: str
+
+
+def feed_git(root: Path, data: bytes, *arguments: str, variables: Mapping[str, str] | None = None) -> GitResult:
+    """Like `run_git`, with `data` as standard input. `variables` are added to the environment of git."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        given.write(data)  # through a pipe, git and this process could wait for each other
+        given.seek(0)
+        output, code = _run(root, (), arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS, given, errors, variables or {})
+        errors.seek(0)
+        return GitResult(code == 0, output, errors.read(_MAX_ERRORS).decode("utf-8", "replace"))
 
 
 def run_git_on_files(root: Path, *arguments: str) -> bytes:
@@ -76,13 +99,24 @@ def run_git_on_files(root: Path, *arguments: str) -> bytes:
     if any("=" in name for name in names):
         return b""  # cannot be overridden on the command line
     settings = (f"{name}.{part}" for name in names for part in ("clean=", "smudge=", "process=", "required=false"))
-    return _run(root, tuple(f"filter.{setting}" for setting in settings), arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS)
+    overrides = tuple(f"filter.{setting}" for setting in settings)
+    return _run(root, overrides, arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS)[0]
 
 
-def _run(root: Path, overrides: tuple[str, ...], arguments: tuple[str, ...], limit: int, timeout: float) -> bytes:
+def _run(
+    root: Path,
+    overrides: tuple[str, ...],
+    arguments: tuple[str, ...],
+    limit: int,
+    timeout: float,
+    given: IO[bytes] | int = subprocess.DEVNULL,
+    errors: IO[bytes] | int = subprocess.DEVNULL,
+    variables: Mapping[str, str] | None = None,
+) -> tuple[bytes, int]:
+    """The output and the exit status of git; no output and `_FAILED` if it could not run or was stopped."""
     program = find_program("git")
     if program is None:
-        return b""
+        return b"", _FAILED
     root = root.resolve()
     top = top_of(root)
     git_dir = git_directory(top) if top is not None else None
@@ -94,8 +128,8 @@ def _run(root: Path, overrides: tuple[str, ...], arguments: tuple[str, ...], lim
     elif _is_own(top, git_dir) or _is_declared_safe(command, environment, top):
         environment |= {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
     else:
-        return b""
-    return _output([*command, *arguments], environment, limit, timeout)
+        return b"", _FAILED
+    return _output([*command, *arguments], environment | dict(variables or {}), limit, timeout, given, errors)
 
 
 def _environment() -> dict[str, str]:
@@ -112,7 +146,7 @@ def _environment() -> dict[str, str]:
 def _is_own(top: Path, git_dir: Path) -> bool:
     """Whether a repository belongs to this user. Git skips its own check if it is told the git directory."""
     try:
-        return {path.stat().st_uid for path in (top, top / ".git", git_dir)} == {os.geteuid()}
+        return {path.stat().st_uid for path in (top, top / ".git", git_dir)} == {user_id()}
     except (OSError, ValueError):
         return False
 
@@ -120,17 +154,22 @@ def _is_own(top: Path, git_dir: Path) -> bool:
 def _is_declared_safe(command: list[str], environment: dict[str, str], top: Path) -> bool:
     """Whether git accepts the repository of another user, for example because of `safe.directory`."""
     environment = {**environment, "GIT_CEILING_DIRECTORIES": str(top.parent)}
-    found = _output([*command, "-C", str(top), "rev-parse", "--git-dir"], environment, 1 << 16, _TIMEOUT_SECONDS)
+    found, _ = _output([*command, "-C", str(top), "rev-parse", "--git-dir"], environment, 1 << 16, _TIMEOUT_SECONDS)
     return bool(found.strip())
 
 
-def _output(command: list[str], environment: dict[str, str], limit: int, timeout: float) -> bytes:
+def _output(
+    command: list[str],
+    environment: dict[str, str],
+    limit: int,
+    timeout: float,
+    given: IO[bytes] | int = subprocess.DEVNULL,
+    errors: IO[bytes] | int = subprocess.DEVNULL,
+) -> tuple[bytes, int]:
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
+        process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=errors, env=environment)
     except (OSError, ValueError):  # the path of the git directory may contain a NUL
-        return b""
+        return b"", _FAILED
     with process:
         timer = threading.Timer(timeout, process.kill)
         timer.start()
@@ -146,4 +185,5 @@ def _output(command: list[str], environment: dict[str, str], limit: int, timeout
         finally:
             timer.cancel()
             process.kill()  # has no effect on a process that has ended
-    return b"".join(pieces) if left and process.returncode >= 0 else b""
+    is_whole = left > 0 and process.returncode >= 0
+    return (b"".join(pieces), process.returncode) if is_whole else (b"", _FAILED)

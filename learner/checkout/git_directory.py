@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from enum import Enum
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,37 @@ def common_directory(directory: Path) -> Path | None:
         return None
     commondir = read_text(git_dir / "commondir")
     return git_dir / commondir if commondir else git_dir
+
+
+def sharing_name(root: Path) -> tuple[str, Path] | None:
+    """A name for what the worktrees of a repository share about this directory, and their git directory.
+
+    It is made from the path of the git directory, its inode and the time of its creation, so that another repository at
+    the same path has another name. None if there is no repository, or if git's own files do not show that the checkout
+    belongs to it: a `.git` that a stranger wrote can name any repository of the user. So a linked worktree counts only
+    if its repository names it, and a submodule does not count.
+    """
+    top = top_of(root)
+    link = top / ".git" if top is not None else None
+    if top is None or link is None or link.is_symlink():
+        return None
+    git_dir = (git_directory(top) or link).resolve()
+    common = git_dir
+    if link.is_dir():
+        if (git_dir / "commondir").exists():
+            return None
+    else:
+        common = git_dir.parent.parent
+        is_named = git_dir.parent.name == "worktrees" and (git_dir / read_text(git_dir / "gitdir")).resolve() == link
+        if not is_named or (git_dir / read_text(git_dir / "commondir")).resolve() != common:
+            return None
+    try:
+        inode, is_repository = common.stat().st_ino, (common / "HEAD").exists()
+        created = (common / "description").lstat().st_mtime_ns if (common / "description").exists() else 0
+    except OSError:
+        return None
+    parts = (os.fsencode(common), os.fsencode(root.relative_to(top)), f"{inode} {created}".encode())
+    return (blake2b(b"\0".join(parts), digest_size=16).hexdigest(), common) if is_repository else None
 
 
 def other_checkouts(root: Path) -> tuple[Path, ...]:

@@ -1,4 +1,7 @@
-"""A learn that is killed at any moment leaves a store that opens, and the next learn ends in the right graph."""
+"""A learn that is killed at any moment leaves a store that opens, and the next learn ends in the right graph.
+
+Creating a store and installing are short, so they are killed at every step.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,73 @@ if __name__ == "__main__":
     learn_graph(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), workers=int(sys.argv[3]))
 """
 PACKAGES = 24
+CREATE = """
+import os, shutil, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from golore.graph.files.claim import claim_store, create_store_directory
+from golore.graph.safety.trust import is_trusted
+from support.kill_at_each import kill_at_each_step
+
+root, state = Path(sys.argv[2]), Path(os.environ["XDG_STATE_HOME"])
+store = root / ".golore"
+
+def create():
+    assert claim_store(root, store) == ""
+    create_store_directory(store)
+
+def reset():
+    for path in (store, state):
+        shutil.rmtree(path, ignore_errors=True)
+
+def check():
+    create()
+    assert is_trusted(str(root), str(store))
+    assert (store / ".gitignore").read_text() == "*\\n"
+    left = {path.name for folder in (root, state) for path in folder.rglob("*.tmp")}
+    assert not left, left
+
+print(kill_at_each_step(create, reset, check))
+"""
+INSTALL = """
+import contextlib, io, os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.install import installer
+from support.kill_at_each import kill_at_each_step
+
+installer.what_agent_sees = lambda *_: []  # the trial writes nothing and takes seconds
+home, root = Path(os.environ["HOME"]), sys.argv[2]
+OLD = {".claude/settings.json": '{"a": 1}', ".claude.json": '{"b": [2]}'}
+
+def install():
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(["install", "claude", "--scope", "user", "--yes", "--repo", root]) == 0
+
+def reset():
+    (home / ".claude").mkdir(exist_ok=True)
+    for path in home.rglob("*"):
+        if path.is_file() and "golore" in path.name:
+            path.unlink()
+    for name, text in OLD.items():
+        (home / name).write_text(text)
+
+def contents():
+    return {path.relative_to(home).as_posix(): path.read_text() for path in home.rglob("*") if path.is_file()}
+
+reset()
+install()
+done = contents()
+assert all(done[name] != text for name, text in OLD.items())
+def check():
+    found = contents()
+    assert all(found[name] in (text, done[name]) for name, text in OLD.items()), found
+    install()
+    assert contents() == done, set(contents()) ^ set(done)
+
+print(kill_at_each_step(install, reset, check))
+"""
 
 
 def source(package: int, version: int) -> str:
@@ -100,6 +170,20 @@ def check_kills(room: Path, times: int, seed: int) -> None:
         assert exported(kept) == exported(fresh), f"after kill number {turn} of seed {seed}"
         shutil.rmtree(fresh)
     assert killed
+
+
+@pytest.mark.parametrize(("script", "least"), [(CREATE, 8), (INSTALL, 10)], ids=["create", "install"])
+def test_a_kill_at_any_step_leaves_the_old_state_or_the_new_and_nothing_else(
+    tmp_path: Path, script: str, least: int
+) -> None:
+    root, home, tests = tmp_path.resolve() / "m", tmp_path / "home", Path(__file__).parents[1]
+    root.mkdir()
+    home.mkdir()
+    environ = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = [sys.executable, "-c", script, str(tests), str(root)]
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) >= least
 
 
 def test_a_learn_killed_at_any_moment_does_no_harm(tmp_path: Path) -> None:

@@ -8,16 +8,21 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
+from golore.graph.files.graph_digests import file_digest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import insert_rows, rows_of
 from golore.graph.knowledge.notes import forget
-from golore.graph.transfer.parquet_export import HEADER_NAME, file_digest
+from golore.graph.knowledge.ratings import rate, ratings
+from golore.graph.transfer.parquet_export import HEADER_NAME
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
+from support.learned_tree import copy_repository
 from support.shop import make_shop
 from support.stores import exported, put_note, truncate_graph
 
@@ -422,6 +427,58 @@ def expand_by_compression(directory: Path) -> None:
     _claim(directory, "marks")
 
 
+def _varint(number: int) -> bytes:
+    """An integer as the footer of a Parquet file has it."""
+    number, digits = number * 2, bytearray()
+    while number > 127:
+        digits.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*digits, number))
+
+
+def claim_a_smaller_size(directory: Path) -> None:
+    """The file that `expand_by_compression` writes, whose metadata lie about the sizes before compression."""
+    expand_by_compression(directory)
+    path = directory / "marks.parquet"
+    found = parquet.read_metadata(path)
+    data = path.read_bytes()
+    pages, footer = data[: -found.serialized_size - 8], data[-found.serialized_size - 8 :]
+    sizes = {found.row_group(at).column(0).total_uncompressed_size for at in range(found.num_row_groups)}
+    sizes |= {found.row_group(at).total_byte_size for at in range(found.num_row_groups)}
+    for size in sizes:
+        smaller = next(_varint(1 << bits) for bits in range(40) if len(_varint(1 << bits)) == len(_varint(size)))
+        footer = footer.replace(_varint(size), smaller)
+    path.write_bytes(pages + footer)
+    assert parquet.read_metadata(path).row_group(0).column(0).total_uncompressed_size < 10 << 20
+    _claim(directory, "marks")
+
+
+def damage_the_pages_of_facts(directory: Path) -> None:
+    path = directory / "facts.parquet"
+    data = bytearray(path.read_bytes())
+    data[4:60] = bytes(56)
+    path.write_bytes(data)
+    _claim(directory, "facts")
+
+
+def damage_the_pages_of_symbols(directory: Path) -> None:
+    path = directory / "Symbol.parquet"
+    data = bytearray(path.read_bytes())
+    data[4:60] = bytes(56)
+    path.write_bytes(data)
+    _claim(directory, "Symbol")
+
+
+def put_bytes_that_are_not_text(directory: Path) -> None:
+    table = parquet.read_table(directory / "Symbol.parquet")
+    at = table.schema.get_field_index("name")
+    broken = pa.array([b"\xff\xfe"] * table.num_rows, pa.binary()).view(pa.string())
+    parquet.write_table(
+        table.set_column(at, "name", broken), directory / "Symbol.parquet", use_dictionary=False, compression="zstd"
+    )
+    _claim(directory, "Symbol")
+
+
 def expand_by_nulls(directory: Path) -> None:
     rows = 20_000_000
     table = pa.table({"id": pa.nulls(rows, pa.string()), "value": pa.nulls(rows, pa.string())})
@@ -433,6 +490,24 @@ def leave_out_a_column(directory: Path) -> None:
     table = parquet.read_table(directory / "facts.parquet").drop_columns(["body"])
     parquet.write_table(table, directory / "facts.parquet", use_dictionary=False)
     _claim(directory, "facts")
+
+
+def list_a_table_elsewhere(directory: Path) -> None:
+    shutil.copyfile(directory / "Symbol.parquet", directory.parent / "elsewhere.parquet")
+    _claim(directory, "../elsewhere")
+
+
+def link_a_table(directory: Path) -> None:
+    shutil.move(directory / "Symbol.parquet", directory.parent / "linked.parquet")
+    (directory / "Symbol.parquet").symlink_to("../linked.parquet")
+
+
+def put_sql_into_a_column(directory: Path) -> None:
+    row = json.dumps({"id": "x", 'text") SELECT 1; DROP TABLE notes; --': "y"})
+    parquet.write_table(
+        pa.table({"label": ["notes"], "row": [row]}), directory / "knowledge.parquet", use_dictionary=False
+    )
+    _claim(directory, "knowledge")
 
 
 def nest_a_row_deeply(directory: Path) -> None:
@@ -462,8 +537,15 @@ def claim_other_types(directory: Path) -> None:
         (list_an_unknown_table, "has an unknown table 'other'"),
         (expand_by_a_dictionary, "marks.parquet is not a table that golore exported"),
         (expand_by_compression, "marks.parquet is not a table that golore exported"),
+        (claim_a_smaller_size, "marks.parquet expands to more than its size explains"),
+        (damage_the_pages_of_facts, "cannot be read"),
+        (damage_the_pages_of_symbols, "cannot be read"),
+        (put_bytes_that_are_not_text, "Invalid UTF8"),
         (expand_by_nulls, "marks.parquet is not a table that golore exported"),
         (leave_out_a_column, "facts.parquet is not a table that golore exported"),
+        (list_a_table_elsewhere, "has an unknown table"),
+        (link_a_table, "Symbol.parquet is missing or damaged"),
+        (put_sql_into_a_column, "knowledge that this one cannot store"),
         (nest_a_row_deeply, "cannot be read"),
         (nest_the_header_deeply, "is not a golore export"),
         (list_no_tables, "has no list of tables"),
@@ -488,3 +570,32 @@ def test_lines_with_a_header_of_other_types_are_refused(
     claim_a_newer(**other)(bad)
     assert main(["import", str(bad), "--repo", str(elsewhere)]) == 2
     assert "xport" in capsys.readouterr().err
+
+
+def test_ratings_of_both_stores_are_kept_and_none_comes_twice(origin: Path, elsewhere: Path, tmp_path: Path) -> None:
+    there = copy_repository(origin / "shop", tmp_path / "there")
+    for root, item in ((there, "main.go"), (there, "main.go"), (elsewhere, "store/store.go")):
+        with Knowledge.open(root / ".golore") as knowledge:
+            rate(knowledge, item, useful=True, now=datetime(2026, 11, 16, tzinfo=UTC))
+    run("export", "--repo", there, "--output", tmp_path / "there.jsonl")
+    for _ in range(2):
+        run("import", tmp_path / "there.jsonl", "--repo", elsewhere)
+    with Knowledge.open(elsewhere / ".golore") as knowledge:
+        assert sorted(one.item for one in ratings(knowledge)) == ["main.go", "main.go", "store/store.go"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"name":"Save"', '"name":5'), ('"line":', '"line":99999999999999999999,"x":')]
+)
+def test_lines_with_values_of_other_types_change_nothing(
+    old: str, new: str, origin: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *lines, last = (origin / "shop.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert old in "".join(lines)
+    changed = "".join(lines).replace(old, new, 1).encode()
+    closing = json.loads(last) | {"digest": blake2b(changed, digest_size=16).hexdigest()}
+    bad = elsewhere.parent / "bad.jsonl"
+    bad.write_bytes(changed + json.dumps(closing).encode() + b"\n")
+    assert main(["import", str(bad), "--repo", str(elsewhere)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert not (elsewhere / ".golore" / "store.json").exists()

