@@ -1,0 +1,38 @@
+"""Declares the commands that analyse whole packages: `cycles`, `breaking`."""
+
+from __future__ import annotations
+
+import argparse
+
+from golore.mcp_server.cli.options import AddParser, add, add_limit
+
+
+def add_commands(make: AddParser) -> None:
+    about = "list import cycles, and directories that depend on each other with the fewest imports to remove"
+    cycles = add(make, "cycles", about, _cycles)
+    cycles.add_argument("target", nargs="?", default="", metavar="DIRECTORY", help="only packages below it")
+    cycles.add_argument("--tests", action="store_true", help="count the imports of test files between directories, too")
+    add_limit(cycles)
+    about = "list the changes of exported API that break code which uses it, between two revisions"
+    breaking = add(make, "breaking", about, _breaking)
+    breaking.add_argument(
+        "revisions", nargs="?", default="", metavar="A..B", help="such as v1.2.0..HEAD (default: HEAD and the files)"
+    )
+    choice = breaking.add_mutually_exclusive_group()
+    choice.add_argument("--base", default="", metavar="REV", help="compare the files with this revision")
+    choice.add_argument("--staged", action="store_true", help="compare what is staged with HEAD")
+    add_limit(breaking)
+
+
+def _cycles(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.cycles import run_cycles
+
+    return run_cycles(options.target, options.repo, as_json=options.as_json, tests=options.tests, limit=options.limit)
+
+
+def _breaking(options: argparse.Namespace) -> int:
+    from golore.learner.changes.compared_files import Request
+    from golore.mcp_server.commands.breaking import run_breaking
+
+    request = Request(options.base, options.revisions, staged=options.staged)
+    return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit)
