@@ -14,6 +14,7 @@ GoloreError
     ├── StoreMismatch     made by a newer golore, with the other engine, or not by golore
     │   └── StoreOutdated made by an older golore: `golore learn` updates it
     └── StoreDamaged      it cannot be opened or queried
+        ├── GraphDamaged  only its graph, which the next learn makes again
         └── CacheDamaged  only its cache, which the next learn makes again
 
 A message is one sentence that says what is wrong, followed by one that says what to do, if anything can be done.
@@ -82,6 +83,10 @@ class StoreOutdated(StoreMismatch):
 
 
 class StoreDamaged(StoreError):
+    pass
+
+
+class GraphDamaged(StoreDamaged):
     pass
 
 

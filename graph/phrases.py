@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,3 +24,13 @@ def listed(names: Sequence[str], most: int) -> str:
     """`a, b and 3 more`: the first `most` names, and how many there are besides."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def amount(size: int) -> str:
+    """A rough number of bytes, such as `8.1 MB`."""
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{ceil(size / 1e3)} kB"
+
+
+def duration(seconds: float) -> str:
+    """A rough time, such as `about 12 s`."""
+    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {max(1, ceil(seconds))} s"

@@ -6,7 +6,10 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """`stage` begins a step of `total` units (0: unknown), `tick` reports units of it as done."""
+    """`begin` says that this many files and bytes of Go code are learned for the first time. `stage` begins a step of
+    `total` units (0: unknown), `tick` reports units of it as done."""
+
+    def begin(self, files: int, size: int) -> None: ...
 
     def stage(self, name: str, total: int) -> None: ...
 
@@ -15,6 +18,9 @@ class Progress(Protocol):
 
 class NoProgress:
     """Reports nothing."""
+
+    def begin(self, files: int, size: int) -> None:
+        pass
 
     def stage(self, name: str, total: int) -> None:
         pass

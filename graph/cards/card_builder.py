@@ -341,7 +341,7 @@ def _unlearned_files(history: History | None, files: Mapping[str, object]) -> se
 
 
 def _unlearned_card(path: str, coupled: FileHistory | None, around: Surroundings) -> Card:
-    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, (), (), (), (), (), (), (), {}, (), ())
+    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, (), (), (), (), (), (), (), (), {}, (), ())
     return Card(path, "", "", _to_json(related_files(no_facts, coupled, around)))
 
 
@@ -349,7 +349,11 @@ def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:
     """Lines about the declarations that a prompt may name: those that other files can use or do use."""
     if facts.test or facts.generated:
         return
-    wanted = (symbol for symbol in facts.symbols if symbol.kind in _SYMBOL_LINE_KINDS and symbol.name != "_")
+    wanted = (
+        symbol
+        for symbol in facts.symbols
+        if symbol.kind in _SYMBOL_LINE_KINDS and symbol.name != "_" and (symbol.exported or symbol in users.by_symbol)
+    )
     for symbol, text in symbol_texts(facts, wanted, users):
         yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
 
@@ -428,5 +432,5 @@ def declaration_text(store: Store, card_store: CardStore, path: str, qualified_n
     facts = SingleFile(store).facts(path)
     if facts is None:
         return ""
-    found = [symbol._replace(exported=True) for symbol in facts.symbols if symbol.qualified_name == qualified_name]
+    found = [symbol for symbol in facts.symbols if symbol.qualified_name == qualified_name]
     return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, _StoredRanks(card_store))))

@@ -50,11 +50,35 @@ class Users:
             self.by_symbol[use.target].append(use)
         self._ranks = ranks
         self._texts: dict[CardSymbol, str] = {}
+        self._callers_of: defaultdict[CardSymbol, list[tuple[int, str]]] = defaultdict(list)
+        for reach in facts.candidate_calls:
+            self._callers_of[reach.method].append((reach.callers, reach.through.short))
+        self._outside: defaultdict[CardSymbol, list[str]] = defaultdict(list)
+        for method, interface in facts.outside_calls:
+            self._outside[method].append(interface.short)
+        self._unresolved = dict(facts.same_named_unresolved)
 
     def text(self, symbol: CardSymbol) -> str:
+        """The known users; empty if there are none."""
         if symbol not in self._texts:
-            self._texts[symbol] = _users_text(self.by_symbol[symbol], self._ranks)
+            uses = self.by_symbol.get(symbol)
+            is_all = not self.possible(symbol)
+            self._texts[symbol] = _users_text(uses, self._ranks, is_all=is_all) if uses else ""
         return self._texts[symbol]
+
+    def possible(self, symbol: CardSymbol) -> str:
+        """The uses that are possible but not known: calls through interfaces, and unresolved uses of its name."""
+        parts: list[str] = []
+        if symbol in self._callers_of:
+            callers, through = max(self._callers_of[symbol])
+            more = len(self._callers_of[symbol]) - 1
+            others = f" and {counted(more, 'other interface')}" if more else ""
+            parts.append(f"may be called through {through} ({counted(callers, 'caller')}){others}")
+        if symbol in self._outside:
+            parts.append(f"satisfies {listed(sorted(set(self._outside[symbol])), _LOCATIONS)} from outside")
+        if symbol.kind in ("method", "imethod", "field") and (number := self._unresolved.get(symbol.name)):
+            parts.append(f"{counted(number, 'unresolved use')} of the name {symbol.name}")
+        return "; ".join(parts)
 
 
 def file_texts(
@@ -119,7 +143,7 @@ def _left_out(lines: Sequence[str], shown: Sequence[str]) -> str:
 
 
 def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -> Iterable[tuple[CardSymbol, str]]:
-    """A text about each of `wanted`, declarations of the file; unexported ones without a known use are skipped."""
+    """A text about each of `wanted`, declarations of the file."""
     tests: defaultdict[CardSymbol, set[str]] = defaultdict(set)
     interfaces: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for test, target in facts.tests:
@@ -128,17 +152,15 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
         interfaces[kind].append(interface)
     types = Counter(interface for interface, _ in facts.satisfied)
     for symbol in wanted:
-        is_used = symbol in users.by_symbol
-        if not symbol.exported and not is_used:
-            continue
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
-        parts.append(users.text(symbol) if is_used else "no use in other files is known")
+        known_or_possible = [*filter(None, (users.text(symbol), users.possible(symbol)))]
+        parts += known_or_possible or ["no use in other files is known"]
         if symbol in tests:
             parts.append(f"tested by {listed(sorted(tests[symbol]), _LOCATIONS)}")
         if symbol in interfaces:
             parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _LOCATIONS)}")
         if types[symbol]:
-            parts.append(f"satisfied by {counted(types[symbol], 'type')} in other files")
+            parts.append(f"satisfied by {counted(types[symbol], 'type')}")
         yield symbol, visible_line("; ".join(parts))
 
 
@@ -199,7 +221,10 @@ def _used_by(facts: FileFacts, users: Users) -> Iterable[CardSection]:
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if facts.uses and tests == len(files) and not facts.test:
-        yield CardSection("No use outside of tests is known.")
+        is_all = not any(users.possible(symbol) for symbol in facts.symbols)
+        yield CardSection(
+            "No use outside of tests is known." if is_all else "Its known users in other files are tests."
+        )
         if facts.tests:
             return
     elif facts.uses:
@@ -228,7 +253,8 @@ def _user_score(symbol: CardSymbol, uses: Sequence[Use]) -> float:
     return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
 
 
-def _users_text(uses: Sequence[Use], ranks: Ranks) -> str:
+def _users_text(uses: Sequence[Use], ranks: Ranks, *, is_all: bool) -> str:
+    """The users of a declaration. `is_all`: no others are possible."""
     sources: dict[CardSymbol, Use] = {}
     for use in uses:
         # A symbol may use a type in several ways; the first known line says most.
@@ -251,7 +277,7 @@ def _users_text(uses: Sequence[Use], ranks: Ranks) -> str:
     if len(by_file) > 1:
         text += f" in {len(by_file):,} files"
     if tests:
-        text += f", {tests:,} in tests" if tests < len(sources) else ", tests only"
+        text += f", {tests:,} in tests" if tests < len(sources) else ", tests only" if is_all else ", in tests"
     return f"{text}: {locations}"
 
 
@@ -265,7 +291,7 @@ def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
     for interface, kind in facts.satisfied:
         by_interface[interface].append(kind)
     for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
-        kinds.sort(key=lambda kind: (kind.test, kind.file, kind.line))
+        kinds.sort(key=lambda kind: (kind.test, *_distance(interface, kind), kind.file, kind.line))
         names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds]
         lines.append(f"{interface.local} is satisfied by {listed(names, _LOCATIONS)}")
     by_type: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
@@ -281,6 +307,11 @@ def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
         lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {listed(interface_names, _NAMES)}")
     if lines:
         yield CardSection("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
+
+
+def _distance(one: CardSymbol, other: CardSymbol) -> tuple[bool, bool]:
+    """Sort key: declarations of the same file first, then those of the same directory."""
+    return other.file != one.file, directory_of(other.file) != directory_of(one.file)
 
 
 def _interface_names(interfaces: Iterable[CardSymbol]) -> list[str]:
@@ -316,7 +347,8 @@ def _tests(facts: FileFacts) -> Iterable[CardSection]:
         return
     if not facts.tests:
         is_used = facts.uses and not any(use.source.test for use in facts.uses)
-        if is_used and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
+        is_certain = not facts.candidate_calls and not facts.outside_calls
+        if is_used and is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
             yield CardSection("No test calls it directly.")
         return
     by_file: defaultdict[str, set[str]] = defaultdict(set)
@@ -359,7 +391,8 @@ def _changes_with(coupled: FileHistory | None) -> Iterable[CardSection]:
 
 
 def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
-    uses = [use for use in facts.same_named_unresolved if use[1] <= _COMMON]
+    methods = {symbol.name for symbol in facts.symbols if symbol.kind in ("method", "imethod")}
+    uses = [(name, number) for name, number in facts.same_named_unresolved if name in methods and number <= _COMMON]
     if uses:
         names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
         yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _LOCATIONS)}")

@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, read_table_meta, transaction
+from golore.graph.files.cache_tables import (
+    CacheTables,
+    OpenTables,
+    memory_tables,
+    open_tables,
+    read_table_meta,
+    transaction,
+)
 
 _VERSION: Final = "1"
 _SUBJECT_LENGTH: Final = 100
@@ -111,6 +118,11 @@ def create_recent_commits(store_directory: Path) -> RecentCommits:
     recent = open_recent_commits(store_directory)
     assert recent is not None
     return recent
+
+
+def recent_commits_in_memory() -> RecentCommits:
+    """Empty tables that are not stored, for a store that cannot be written."""
+    return RecentCommits(memory_tables(_CACHE_TABLES))
 
 
 class LastCommits:

@@ -7,16 +7,16 @@ fact of the graph; they say what the code is for only by quoting its doc comment
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from golore.graph.database.store import Store
-from golore.graph.model.edge_kinds import USES
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.phrases import counted, joined, listed
-from golore.graph.queries.answers import Link, Ref
+from golore.graph.queries.answers import Answer, Link, Meaning, Ref
 from golore.graph.queries.edges import inbound, members, outbound, symbols
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, SingleFile
+from golore.graph.queries.questions import users
 
 _FEW: Final = 3
 _SEVERAL: Final = 5
@@ -55,7 +55,8 @@ def _symbol(store: Store, id: str) -> str:
     sentences = [first + (f": “{first_sentence(doc)}”" if doc else f", declared as `{signature}`.")]
     if is_deprecated:
         sentences.append("It is marked as deprecated.")
-    sentences += _users(inbound(store, symbol, USES))
+    answer = users(store, Meaning(symbol.qualified_name, (symbol,)))
+    sentences += _users(answer)
     called = [link.symbol for link in outbound(store, symbol, ("CALLS",))]
     if called:
         sentences.append(f"It calls {named(_names(called), _SEVERAL)}.")
@@ -64,7 +65,7 @@ def _symbol(store: Store, id: str) -> str:
     tests = sorted({link.symbol.name for link in inbound(store, symbol, ("TESTS",))})
     if tests:
         sentences.append(f"Tests reach it from {named(tests, _FEW)}.")
-    elif symbol.kind in ("func", "method") and not symbol.test:
+    elif symbol.kind in ("func", "method") and not symbol.test and not _may_be_tested(answer):
         sentences.append("No test is known to call it.")
     return " ".join(sentences)
 
@@ -86,16 +87,41 @@ def _type(store: Store, symbol: Ref) -> Iterable[str]:
         yield f"{counted(len(satisfying), 'type')} {verb} it: {named(_names(satisfying), _FEW)}."
 
 
-def _users(links: Sequence[Link]) -> Iterable[str]:
+def _is_open(answer: Answer) -> bool:
+    """Whether there may be further users: through interfaces, or among the unresolved uses of the name."""
+    return bool(answer.candidates or answer.unresolved.outside or answer.unresolved.sites)
+
+
+def _may_be_tested(answer: Answer) -> bool:
+    return _is_open(answer) or any(link.symbol.test for link in answer.resolved)
+
+
+def _users(answer: Answer) -> Iterable[str]:
+    links = answer.resolved
     code = {link.symbol.id: link.symbol for link in links if not link.symbol.test}
-    if not code:
+    if code:
+        yield _known_users(links, code)
+    elif not _is_open(answer):
         yield "Only tests use it." if links else "No use of it is known."
-        return
+    elif links:
+        yield "Its known users are tests."
+    candidates = {link.symbol.id: link.symbol for link in answer.candidates if not link.symbol.test}
+    if candidates:
+        number = counted(len(candidates), "other declaration" if code else "declaration")
+        yield f"{number} may call it through interfaces: {named(_names(candidates.values()), _FEW)}."
+    if answer.unresolved.outside:
+        yield f"It may be called from outside the repository through {named(answer.unresolved.outside, _FEW)}."
+    if answer.unresolved.sites:
+        verb = "has" if answer.unresolved.sites == 1 else "have"
+        yield f"{counted(answer.unresolved.sites, 'unresolved use')} {verb} its name."
+
+
+def _known_users(links: Sequence[Link], code: Mapping[str, Ref]) -> str:
     files = len({symbol.file for symbol in code.values()})
     callers = {link.symbol.id for link in links if link.how == "calls" and not link.symbol.test}
-    noun = "caller" if callers == code.keys() else "user"
+    noun = "caller" if callers == set(code) else "user"
     where = f" in {counted(files, 'file')}" if files > 1 else ""
-    yield f"It has {counted(len(code), noun)}{where}: {named(_names(code.values()), _FEW)}."
+    return f"It has {counted(len(code), noun)}{where}: {named(_names(code.values()), _FEW)}."
 
 
 def _file(store: Store, facts: FileFacts) -> str:
@@ -113,22 +139,22 @@ def _file(store: Store, facts: FileFacts) -> str:
     what = "test file" if facts.test else "generated file" if facts.generated else "file"
     sentences = [f"{facts.path} is {_article(what)} {what} of package {package}"]
     sentences[0] += f" that declares {joined(declared[:_SEVERAL])}." if declared else " without declarations."
-    users = sorted({use.source.file for use in facts.uses if not use.source.test})
-    if users:
+    files = sorted({use.source.file for use in facts.uses if not use.source.test})
+    if files:
         use_counts = Counter(
             use.target.local for use in facts.uses if not use.source.test and use.target.kind != "field"
         )
         names = [name for name, _ in sorted(use_counts.items(), key=lambda item: (-item[1], item[0]))]
         most_used = f", most of all {named(names, _FEW)}" if names else ""
-        verb = "uses" if len(users) == 1 else "use"
-        sentences.append(f"{counted(len(users), 'other file')} {verb} it ({named(users, _FEW)}){most_used}.")
-    elif not facts.test:
+        verb = "uses" if len(files) == 1 else "use"
+        sentences.append(f"{counted(len(files), 'other file')} {verb} it ({named(files, _FEW)}){most_used}.")
+    elif not facts.test and not facts.candidate_calls and not facts.outside_calls:
         sentences.append("No other file is known to use it.")
     interfaces = sorted({interface.short for _, interface in facts.satisfies if interface.short != "error"})
     if interfaces:
         sentences.append(f"Its types satisfy {named(interfaces, _FEW)}.")
-    if facts.satisfied:
-        types = {kind for _, kind in facts.satisfied}
+    types = {kind for _, kind in facts.satisfied if kind.file != facts.path}
+    if types:
         sentences.append(f"Its interfaces are satisfied by {counted(len(types), 'type')} elsewhere.")
     calls = [path for path, _ in sorted(facts.calls.items(), key=lambda item: (-item[1], item[0]))]
     if calls:

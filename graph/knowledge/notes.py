@@ -238,6 +238,12 @@ def note_of(knowledge: Knowledge, id: str) -> PinnedNote:
     raise UsageError(f"There is no note {id!r}. `golore note --list` lists the ids.")
 
 
+def has_note(knowledge: Knowledge, id: str) -> bool:
+    """Whether the id of a note is this text or begins with it."""
+    wanted = id.strip().lower()
+    return any(True for _ in knowledge.rows("SELECT 1 FROM notes WHERE substr(id, 1, ?) = ?", (len(wanted), wanted)))
+
+
 def all_notes(knowledge: Knowledge) -> list[PinnedNote]:
     return list(_select(knowledge, "ORDER BY n.id"))
 
@@ -248,11 +254,13 @@ def notes_at(knowledge: Knowledge, card_path: str) -> list[PinnedNote]:
 
 
 def notes_in(knowledge: Knowledge, files: Iterable[str]) -> list[PinnedNote]:
-    """The notes whose code was last seen in these files or directories ("dir/"), and all notes whose code is gone."""
+    """The notes whose code was last seen in these files or directories ("dir/"), all notes whose code is gone, and
+    those from other worktrees whose code was not looked for here yet."""
     found: dict[str, PinnedNote] = {}
     for file in sorted(files):
         found |= {note.id: note for note in _select(knowledge, "WHERE a.file = ? ORDER BY n.id", (file,))}
-    found |= {note.id: note for note in _select(knowledge, "WHERE a.fate <> '' ORDER BY n.id")}
+    unknown = "WHERE a.fate <> '' OR (a.seen = '' AND a.home_level <> 'repository') ORDER BY n.id"
+    found |= {note.id: note for note in _select(knowledge, unknown)}
     return list(found.values())
 
 
@@ -281,6 +289,14 @@ def previous_homes(knowledge: Knowledge) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for note, home, file in knowledge.rows("SELECT note, home, file FROM note_trail ORDER BY note, home"):
         found.setdefault(note, {})[home] = file
+    return found
+
+
+def digests_it_holds_for(knowledge: Knowledge) -> dict[str, set[str]]:
+    """Note id → the digests of the code for which the note was written or confirmed, in this worktree or another."""
+    found: dict[str, set[str]] = {}
+    for note, digest in knowledge.rows("SELECT note, digest FROM note_holds"):
+        found.setdefault(note, set()).add(digest)
     return found
 
 
@@ -368,6 +384,8 @@ def _next_revision(run: Transaction) -> int:
 def _put_anchor(run: Transaction, id: str, anchor: Anchor) -> None:
     placeholders = ",".join("?" * (len(anchor) + 1))
     run.run(f"INSERT OR REPLACE INTO note_anchors VALUES ({placeholders})", (id, *anchor))
+    if anchor.written:
+        run.run("INSERT OR IGNORE INTO note_holds VALUES (?,?)", (id, anchor.written))
 
 
 def _put_lookalikes(run: Transaction, id: str, others: Sequence[str]) -> None:

@@ -17,8 +17,9 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge, Transaction
 from golore.graph.files.manifest import read_manifest
+from golore.graph.files.shared_knowledge import take_received
 from golore.graph.history.co_change import directory_of
-from golore.graph.knowledge.summaries import SummaryRecord, all_summaries, record_change, update_doubts
+from golore.graph.knowledge.summaries import LEVELS, SummaryRecord, all_summaries, record_change, update_doubts
 from golore.graph.knowledge.summary_inputs import GraphBehind, InputReader, text_digest
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.model.edge_kinds import EdgeKind
@@ -43,9 +44,14 @@ def update_summaries(
     if not Knowledge.exists(store_directory):
         return StalenessCheck(0, frozenset())
     with Knowledge.open(store_directory) as knowledge:
-        if not any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1")):
+        received = take_received(knowledge, LEVELS)
+        if not received and not any(True for _ in knowledge.rows("SELECT 1 FROM summaries LIMIT 1")):
             return StalenessCheck(0, frozenset())
-        check = _check(root, store_directory, knowledge, changed)
+        # Texts from other worktrees may be about code that did not change here.
+        check = _check(root, store_directory, knowledge, None if received else changed)
+        if received:
+            with knowledge.transaction() as run:
+                check = StalenessCheck(check.inputs, check.card_paths.union(card_paths_of(run, received)))
         _project_summaries(store_directory, knowledge, wait, trust_state=changed is not None)
     return check
 

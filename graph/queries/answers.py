@@ -34,14 +34,22 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a name refers to: one declaration, or the build-tag twins that share its qualified name."""
+    """What a name refers to: one declaration, the build-tag twins that share its qualified name, or, for a file or
+    lines of it, all declarations there. `explanation` is a sentence, if the name of the symbol is not what was given.
+    """
 
     name: str
     symbols: tuple[Ref, ...]
+    explanation: str = ""
 
     @property
     def first(self) -> Ref:
         return self.symbols[0]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether these are declarations with different names."""
+        return any(symbol.qualified_name != self.first.qualified_name for symbol in self.symbols)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -60,7 +68,8 @@ class NameMatches:
 @dataclass(frozen=True, slots=True)
 class Link:
     """The symbol at the other end of an edge. `file` and `sites` say where the use is; `via` is the interface method
-    through which a candidate is called."""
+    through which a candidate is called. `access` says how the sites use a field (see `Edge`). `subject` is the
+    declaration at this end, if the question is about a group of them."""
 
     symbol: Ref
     how: str
@@ -69,6 +78,8 @@ class Link:
     evidence: str = ""
     pointer: bool = False
     via: str = ""
+    access: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,7 @@ class UnresolvedUse:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedUses:
-    """The number of unresolved sites with a name, and the first of them.
+    """The number of unresolved sites with a name, and the first of them. The name is empty for a group of declarations.
 
     `outside` are the external interfaces that a method's type satisfies: calls through them are not known.
     """
@@ -94,11 +105,14 @@ class UnresolvedUses:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`other_accesses` counts the uses of a field that were not asked for, by access."""
+
     question: str
     subject: Meaning
     resolved: tuple[Link, ...]
     candidates: tuple[Link, ...]
     unresolved: UnresolvedUses
+    other_accesses: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +151,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A chain of calls from one symbol to another. `certain` is false if a step goes through an interface."""
+    """A chain of calls from one symbol to another. `certain` is false if a step goes through an interface or a function
+    value."""
 
     source: Meaning
     target: Meaning

@@ -63,7 +63,7 @@ def external(store: Store, id: str) -> Ref | None:
 
 
 def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
-    """The edges that lead to a symbol. Their sites are in the files of the sources."""
+    """The edges that lead to a symbol. Their sites are in the files of the sources. For `access`, see `_links`."""
     links: list[Link] = []
     for label in labels:
         if end.external and label == "TESTS":
@@ -74,7 +74,7 @@ def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
         )
         for row in store.rows(statement, {"id": end.id}):
             symbol = symbol_from(row)
-            links.append(_link(symbol, label, symbol.file, row[_WIDTH:]))
+            links += _links(symbol, label, symbol.file, row[_WIDTH:])
     return links
 
 
@@ -87,11 +87,11 @@ def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
         start = f"MATCH (a:Symbol {{id: $id}})-[e:{label}]->"
         statement = f"{start}(b:Symbol) RETURN {symbol_columns('b')}, {_edge_columns(label)}"
         rows = store.rows(statement, {"id": end.id})
-        links += [_link(symbol_from(row), label, end.file, row[_WIDTH:]) for row in rows]
+        links += [link for row in rows for link in _links(symbol_from(row), label, end.file, row[_WIDTH:])]
         if label != "TESTS":
             statement = f"{start}(b:External) RETURN {_EXTERNAL_COLUMNS.format('b')}, {_edge_columns(label)}"
             rows = store.rows(statement, {"id": end.id})
-            links += [_link(external_from(row[:5]), label, end.file, row[5:]) for row in rows]
+            links += [link for row in rows for link in _links(external_from(row[:5]), label, end.file, row[5:])]
     return links
 
 
@@ -104,16 +104,21 @@ def members(store: Store, owner: str) -> list[Ref]:
     return sorted((symbol_from(row) for row in store.rows(statement, {"id": owner})), key=by_location)
 
 
-def unresolved_uses(store: Store, name: str) -> UnresolvedUses:
-    """The number of unresolved uses of a name, with the first few as examples."""
-    statement = "MATCH (u:Unresolved) WHERE u.name = $name RETURN u.file, u.sites, u.source, u.reason"
+def unresolved_uses(store: Store, *names: str) -> UnresolvedUses:
+    """The number of unresolved uses of a name, or of several, with the first few as examples."""
+    uses = all_unresolved_uses(store, *names)
+    return UnresolvedUses(names[0] if len(names) == 1 else "", len(uses), tuple(uses[:_EXAMPLES]))
+
+
+def all_unresolved_uses(store: Store, *names: str) -> list[UnresolvedUse]:
+    """The unresolved uses of these names, by location."""
+    statement = "MATCH (u:Unresolved) WHERE u.name IN $names RETURN u.file, u.sites, u.source, u.reason"
     uses = [
         UnresolvedUse(file, int(line), source, reason)
-        for file, sites, source, reason in store.rows(statement, {"name": name})
+        for file, sites, source, reason in store.rows(statement, {"names": list(names)})
         for line in sites.split()
     ]
-    uses.sort(key=lambda use: (use.file, use.line, use.source))
-    return UnresolvedUses(name, len(uses), tuple(uses[:_EXAMPLES]))
+    return sorted(uses, key=lambda use: (use.file, use.line, use.source))
 
 
 def by_location(symbol: Ref) -> tuple[str, int, str]:
@@ -123,7 +128,11 @@ def by_location(symbol: Ref) -> tuple[str, int, str]:
 
 def in_order(links: Iterable[Link]) -> tuple[Link, ...]:
     """The links by location, external symbols last."""
-    return tuple(sorted(links, key=lambda link: (link.symbol.external, by_location(link.symbol), link.how, link.via)))
+    return tuple(
+        sorted(
+            links, key=lambda link: (link.symbol.external, by_location(link.symbol), link.how, link.access, link.via)
+        )
+    )
 
 
 def _label(end: Ref) -> str:
@@ -134,9 +143,20 @@ def _edge_columns(label: str) -> str:
     properties = EDGE_PROPERTIES[label]
     sites = "e.sites" if "sites" in properties else "''"
     pointer = "e.pointer" if "pointer" in properties else "false"
-    return f"{sites}, e.evidence, {pointer}"
+    access = "e.access" if "access" in properties else "''"
+    return f"{sites}, e.evidence, {pointer}, {access}"
 
 
-def _link(symbol: Ref, label: str, file: str, edge: list[Any]) -> Link:
-    sites, evidence, pointer = edge
-    return Link(symbol, label.lower(), file, tuple(map(int, sites.split())), evidence, pointer)
+def _links(symbol: Ref, label: str, file: str, edge: list[Any]) -> list[Link]:
+    """The link of an edge; for a use of a field, one for each kind of access."""
+    sites, evidence, pointer, access = edge
+    lines = tuple(map(int, sites.split()))
+    if not access:
+        return [Link(symbol, label.lower(), file, lines, evidence, pointer)]
+    by_access: dict[str, list[int]] = {}
+    for line, one in zip(lines, access.split(), strict=True):
+        by_access.setdefault(one, []).append(line)
+    return [
+        Link(symbol, label.lower(), file, tuple(used), evidence, pointer, access=one)
+        for one, used in sorted(by_access.items())
+    ]

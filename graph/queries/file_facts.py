@@ -1,7 +1,7 @@
 """What the graph knows about one file, for its card: who uses it, what it satisfies, which tests reach it.
 
 `WholeGraph` reads the graph once, column by column, for the cards of all files; `SingleFile` queries the neighbourhood
-of one file. Both return the same facts. Only relations with other files count: the rest can be read in the file itself.
+of one file. Both return the same facts. Uses inside the file do not count: they can be read there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import RELATIONS, USES
 
+MEMBERS: Final = ("method", "imethod", "field")
 _NO_COUNTS: Final[Mapping[str, int]] = {}
 Row = list[Any]
 _SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
@@ -103,19 +104,32 @@ class FileFacts(NamedTuple):
     satisfies: tuple[tuple[CardSymbol, CardSymbol], ...]
     """types of this file, with the interfaces that they satisfy"""
     satisfied: tuple[tuple[CardSymbol, CardSymbol], ...]
-    """interfaces of this file, with the types in other files that satisfy them"""
+    """interfaces of this file, with the types that satisfy them, also those of this file"""
     candidate_calls: tuple[Reach, ...]
+    outside_calls: tuple[tuple[CardSymbol, CardSymbol], ...]
+    """methods of this file, with the external interfaces that require them and that their types satisfy"""
     calls: Mapping[str, int]
     """other file → number of `CALLS` edges from this file"""
     unresolved: tuple[UnresolvedName, ...]
     same_named_unresolved: tuple[tuple[str, int], ...]
-    """method name → number of unresolved uses of that name in other files, without candidates"""
+    """name of a method or field → number of unresolved uses of that name in other files, without candidates"""
 
 
 class _FactsBuilder:
     """Collects the facts of one file."""
 
-    __slots__ = ("calls", "exercised", "reached", "satisfied", "satisfies", "symbols", "tests", "unresolved", "uses")
+    __slots__ = (
+        "calls",
+        "exercised",
+        "outside",
+        "reached",
+        "satisfied",
+        "satisfies",
+        "symbols",
+        "tests",
+        "unresolved",
+        "uses",
+    )
 
     def __init__(self) -> None:
         self.symbols: list[CardSymbol] = []
@@ -125,6 +139,7 @@ class _FactsBuilder:
         self.satisfies: list[tuple[CardSymbol, CardSymbol]] = []
         self.satisfied: list[tuple[CardSymbol, CardSymbol]] = []
         self.reached: list[Reach] = []
+        self.outside: list[tuple[CardSymbol, CardSymbol]] = []
         self.calls: Counter[str] = Counter()
         self.unresolved: list[UnresolvedName] = []
 
@@ -132,7 +147,7 @@ class _FactsBuilder:
         self, path: str, file_row: tuple[str, str, bool, bool], doubts: Mapping[str, Mapping[str, int]]
     ) -> FileFacts:
         digest, package, test, generated = file_row
-        names = sorted({symbol.name for symbol in self.symbols if symbol.kind in ("method", "imethod")})
+        names = sorted({symbol.name for symbol in self.symbols if symbol.kind in MEMBERS})
         elsewhere = [
             (name, sum(n for file, n in doubts.get(name, _NO_COUNTS).items() if file != path)) for name in names
         ]
@@ -149,6 +164,7 @@ class _FactsBuilder:
             tuple(sorted(set(self.satisfies))),
             tuple(sorted(set(self.satisfied))),
             tuple(sorted(set(self.reached))),
+            tuple(sorted(set(self.outside))),
             self.calls,
             tuple(sorted(self.unresolved)),
             tuple((name, number) for name, number in elsewhere if number),
@@ -228,10 +244,14 @@ class WholeGraph:
     def _add_interfaces(self, store: Store, callers: Counter[int], packages: CardSymbolFactory) -> None:
         symbols = self._symbols
         outside = store.columns(
-            f"MATCH (a:Symbol)-[:IMPLEMENTS]->(b:External) RETURN offset(id(a)), {_EXTERNAL_COLUMNS.format('b')}"
+            "MATCH (a:Symbol)-[e:IMPLEMENTS]->(b:External) "
+            f"RETURN offset(id(a)), e.evidence, {_EXTERNAL_COLUMNS.format('b')}"
         )
-        for at, *row in _rows(outside):
-            self._builders[symbols[at].file].satisfies.append((symbols[at], packages.outside(*row)))
+        required: list[tuple[CardSymbol, str, CardSymbol]] = []
+        for at, evidence, *row in _rows(outside):
+            interface = packages.outside(*row)
+            self._builders[symbols[at].file].satisfies.append((symbols[at], interface))
+            required += [(symbols[at], name, interface) for name in evidence.split()[1:]]
         inside = store.columns("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN offset(id(a)), offset(id(b))")
         methods: defaultdict[str, list[int]] = defaultdict(list)
         by_name: defaultdict[str, list[CardSymbol]] = defaultdict(list)
@@ -243,12 +263,13 @@ class WholeGraph:
         for type_at, interface_at in _rows(inside):
             kind, interface = symbols[type_at], symbols[interface_at]
             self._builders[kind.file].satisfies.append((kind, interface))
-            if interface.file != kind.file:
-                self._builders[interface.file].satisfied.append((interface, kind))
+            self._builders[interface.file].satisfied.append((interface, kind))
             for at in methods.get(interface.qualified_name, ()):
-                twins = by_name.get(f"{kind.qualified_name}.{symbols[at].name}", ())
-                for method in [twin for twin in twins if twin.file == kind.file] or twins:
+                for method in _methods_named(by_name, kind, symbols[at].name):
                     self._builders[method.file].reached.append(Reach(method, symbols[at], callers[at]))
+        for kind, name, interface in required:
+            for method in _methods_named(by_name, kind, name):
+                self._builders[method.file].outside.append((method, interface))
 
 
 class SingleFile:
@@ -268,17 +289,22 @@ class SingleFile:
         builder = _FactsBuilder()
         methods: defaultdict[str, dict[str, CardSymbol]] = defaultdict(dict)
         own: dict[str, CardSymbol] = {}
+        owners: dict[str, None] = {}
         for id, owner, *columns in self._declared(path):
             own[id] = symbol = self._packages.named(*columns)
             builder.symbols.append(symbol)
             if symbol.kind == "method":
                 methods[owner][symbol.name] = symbol
-        self._add_inbound(builder, own, path)
+            elif owner:
+                owners[owner] = None
+        self._add_inbound(builder, own, owners, path)
         self._add_outbound(builder, own, path)
         for owner, named in methods.items():
             for interface_method, callers in self._interface_methods(owner):
                 if interface_method.name in named:
                     builder.reached.append(Reach(named[interface_method.name], interface_method, callers))
+            for interface, required in self._outside_interfaces(owner):
+                builder.outside += [(named[name], interface) for name in required if name in named]
         statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
         for name, reason, sites in self._store.rows(statement, {"file": path}):
             builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
@@ -286,7 +312,7 @@ class SingleFile:
         return builder.build(path, (digest, package, test, generated), self._doubts(builder))
 
     def _doubts(self, builder: _FactsBuilder) -> dict[str, Counter[str]]:
-        names = sorted({symbol.name for symbol in builder.symbols if symbol.kind in ("method", "imethod")})
+        names = sorted({symbol.name for symbol in builder.symbols if symbol.kind in MEMBERS})
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         statement = (
             "MATCH (u:Unresolved) WHERE u.name IN $names AND size(u.candidates) = 0 RETURN u.name, u.file, u.sites"
@@ -299,24 +325,26 @@ class SingleFile:
         """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""
         columns = f"s.id, s.owner, {_SYMBOL_COLUMNS.format('s')}"
         statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {columns}"
-        top = list(self._store.rows(statement, {"id": path}))
-        yield from top
-        for row in top:
-            if row[2] in ("struct", "interface", "type"):
-                statement = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {columns}"
-                members = self._store.rows(statement, {"id": row[0]})
-                yield from (member for member in members if member[2] in ("field", "imethod"))
+        yield from self._store.rows(statement, {"id": path})
+        pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(:Symbol)"
+        while True:
+            members = list(self._store.rows(f"{pattern}-[:CONTAINS]->(s:Symbol) RETURN {columns}", {"id": path}))
+            if not members:
+                return
+            yield from (member for member in members if member[2] in ("field", "imethod"))
+            pattern += "-[:CONTAINS]->(:Symbol)"
 
-    def _add_inbound(self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
-        """Add the uses of the file's declarations. One query for all declarations and one for each type's members: for
-        two steps of containment at once, the engine would scan whole tables."""
+    def _add_inbound(
+        self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], owners: Iterable[str], path: str
+    ) -> None:
+        """Add the uses of the file's declarations. One query for all declarations and one for the members of each
+        owner: for two steps of containment and a use at once, the engine would scan whole tables."""
         link = (
             f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
             f"RETURN b.id, label(e), e.sites, {_SYMBOL_COLUMNS.format('a')}"
         )
         queries = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
-        types = (id for id, symbol in own.items() if symbol.kind in ("struct", "interface", "type"))
-        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in types]
+        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in owners]
         for statement, start, is_type in queries:
             for id, label, sites, *other in self._store.rows(statement, {"id": start}):
                 target = own.get(id)
@@ -333,6 +361,8 @@ class SingleFile:
             target = self._packages.named(*other)
             if label == "IMPLEMENTS":
                 builder.satisfies.append((own[id], target))
+                if target.file == path:
+                    builder.satisfied.append((target, own[id]))
             elif target.file != path:
                 builder.add_edge(label, own[id], target, "", path)
         # With a pattern that starts at the file, the engine would scan all external nodes.
@@ -353,6 +383,15 @@ class SingleFile:
             methods += self._methods_by_interface[interface]
         return methods
 
+    def _outside_interfaces(self, owner: str) -> Iterator[tuple[CardSymbol, list[str]]]:
+        """The external interfaces that a type satisfies, each with the names of its methods."""
+        statement = (
+            "MATCH (o:Symbol {id: $id})-[e:IMPLEMENTS]->(i:External) "
+            f"RETURN e.evidence, {_EXTERNAL_COLUMNS.format('i')}"
+        )
+        for evidence, *row in self._store.rows(statement, {"id": owner}):
+            yield self._packages.outside(*row), evidence.split()[1:]
+
     def _called_methods(self, interface: str) -> Iterator[tuple[CardSymbol, int]]:
         columns = _SYMBOL_COLUMNS.format("s")
         members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN s.id, {columns}"
@@ -361,6 +400,12 @@ class SingleFile:
             callers = next(iter(self._store.rows(statement, {"id": id})))[0]
             if callers:
                 yield self._packages.named(*row), callers
+
+
+def _methods_named(by_name: Mapping[str, list[CardSymbol]], kind: CardSymbol, name: str) -> list[CardSymbol]:
+    """A type's own methods of that name: of twins those in the type's file, if there are any."""
+    twins = by_name.get(f"{kind.qualified_name}.{name}", [])
+    return [twin for twin in twins if twin.file == kind.file] or twins
 
 
 def _all_symbols(store: Store, packages: CardSymbolFactory) -> dict[int, CardSymbol]:

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
-from golore.graph.queries.answers import Impact, Meaning, Reached, Route, Step
-from golore.graph.queries.edges import by_location, members, outbound, unresolved_uses
+from golore.graph.queries.answers import Impact, Meaning, Reached, Ref, Route, Step
+from golore.graph.queries.edges import by_location, members, outbound
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
-from golore.graph.queries.questions import TYPES, unknown_uses
+from golore.graph.queries.questions import CALLABLE, TYPES, same_name_uses, unknown_uses
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 DEPTH: Final = 3
@@ -24,7 +24,9 @@ MOST_STEPS: Final = 5_000
 """Most symbols whose neighbours one search of `path` reads."""
 MAX_PATH_STEPS: Final = 30
 """Most steps of a path."""
+_WITH_MEMBERS: Final = TYPES | {"field", "var"}
 _MAY_RUN: Final = "may run"
+_HANDS_OVER: Final = "hands over"
 _NO_ORIGIN: Final = -1
 
 
@@ -43,14 +45,15 @@ def impact(
 ) -> Impact:
     """What a change of the symbol may reach: its users, their users and so on. Tests are listed separately.
 
-    A type includes its methods and fields; the types that satisfy an interface count as its users.
+    A type includes its methods and fields, a field those of its unnamed struct. The types that satisfy an interface
+    count as its users.
     """
     steps = steps or open_steps(store)
     types = InterfaceDispatch(steps)
     starts = [*subject.symbols]
     for symbol in subject.symbols:
-        if symbol.kind in TYPES and not symbol.external:
-            starts += members(store, symbol.id)
+        if symbol.kind in _WITH_MEMBERS and not symbol.external:
+            starts += _all_members(store, symbol.id)
     touches, complete = _touches(steps, types, [steps.number(symbol) for symbol in starts], depth, most)
     found = (
         Reached(steps.ref(touch.number), touch.depth, touch.certain, touch.how, steps.ref(touch.through).id)
@@ -66,6 +69,13 @@ def impact(
         unknown_uses(store, types, steps, subject),
         complete,
     )
+
+
+def _all_members(store: Store, owner: str) -> Iterator[Ref]:
+    for member in members(store, owner):
+        yield member
+        if member.kind == "field":
+            yield from _all_members(store, member.id)
 
 
 def _touches(
@@ -131,8 +141,9 @@ class _Side(NamedTuple):
 
 
 def path(store: Store, source: Meaning, target: Meaning, most: int = MOST_STEPS, steps: Steps | None = None) -> Route:
-    """A shortest chain of calls. It goes through interfaces only if there is no certain chain."""
-    unresolved = unresolved_uses(store, target.first.name)
+    """A shortest chain of calls. If there is no certain one, it may go through interfaces, and from a function to the
+    functions that it hands over as values."""
+    unresolved = same_name_uses(store, target)
     steps = steps or open_steps(store)
     first, last = ([steps.number(symbol) for symbol in end.symbols] for end in (source, target))
     complete = True
@@ -180,8 +191,12 @@ def _forward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iter
     for called in steps.outbound(number, "CALLS"):
         yield called, way
     if types is not None:
+        possible = _Way(number, False)
         for method in types.implementations(number):
-            yield method, _Way(number, False)
+            yield method, possible
+        for value in steps.outbound(number, "REFERENCES"):
+            if steps.kind(value) in CALLABLE:
+                yield value, possible
 
 
 def _backward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iterator[tuple[int, _Way]]:
@@ -189,8 +204,12 @@ def _backward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Ite
     for caller in steps.inbound(number, "CALLS"):
         yield caller, way
     if types is not None:
+        possible = _Way(number, False)
         for method in types.interface_methods(number):
-            yield method, _Way(number, False)
+            yield method, possible
+        if steps.kind(number) in CALLABLE:
+            for user in steps.inbound(number, "REFERENCES"):
+                yield user, possible
 
 
 def _chain(near: dict[int, _Way], far: dict[int, _Way], meeting: int) -> list[_Way]:
@@ -214,9 +233,10 @@ def _steps_of(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step
     symbols = [steps.ref(way.origin) for way in chain]
     found = [Step(symbols[0])]
     for caller, symbol, way in zip(symbols, symbols[1:], chain[1:], strict=False):
-        if way.certain:
-            link = next(link for link in outbound(store, caller, ("CALLS",)) if link.symbol == symbol)
-            found.append(Step(symbol, link.how, link.file, link.sites))
-        else:
+        links = outbound(store, caller, ("CALLS",) if way.certain else ("REFERENCES",))
+        link = next((link for link in links if link.symbol == symbol), None)
+        if link is None:
             found.append(Step(symbol, _MAY_RUN))
+        else:
+            found.append(Step(symbol, link.how if way.certain else _HANDS_OVER, link.file, link.sites))
     return tuple(found), all(way.certain for way in chain)

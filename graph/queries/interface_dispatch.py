@@ -70,29 +70,42 @@ class InterfaceDispatch:
         return self._steps.by_location([one for one in found if one is not None])
 
     def outside_interfaces(self, method: int) -> list[str]:
-        """The external interfaces that a type with this method satisfies. Whether they require it is not stored."""
-        if not self._steps.ref(method).name[:1].isupper():
+        """The external interfaces that require this method and that its type, or one that promotes it, satisfies."""
+        name = self._steps.ref(method).name
+        if not name[:1].isupper():
             return []  # an unexported name means nothing in other packages
-        outside = filter(self._steps.is_external, self._satisfied(method))
-        return sorted(self._steps.ref(interface).qualified_name for interface in outside)
+        return sorted(
+            {
+                interface.qualified_name
+                for type in self._types_with(method)
+                for interface, required in self._steps.outside_interfaces(type)
+                if name in required
+            }
+        )
 
     def _satisfied(self, method: int) -> list[int]:
+        interfaces: dict[int, None] = {}
+        for type in self._types_with(method):
+            interfaces.update(dict.fromkeys(self._steps.outbound(type, "IMPLEMENTS")))
+        return list(interfaces)
+
+    def _types_with(self, method: int) -> list[int]:
+        """The type of a method and the types that promote it; none for other symbols."""
         steps = self._steps
         if steps.kind(method) != "method" or steps.is_external(method):
             return []
         owner = self._owner(method)
         level, seen = [] if owner is None else [owner], set[int]() if owner is None else {owner}
         name = steps.ref(method).name
-        interfaces: dict[int, None] = {}
+        types: list[int] = []
         for _ in range(_DEEPEST):
-            for type in level:
-                interfaces.update(dict.fromkeys(steps.outbound(type, "IMPLEMENTS")))
+            types += level
             outer = [one for type in level for one in steps.inbound(type, "EMBEDS")]
             level = [type for type in outer if type not in seen and steps.member(type, name) is None]
             seen.update(outer)
             if not level:
                 break
-        return list(interfaces)
+        return types
 
     def _interface_method(self, interface: int, name: str) -> int | None:
         if self._steps.is_external(interface):

@@ -1,30 +1,33 @@
-"""Finds the symbols that a name refers to, as people write names: an id, a qualified name, or the end of one.
+"""Finds the symbols that a name refers to, as people write names (see `written_names`).
 
-`Save`, `Store.Save`, `(*Store).Save`, `pkg.Store.Save` and `example.com/m/pkg.Store.Save` all find the same method.
-Symbols of the repository are preferred to external ones, and exact spelling to other capitalization. The first look-ups
-of a process scan the symbols; after that, all names are kept in memory (80 bytes each).
+`Save`, `Store.Save`, `(*Store).Save`, `pkg.Store.Save` and `example.com/m/pkg.Store.Save` all find the same method. A
+package is named by its import path, its directory, the end of either, the name in its `package` clause, or the name
+that an import gives it. A method or field that a type gets by embedding is found as a member of that type. Symbols of
+the repository are preferred to external ones, exact spelling to other capitalization, and a name that begins with a
+package to one that begins with a type. The first look-ups of a process scan the symbols; after that, all names are kept
+in memory (80 bytes each).
 """
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher, get_close_matches
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Meaning, NameMatches, Ref
 from golore.graph.queries.edges import by_location, external, externals_where, symbols, symbols_where
+from golore.graph.queries.name_suggestions import suggested_symbols
+from golore.graph.queries.package_names import PackageNames
+from golore.graph.queries.promotion import promoted_members
+from golore.graph.queries.written_names import enclosing_function, plain_name
 
 _SCANS: Final = 2
 """Number of look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is built (about 400 ms)."""
-_MOST_SUGGESTIONS: Final = 5
-_MOST_COMPARED: Final = 3_000
 _ANY_KIND: Final = frozenset[str]()
-_RECEIVER: Final = re.compile(r"\(\s*\*?\s*([^()]*?)\s*\)")
-_TYPE_ARGUMENTS: Final = re.compile(r"\[[^\[\]]*\]")
+_OWNERS: Final = frozenset(("struct", "interface", "type", "alias"))
 
 
 class NameResolver:
@@ -54,14 +57,50 @@ class NameResolver:
         if exact is not None:
             return NameMatches(text, (Meaning(exact.qualified_name, (exact,)),))
         plain = plain_name(text)
-        name = plain.rpartition(".")[2]
+        meanings = self._meanings(plain, kinds)
+        outer = "" if meanings else enclosing_function(plain)
+        if outer:
+            meanings = tuple(
+                replace(one, explanation=f"{plain} is a function literal in {one.name}.")
+                for one in self._meanings(outer, kinds)
+            )
+        if meanings:
+            return NameMatches(text, meanings)
+        return NameMatches(text, (), tuple(suggested_symbols(self._store, outer or plain)))
+
+    def _meanings(self, plain: str, kinds: frozenset[str]) -> tuple[Meaning, ...]:
         for fold in (False, True):
-            found = _preferred(self._matching(self._named(name, fold), plain, fold), kinds)
-            if not found:
-                found = _preferred(_ending(self._outside(name, fold), plain, fold), kinds)
+            found = _preferred(self._declared(plain, fold), kinds)
             if found:
-                return NameMatches(text, _meanings(found))
-        return NameMatches(text, (), tuple(self._suggestions(plain, name)))
+                return _grouped(found)
+            if promoted := self._promoted(plain, fold):
+                return promoted
+        return ()
+
+    def _declared(self, plain: str, fold: bool) -> list[Ref]:
+        """The symbols with this name; external ones only if the repository has none."""
+        name = plain.rpartition(".")[2]
+        inside = self._named(name, fold)
+        packages = PackageNames(self._store, fold=fold)
+        if "." not in plain:
+            return inside or self._outside(name, fold)
+        for named in (inside, outside := self._outside(name, fold)):
+            if found := packages.ending(named, plain):
+                return found
+        return packages.imported(inside, plain) or packages.imported(outside, plain)
+
+    def _promoted(self, plain: str, fold: bool) -> tuple[Meaning, ...]:
+        """The members that types with the name before the last dot get by embedding."""
+        owner_name, _, name = plain.rpartition(".")
+        if not owner_name or "/" in name:
+            return ()
+        owners = [one for one in self._declared(owner_name, fold) if one.kind in _OWNERS]
+        found: dict[str, Meaning] = {}
+        for owner in owners:
+            for member in promoted_members(self._store, owner, name, fold=fold):
+                sentence = f"{plain} is promoted from {member.qualified_name.removesuffix(f'.{member.name}')}."
+                found.setdefault(member.id, Meaning(member.qualified_name, (member,), sentence))
+        return tuple(found[id] for id in sorted(found))
 
     def _exact(self, text: str) -> Ref | None:
         for symbol in symbols(self._store, [text]):
@@ -84,68 +123,6 @@ class NameResolver:
             return externals_where(self._store, "lower(e.name) = $name", name=name.lower())
         return externals_where(self._store, "e.name = $name", name=name)
 
-    def _matching(self, named: list[Ref], plain: str, fold: bool) -> list[Ref]:
-        found = _ending(named, plain, fold)
-        if found or "." not in plain:
-            return found
-        # A package's name may differ from its directory: `yaml.Marshal` in gopkg.in/yaml.v3.
-        rows = self._store.rows("MATCH (p:Package) RETURN p.id, p.name, p.path")
-        packages = {id: (name, path) for id, name, path in rows}
-        return [symbol for symbol in named if _under_package_name(symbol, packages) == plain]
-
-    def _suggestions(self, plain: str, name: str) -> Iterator[Ref]:
-        """Symbols with that name but another owner or package; if there are none, symbols with similar names."""
-        similar = self._named(name, fold=True)
-        if not similar:
-            for close in get_close_matches(name, self._similar_names(name), n=_MOST_SUGGESTIONS, cutoff=0.6):
-                similar += self._named(close, fold=False)
-        matcher = SequenceMatcher(a="", b=plain)
-
-        def distance(symbol: Ref) -> tuple[float, tuple[str, int, str]]:
-            matcher.set_seq1(symbol.qualified_name[-len(plain) - 8 :])
-            return (-matcher.quick_ratio(), by_location(symbol))
-
-        seen: set[str] = set()
-        for symbol in sorted(similar[:_MOST_COMPARED], key=distance):
-            if symbol.qualified_name not in seen and len(seen) < _MOST_SUGGESTIONS:
-                seen.add(symbol.qualified_name)
-                yield symbol
-
-    def _similar_names(self, name: str) -> list[str]:
-        """Names that start with the same letter and have about the same length."""
-        statement = (
-            "MATCH (s:Symbol) WHERE lower(left(s.name, 1)) = $first AND size(s.name) >= $short "
-            "AND size(s.name) <= $long RETURN DISTINCT s.name ORDER BY s.name"
-        )
-        slack = 1 + len(name) // 4
-        values = {"first": name[:1].lower(), "short": len(name) - slack, "long": len(name) + slack}
-        return [row[0] for row in self._store.rows(statement, values)][:_MOST_COMPARED]
-
-
-def plain_name(text: str) -> str:
-    """The name without optional notation: parentheses and star of a receiver, type arguments, parentheses of a call."""
-    text = text.strip().removesuffix("()")
-    return _TYPE_ARGUMENTS.sub("", _RECEIVER.sub(r"\1", text)).lstrip("*&.")
-
-
-def _ending(named: Iterable[Ref], plain: str, fold: bool) -> list[Ref]:
-    """The symbols whose qualified name is `plain` or, if there are none, ends in it."""
-    plain = plain.lower() if fold else plain
-    whole: list[Ref] = []
-    partly: list[Ref] = []
-    for symbol in named:
-        qualified = symbol.qualified_name.lower() if fold else symbol.qualified_name
-        if qualified == plain:
-            whole.append(symbol)
-        elif qualified.endswith((f".{plain}", f"/{plain}")):
-            partly.append(symbol)
-    return whole or partly
-
-
-def _under_package_name(symbol: Ref, packages: dict[str, tuple[str, str]]) -> str:
-    name, path = packages.get(symbol.package, ("", ""))
-    return name + symbol.qualified_name.removeprefix(path)
-
 
 def _preferred(found: list[Ref], kinds: frozenset[str]) -> list[Ref]:
     """Without symbols of other kinds than `kinds`, then without fields; each only if something is left."""
@@ -153,7 +130,7 @@ def _preferred(found: list[Ref], kinds: frozenset[str]) -> list[Ref]:
     return [symbol for symbol in preferred if symbol.kind != "field"] or preferred
 
 
-def _meanings(found: Iterable[Ref]) -> tuple[Meaning, ...]:
+def _grouped(found: Iterable[Ref]) -> tuple[Meaning, ...]:
     grouped: dict[tuple[str, str], list[Ref]] = {}
     for symbol in found:
         grouped.setdefault((symbol.qualified_name, symbol.package), []).append(symbol)

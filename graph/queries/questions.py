@@ -6,13 +6,15 @@ together. `impact` answers questions over several steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES, USES
 from golore.graph.model.entities import SYMBOL_KINDS
+from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.answers import (
     Answer,
     Link,
@@ -30,6 +32,8 @@ from golore.graph.queries.symbol_steps import Steps, open_steps
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
 CALLING: Final = CALLABLE | {"var"}
 TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
+_MOST_HELPERS: Final = 2_000
+"""Most declarations of test files that are followed to find the tests of one declaration."""
 
 
 def callers(store: Store, subject: Meaning) -> Answer:
@@ -37,14 +41,22 @@ def callers(store: Store, subject: Meaning) -> Answer:
     return _uses_of(store, "callers", subject, ("CALLS",))
 
 
-def users(store: Store, subject: Meaning) -> Answer:
-    """Who calls, refers to or embeds it."""
-    return _uses_of(store, "users", subject, USES)
+def users(store: Store, subject: Meaning, access: str = "") -> Answer:
+    """Who calls, refers to or embeds it. For a field, `access` restricts the answer to one kind of use."""
+    answer = _uses_of(store, "users", subject, USES)
+    if not access:
+        return answer
+    others = Counter[str]()
+    for link in answer.resolved:
+        if link.access != access:
+            others[link.access] += len(link.sites)
+    kept = tuple(link for link in answer.resolved if link.access == access)
+    return replace(answer, question=f"{access}s", resolved=kept, other_accesses=tuple(sorted(others.items())))
 
 
 def callees(store: Store, subject: Meaning) -> Answer:
     """What it calls. Candidates are the methods that may run when it calls an interface method."""
-    resolved = [link for symbol in subject.symbols for link in outbound(store, symbol, ("CALLS",))]
+    resolved = _of_group(subject, lambda symbol: outbound(store, symbol, ("CALLS",)))
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
     steps = open_steps(store)
@@ -54,47 +66,93 @@ def callees(store: Store, subject: Meaning) -> Answer:
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
             for method in steps.refs(types.implementations(steps.number(called))):
-                candidate = Link(method, "calls", link.file, link.sites, "implements", via=called.id)
+                candidate = replace(link, symbol=method, evidence="implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
-    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), _unresolved(store, subject))
+    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), same_name_uses(store, subject))
 
 
 def implementers(store: Store, subject: Meaning) -> Answer:
     """The types that satisfy an interface, or the methods that may run when a method of one is called.
 
-    For any other type, the interfaces that it satisfies.
+    For any other type, the interfaces that it satisfies. For a group with interfaces, the types that satisfy those.
     """
-    question, links, steps = "implementers", list[Link](), open_steps(store)
-    for symbol in subject.symbols:
+    steps = open_steps(store)
+    asked = subject.symbols
+    if subject.is_group:
+        types = tuple(symbol for symbol in asked if symbol.kind in TYPES)
+        asked = tuple(symbol for symbol in types if symbol.kind == "interface") or types
+
+    def links_of(symbol: Ref) -> list[Link]:
         if symbol.kind == "imethod":
             methods = steps.refs(InterfaceDispatch(steps).implementations(steps.number(symbol)))
-            links += [Link(method, "implements") for method in methods]
-        elif symbol.kind == "interface" or symbol.external:
-            links += inbound(store, symbol, ("IMPLEMENTS",))
-        else:
-            question = "implements"
-            links += outbound(store, symbol, ("IMPLEMENTS",))
-    return Answer(question, subject, in_order(links), (), _unresolved(store, subject))
+            return [Link(method, "implements") for method in methods]
+        return (inbound if _is_satisfied(symbol) else outbound)(store, symbol, ("IMPLEMENTS",))
+
+    question = "implementers" if all(map(_is_satisfied, asked)) else "implements"
+    links = _of_group(subject, links_of, asked)
+    return Answer(question, subject, in_order(links), (), same_name_uses(store, subject))
+
+
+def _is_satisfied(symbol: Ref) -> bool:
+    return symbol.kind in ("interface", "imethod") or symbol.external
 
 
 def tests(store: Store, subject: Meaning) -> Answer:
-    """The tests that reach it; for a type, also those that reach its methods."""
+    """The tests that reach it; for a type, also those that reach its methods. Candidates may reach it through an
+    interface or a function value."""
     links: list[Link] = []
     for symbol in subject.symbols:
-        links += inbound(store, symbol, ("TESTS",))
-        if symbol.kind in TYPES and not symbol.external:
-            for method in members(store, symbol.id):
-                if method.kind == "method":
-                    links += inbound(store, method, ("TESTS",))
+        for reached in (symbol, *_methods(store, symbol)):
+            links += inbound(store, reached, ("TESTS",))
     # A test may reach several methods of one type: one link is enough.
     first = {link.symbol.id: link for link in reversed(in_order(links))}
-    return Answer("tests", subject, in_order(first.values()), (), _unresolved(store, subject))
+    steps = open_steps(store)
+    starts = [*subject.symbols, *(method for symbol in subject.symbols for method in _methods(store, symbol))]
+    candidates = [
+        Link(test, "tests", via=via)
+        for test, via in _candidate_tests(steps, [steps.number(symbol) for symbol in starts])
+        if test.id not in first
+    ]
+    return Answer("tests", subject, in_order(first.values()), in_order(candidates), same_name_uses(store, subject))
+
+
+def _methods(store: Store, symbol: Ref) -> list[Ref]:
+    if symbol.kind not in TYPES or symbol.external:
+        return []
+    return [member for member in members(store, symbol.id) if member.kind == "method"]
+
+
+def _candidate_tests(steps: Steps, starts: Iterable[int]) -> Iterator[tuple[Ref, str]]:
+    """The tests that may reach one of these declarations, each with what it calls or names for that.
+
+    A test, or a helper in a test file that it calls, calls an interface method of it or names it as a value.
+    """
+    types = InterfaceDispatch(steps)
+    level: list[tuple[int, int]] = []
+    for number in starts:
+        for method in types.interface_methods(number):
+            level += [(caller, method) for caller in steps.inbound(method, "CALLS")]
+        if steps.kind(number) in CALLABLE:
+            level += [(user, number) for user in steps.inbound(number, "REFERENCES")]
+    seen: set[int] = set()
+    while level and len(seen) < _MOST_HELPERS:
+        further: list[tuple[int, int]] = []
+        for number, via in level:
+            user = steps.ref(number)
+            if number in seen or not user.test:
+                continue
+            seen.add(number)
+            if user.kind == "func" and is_test_name(user.name):
+                yield user, steps.ref(via).id
+            else:
+                further += [(one, via) for label in ("CALLS", "REFERENCES") for one in steps.inbound(number, label)]
+        level = further
 
 
 def show(store: Store, subject: Meaning) -> SymbolAnswer:
     """The details of its declarations."""
     return SymbolAnswer(
-        subject, tuple(_details(store, symbol) for symbol in subject.symbols), _unresolved(store, subject)
+        subject, tuple(_details(store, symbol) for symbol in subject.symbols), same_name_uses(store, subject)
     )
 
 
@@ -121,32 +179,53 @@ def _count(store: Store, pattern: str) -> int:
 
 
 def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
-    resolved = [link for symbol in subject.symbols for link in inbound(store, symbol, labels)]
+    resolved = _of_group(subject, lambda symbol: inbound(store, symbol, labels))
     candidates: dict[tuple[str, str], Link] = {}
     steps = open_steps(store)
     types = InterfaceDispatch(steps)
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
-            for link in inbound(store, method, ("CALLS",)):
+            for link in _of_group(subject, lambda _, method=method: inbound(store, method, ("CALLS",)), (symbol,)):
                 key = (link.symbol.id, method.id)
-                candidates[key] = Link(link.symbol, "calls", link.file, link.sites, "implements", via=method.id)
+                candidates[key] = replace(link, evidence="implements", via=method.id)
     unresolved = unknown_uses(store, types, steps, subject)
     return Answer(question, subject, in_order(_without_twins(resolved)), in_order(candidates.values()), unresolved)
 
 
+def _of_group(
+    subject: Meaning, links_of: Callable[[Ref], list[Link]], symbols: tuple[Ref, ...] | None = None
+) -> list[Link]:
+    """The links of each symbol; for a group, without those inside it, and with the names of the symbols."""
+    symbols = subject.symbols if symbols is None else symbols
+    if not subject.is_group:
+        return [link for symbol in symbols for link in links_of(symbol)]
+    own = frozenset(subject.ids)
+    return [
+        replace(link, subject=symbol.qualified_name)
+        for symbol in symbols
+        for link in links_of(symbol)
+        if link.symbol.id not in own
+    ]
+
+
 def _without_twins(links: Iterable[Link]) -> list[Link]:
     """One link if several twins are used in the same way at the same sites."""
-    return list({(link.symbol.id, link.how, link.sites, link.pointer): link for link in links}.values())
+    return list(
+        {
+            (link.symbol.id, link.how, link.sites, link.pointer, link.access, link.subject): link for link in links
+        }.values()
+    )
 
 
-def _unresolved(store: Store, subject: Meaning) -> UnresolvedUses:
-    return unresolved_uses(store, subject.first.name)
+def same_name_uses(store: Store, subject: Meaning) -> UnresolvedUses:
+    """The unresolved uses with the name of the subject, or with one of the names of a group."""
+    return unresolved_uses(store, *sorted({symbol.name for symbol in subject.symbols}))
 
 
 def unknown_uses(store: Store, types: InterfaceDispatch, steps: Steps, subject: Meaning) -> UnresolvedUses:
     """The uses that are not known: unresolved sites with its name, and calls through external interfaces."""
     outside = {name for symbol in subject.symbols for name in types.outside_interfaces(steps.number(symbol))}
-    return replace(_unresolved(store, subject), outside=tuple(sorted(outside)))
+    return replace(same_name_uses(store, subject), outside=tuple(sorted(outside)))
 
 
 def _details(store: Store, symbol: Ref) -> SymbolDetails:

@@ -128,6 +128,11 @@ class Steps:
         named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
         return self.by_location(named)[-1] if named else None
 
+    def outside_interfaces(self, type: int) -> list[tuple[Ref, frozenset[str]]]:
+        """The external interfaces that a type satisfies, each with the names of its methods."""
+        links = outbound(self._store, self.ref(type), ("IMPLEMENTS",))
+        return [(link.symbol, frozenset(link.evidence.split()[1:])) for link in links if link.symbol.external]
+
     def by_location(self, numbers: Collection[int]) -> list[int]:
         """The numbers, sorted by location."""
         if self._adjacency is not None and self._changed.isdisjoint(numbers) and max(numbers, default=0) < self._first:

@@ -72,6 +72,7 @@ def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop
         "- Memory.Save: 1 caller: shop.run (main.go:14)\n"
         "- Limit: 1 user: shop.run (main.go:16)\n"
         "Interfaces:\n"
+        "- Saver is satisfied by store.Memory (store/store.go:13), store.Logged (store/store.go:24)\n"
         "- Memory, Logged satisfy store.Saver (store/store.go:7)\n"
         "May be called through interfaces (candidates): Memory.Save behind store.Saver.Save (1 caller)\n"
         "1 test in 1 file reaches it:\n"

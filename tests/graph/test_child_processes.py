@@ -24,9 +24,11 @@ ONLY_AT = {
     r"get_context\(": {"learner/worker_pool.py"},
     r"subprocess\.(run|Popen|call|check_\w+)\(|open_process\(|os\.exec|posix_spawn|os\.system|os\.popen": {
         "graph/queries/adjacency_builder.py",
+        "graph/safety/child_processes.py",
         "learner/audit/go_judge.py",
         "learner/checkout/git_command.py",
         "mcp_server/hooks/background_learn.py",
+        "mcp_server/install/proof.py",
         "mcp_server/server/tools/memory_learn.py",
         "mcp_server/services/query_process.py",
         "mcp_server/watching/background_drafts.py",

@@ -84,7 +84,8 @@ class Graph:
         rows = self.symbols if kind.target == "Symbol" else self.externals
         target = self.chance.choice([id for id, row in sorted(rows.items()) if row.kind in targets])
         has_lines = kind.label != "IMPLEMENTS"
-        self.edges[kind, source, target] = Edge(source, target, (self.chance.randrange(40),) if has_lines else (), "e")
+        sites = (self.chance.randrange(40),) if has_lines else ()
+        self.edges[kind, source, target] = Edge(source, target, sites, "e" if has_lines else "signature Save")
 
     def change(self) -> GraphDelta:
         """Add, move and remove some of everything; returns the change."""

@@ -1,0 +1,90 @@
+"""Declarations with their positions, and the text of files that is still what the graph was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Ref
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
+
+_COLUMNS: Final = (
+    "s.id, s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.end_line, s.start, s.`end`, s.owner, s.doc"
+)
+SHOWN_KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "const", "var"))
+"""Kinds of symbols whose text can be shown on its own."""
+
+
+class Declaration(NamedTuple):
+    id: str
+    kind: str
+    name: str
+    qualified_name: str
+    package: str
+    file: str
+    line: int
+    end_line: int
+    start: int
+    end: int
+    owner: str
+    doc: str
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.id, self.kind, self.name, self.qualified_name, self.package, self.file, self.line, self.owner)
+
+    @property
+    def local(self) -> str:
+        """The name within the package, such as `Memory.Save`."""
+        return self.qualified_name.rpartition("/")[2].partition(".")[2] or self.name
+
+
+def declarations_in(store: Store, file: str) -> list[Declaration]:
+    """The declarations of a file that can be shown, by position."""
+    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
+    found = (Declaration(*row) for row in store.rows(statement, {"id": file}))
+    return sorted((one for one in found if one.kind in SHOWN_KINDS), key=lambda one: (one.start, one.id))
+
+
+def declarations_of(store: Store, ids: Iterable[str]) -> dict[str, Declaration]:
+    """Id → declaration. A field or an interface's method is shown with the type that declares it."""
+    statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}"
+    found = {row[0]: Declaration(*row) for row in store.rows(statement, {"ids": list(dict.fromkeys(ids))})}
+    inner = {one.id: one.owner for one in found.values() if one.kind not in SHOWN_KINDS and one.owner}
+    owners = declarations_of(store, inner.values()) if inner else {}
+    return {id: owners.get(inner.get(id, ""), one) for id, one in found.items()}
+
+
+class SourceReader:
+    """Reads files once. A file that is not what the graph was made from has no text, and is listed in `changed`."""
+
+    def __init__(self, store: Store, root: Path) -> None:
+        self._store = store
+        self._root = root
+        self._known: dict[str, bytes | None] = {}
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        return tuple(sorted(path for path, data in self._known.items() if data is None))
+
+    def bytes_of(self, path: str) -> bytes | None:
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def text_of(self, declaration: Declaration) -> str | None:
+        data = self.bytes_of(declaration.file)
+        if data is None:
+            return None
+        return data[declaration.start : declaration.end].decode("utf-8", "replace")
+
+    def _read(self, path: str) -> bytes | None:
+        digests = [row[0] for row in self._store.rows("MATCH (f:File {id: $id}) RETURN f.digest", {"id": path})]
+        try:
+            data = read_regular(self._root / path, SOURCE_LIMIT, follow=True)
+        except OSError:
+            return None
+        return data if digests == [blake2b(data, digest_size=16).hexdigest()] else None

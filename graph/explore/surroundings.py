@@ -1,0 +1,111 @@
+"""What is around the declarations that were chosen: calls among them, who enters from outside, tests and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from golore.graph.cards.annotations import AnnotationReader
+from golore.graph.database.store import Store
+from golore.graph.explore.declarations import Declaration
+from golore.graph.explore.proximity import Calls
+from golore.graph.phrases import listed
+from golore.graph.queries.answers import Meaning, Ref
+from golore.graph.queries.edges import inbound
+from golore.graph.queries.impact import path
+
+_MAX_CALLERS: Final = 12
+_MAX_ENTRIES: Final = 5
+_MAX_TESTS: Final = 4
+_MAX_NOTES: Final = 3
+_BEST: Final = 6
+"""Declarations whose entries, tests and notes are listed."""
+_MAX_PATHS: Final = 2
+_MOST_STEPS: Final = 150
+"""Symbols that the search for one path expands."""
+CALL, MAY_RUN = "→", "⇢"
+
+
+class ShortNames:
+    """Names as code in other packages writes them: the name of the package, a dot and the local name."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._packages: dict[str, str] = {}
+
+    def of(self, ref: Ref) -> str:
+        if ref.package not in self._packages:
+            rows = self._store.rows("MATCH (p:Package {id: $id}) RETURN p.name", {"id": ref.package})
+            self._packages[ref.package] = next((row[0] for row in rows), "")
+        local = ref.qualified_name.rpartition("/")[2].partition(".")[2] or ref.name
+        return f"{self._packages[ref.package]}.{local}".lstrip(".")
+
+
+def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: ShortNames) -> Iterator[str]:
+    """The calls among what is shown, then paths between the best ones that no call joins. A dashed arrow leads to a
+    method that may run, through an interface or a function value."""
+    numbers = {calls.steps.number(one.ref): one for one in shown}
+    joined_to: dict[int, set[int]] = {number: {number} for number in numbers}
+    lines: list[str] = []
+    for number, caller in numbers.items():
+        near = [one for one in calls.called_by(number) if one.number in numbers]
+        for one in near:
+            together = joined_to[number] | joined_to[one.number]
+            for member in together:
+                joined_to[member] = together
+        resolved = set(calls.steps.outbound(number, "CALLS"))
+        certain = ", ".join(numbers[one.number].local for one in near if one.number in resolved)
+        possible = ", ".join(numbers[one.number].local for one in near if one.number not in resolved)
+        if near:
+            ends = (f" {arrow} {targets}" for arrow, targets in ((CALL, certain), (MAY_RUN, possible)) if targets)
+            lines.append(f"{caller.local}{''.join(ends)}")
+    yield from lines[:_MAX_CALLERS]
+    best = list(numbers)[:_BEST]
+    apart = [number for number in best if number not in joined_to[best[0]]] if best else []
+    for number in apart[:_MAX_PATHS]:
+        yield from _path_line(store, calls, best[0], number, names)
+
+
+def _path_line(store: Store, calls: Calls, source: int, target: int, names: ShortNames) -> Iterator[str]:
+    for first, last in ((source, target), (target, source)):
+        start, end = (Meaning(ref.qualified_name, (ref,)) for ref in (calls.ref(first), calls.ref(last)))
+        route = path(store, start, end, _MOST_STEPS, calls.steps)
+        if len(route.steps) > 2:
+            hops = [f"{CALL if step.how == 'calls' else MAY_RUN} {names.of(step.symbol)}" for step in route.steps[1:]]
+            yield f"{names.of(route.steps[0].symbol)} {' '.join(hops)}"
+            return
+
+
+def entry_lines(calls: Calls, shown: Sequence[Declaration], names: ShortNames) -> Iterator[str]:
+    """Functions outside of what is shown that call the best declarations, those of other packages first."""
+    numbers = {calls.steps.number(one.ref) for one in shown}
+    found: dict[str, str] = {}
+    for one in shown[:_BEST]:
+        outside = [
+            calls.ref(caller.number)
+            for caller in calls.callers_of(calls.steps.number(one.ref))
+            if caller.number not in numbers
+        ]
+        outside.sort(key=lambda ref: (ref.package == one.package, ref.id))
+        for ref in outside[:2]:
+            found.setdefault(ref.id, f"{names.of(ref)} ({ref.file}:{ref.line}) {CALL} {one.local}")
+    yield from list(found.values())[:_MAX_ENTRIES]
+
+
+def test_line(store: Store, shown: Sequence[Declaration]) -> str:
+    """Tests that reach the best declarations, those that reach most of them first."""
+    reached: dict[str, tuple[int, Ref]] = {}
+    for one in shown[:_BEST]:
+        for link in inbound(store, one.ref, ("TESTS",)):
+            number, _ = reached.get(link.symbol.id, (0, link.symbol))
+            reached[link.symbol.id] = (number + 1, link.symbol)
+    ordered = sorted(reached.values(), key=lambda item: (-item[0], item[1].id))
+    return listed([f"{ref.name} ({ref.file}:{ref.line})" for _, ref in ordered], _MAX_TESTS)
+
+
+def note_lines(store: Store, shown: Sequence[Declaration]) -> tuple[str, ...]:
+    """Notes and decisions about the best declarations, their files and packages."""
+    best = shown[:_BEST]
+    ids = [name for one in best for name in (one.id, one.file, one.package)]
+    with AnnotationReader(store.directory) as reader:
+        return reader.note_lines_of(dict.fromkeys(ids))[:_MAX_NOTES]
