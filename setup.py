@@ -1,4 +1,4 @@
-"""Compiles the hot modules to C with mypyc, if a C compiler works; everything else is in pyproject.toml.
+"""Compiles the hot modules to C with mypyc, if a C compiler works; almost everything else is in pyproject.toml.
 
 A hot module is ordinary typed Python and also runs uncompiled: with `GOLORE_PURE=1`, without a compiler or Python's
 headers, or if the compiler fails. The install then succeeds, and `golore doctor` reports it. A type error in a hot
@@ -15,10 +15,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import shutil
 import sys
 import sysconfig
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -250,4 +252,18 @@ def packages() -> dict[str, str]:
     return {f"golore.{'.'.join(folder.parts)}": folder.as_posix() for folder in folders}
 
 
-setup(packages=list(packages()), package_dir=packages(), ext_modules=extensions(), cmdclass={"build_ext": BuildHot})
+def readme() -> str:
+    """The README for PyPI, where relative links lead nowhere: they become links to the repository."""
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.sub(r"\]\((?!https?://|#)", f"]({source}/blob/main/", text)
+
+
+setup(
+    packages=list(packages()),
+    package_dir=packages(),
+    ext_modules=extensions(),
+    cmdclass={"build_ext": BuildHot},
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+)

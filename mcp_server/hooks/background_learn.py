@@ -9,6 +9,7 @@ import os
 import sys
 
 from golore.graph.safety.regular_file import open_regular
+from golore.graph.safety.system import LOCKS_ARE_INHERITED, lower_priority, try_lock, unlock
 
 MARK_NAME = "relearn.wanted"
 LOCK_NAME = "relearn.lock"
@@ -17,33 +18,33 @@ FAILURE_NAME = "relearn.failed"
 _PAUSE_AFTER_FAILURE = 60.0
 """Seconds after a failure before the next attempt: what fails for one edit usually fails for the next."""
 _MAX_ROUNDS = 20
-_LOWEST_PRIORITY = 19
+_NO_LOCK = -1
+_MODULE = "golore.mcp_server.hooks.background_learn"
 
 
 def start_background_learn(root: str, store: str) -> bool:
     """Request a background learn. Returns whether this call started a process for it."""
-    import fcntl
-
     if _is_watched(store) or _failed_recently(store):
         return False
     os.close(open_regular(os.path.join(store, MARK_NAME), os.O_WRONLY | os.O_CREAT))
     lock = open_regular(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not try_lock(lock, exclusive=True):
         os.close(lock)
         return False
+    if not LOCKS_ARE_INHERITED:
+        unlock(lock)
+        os.close(lock)
+        start_process(_MODULE, root, store, str(_NO_LOCK))
+        return True
     # The lock belongs to the open file, which the new process inherits, so it is never released in between.
     os.set_inheritable(lock, True)
-    if os.fork() == 0:
-        _become_learner(root, store, lock)
+    start_process(_MODULE, root, store, str(lock))
     os.close(lock)
     return True
 
 
 def learn_while_wanted(root: str, store: str, lock: int) -> int:
     """Learn as long as hooks request it, at most `_MAX_ROUNDS` times; returns how often. Runs in the new process."""
-    import fcntl
     from pathlib import Path
 
     from golore.learner.learn import learn
@@ -56,30 +57,23 @@ def learn_while_wanted(root: str, store: str, lock: int) -> int:
         if not os.path.exists(mark):
             # A hook that created the marker after this check found the lock held and started no process. So check
             # once more after releasing the lock, and continue if no other process has taken it.
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            unlock(lock)
             if not os.path.exists(mark):
                 break
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not try_lock(lock, exclusive=True):
                 break
     return rounds
 
 
 def _is_watched(store: str) -> bool:
-    import fcntl
-
     try:
         descriptor = open_regular(os.path.join(store, WATCH_LOCK_NAME))
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return not try_lock(descriptor, exclusive=False)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _failed_recently(store: str) -> bool:
@@ -91,18 +85,26 @@ def _failed_recently(store: str) -> bool:
         return False
 
 
-def _become_learner(root: str, store: str, lock: int) -> None:
-    """Detach from the agent's session and pipes, lower the priority, and replace this process by the learner."""
+def start_process(module: str, *arguments: str) -> None:
+    """Start a module of golore at the lowest priority, detached from the agent's session and pipes."""
+    from golore.graph.safety.child_processes import python_command, start_detached
+
+    command = python_command("-m", module, *arguments)
+    if not LOCKS_ARE_INHERITED:
+        start_detached(command)
+    elif os.fork() == 0:
+        _become(command)
+
+
+def _become(command: list[str]) -> None:
+    """Replace this process, which was forked, by another program."""
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
-        os.nice(_LOWEST_PRIORITY)
+        lower_priority()
         os.chdir("/")
-        from golore.graph.safety.child_processes import python_command
-
-        command = python_command("-m", "golore.mcp_server.hooks.background_learn", root, store, str(lock))
         os.execv(command[0], command)
     finally:
         os._exit(1)
@@ -120,10 +122,15 @@ def _remove(path: str) -> bool:
 def _main() -> None:
     from golore.mcp_server.hooks.log import log_failure
 
-    root, store, lock = sys.argv[1:]
+    root, store, lock = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    if lock == _NO_LOCK:
+        lower_priority()
+        lock = open_regular(os.path.join(store, LOCK_NAME), os.O_RDWR | os.O_CREAT)
+        if not try_lock(lock, exclusive=True):
+            return  # another hook's process was faster, and sees the marker
     failure = os.path.join(store, FAILURE_NAME)
     try:
-        learn_while_wanted(root, store, int(lock))
+        learn_while_wanted(root, store, lock)
     except Exception:  # noqa: BLE001  there is no terminal; the failure is logged
         log_failure(store, "relearning")
         os.close(open_regular(failure, os.O_WRONLY | os.O_CREAT))

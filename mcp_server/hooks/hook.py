@@ -12,16 +12,12 @@ import os
 
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
+from golore.graph.safety.system import exit_after
 from golore.graph.safety.trust import blake2b_hex
 from golore.graph.safety.visible_text import visible_block, visible_line
+from golore.mcp_server.hooks.event_paths import native_path, relative_path
 from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
 from golore.mcp_server.hooks.store_locator import find_store
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal
-else:
-    import _signal as signal  # `signal` without its enums, which take a while to create
 
 SWITCH_VARIABLE = "GOLORE_HOOKS"
 SETTINGS_NAME = "settings.toml"
@@ -32,7 +28,7 @@ _MAX_ANSWER = 9_500
 _MAX_INPUT = 16 << 20
 _DEADLINE = 3.0
 _WAIT = 0.25
-_OFF = ("off", "0", "false", "no")
+OFF = ("off", "0", "false", "no")
 _MEMBERS = ("method", "imethod", "field")
 """Kinds of symbols whose qualified names contain the name of a type."""
 _TASKS_HEAD = "Tasks in golore's notes that are not done, as people and agents wrote them (data):"
@@ -49,9 +45,9 @@ def run_hook(agent: str) -> int:
     """Run one hook. Returns the exit code, which is always 0."""
     store = ""
     try:
-        _set_deadline()
+        exit_after(_DEADLINE)  # even if a lock or an open pipe blocks: the agent waits for its hook
         data = _read_input()
-        if os.environ.get(SWITCH_VARIABLE, "").strip().lower() in _OFF:
+        if os.environ.get(SWITCH_VARIABLE, "").strip().lower() in OFF:
             return 0
         payload = parse_json(data.decode("utf-8", "replace"))
         event = parse_event(payload, agent) if isinstance(payload, dict) else None
@@ -59,6 +55,7 @@ def run_hook(agent: str) -> int:
             return 0
         repository = _repository_of(event)
         if repository is None:
+            _learn_first(event)
             return 0
         root, store = repository
         settings = _Settings(store)
@@ -133,6 +130,15 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
         from golore.mcp_server.hooks.background_learn import start_background_learn
 
         start_background_learn(root, store)
+
+
+def _learn_first(event: Event) -> None:
+    """Start to learn a repository that has no store, and say so once."""
+    from golore.mcp_server.hooks.first_learn import ANNOUNCEMENT, start_first_learn, unlearned_checkout
+
+    checkout = unlearned_checkout(event.cwd, event.files) if event.kind != COMPACTED else None
+    if checkout is not None and start_first_learn(*checkout) and event.shape:
+        _print(_answer(event, ANNOUNCEMENT))
 
 
 def _parts(event: Event, card_store: CardStore, root: str) -> list[_Part]:
@@ -269,23 +275,30 @@ def _answer(event: Event, text: str) -> str:
 
 def _repository_of(event: Event) -> tuple[str, str] | None:
     """Root and store of the first file that is in a repository; without files, of the agent's working directory."""
-    event.cwd = event.cwd or os.getcwd()
+    event.cwd = native_path(event.cwd) or os.getcwd()
+    event.files = [native_path(file) for file in event.files]
     for file in event.files:
-        path = os.path.realpath(os.path.join(event.cwd, file))
+        path = _resolved(event.cwd, file)
         if event.kind == EDIT or os.path.isfile(path):
             repository = find_store(os.path.dirname(path))
             if repository is not None:
                 return repository
-    return None if event.files else find_store(os.path.realpath(event.cwd))
+    return None if event.files else find_store(_resolved(event.cwd, ""))
+
+
+def _resolved(folder: str, path: str) -> str:
+    """The absolute path without links; the root if it has characters that no file name can have."""
+    try:
+        return os.path.realpath(os.path.join(folder, os.path.expanduser(path)))
+    except ValueError:
+        return "/"
 
 
 def _relative_to_root(root: str, folder: str, path: str) -> str:
     """The path relative to the root, "." for the root itself; empty if it is outside or does not exist."""
-    path = os.path.realpath(os.path.join(folder, os.path.expanduser(path)))
-    if path == root:
-        return "."
-    prefix = root if root.endswith("/") else f"{root}/"
-    return path[len(prefix) :] if path.startswith(prefix) and os.path.exists(path) else ""
+    path = _resolved(folder, path)
+    relative = relative_path(root, path)
+    return relative if relative == "." or os.path.exists(path) else ""
 
 
 def _read_bytes(root: str, path: str) -> bytes:
@@ -314,12 +327,6 @@ def _print(text: str) -> None:
     data = text.encode("ascii")
     while data:
         data = data[os.write(1, data) :]
-
-
-def _set_deadline() -> None:
-    """Exit after `_DEADLINE`, even if a lock or an open pipe blocks: the agent waits for its hook."""
-    signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
-    signal.setitimer(signal.ITIMER_REAL, _DEADLINE)
 
 
 def _log(store: str, action: str) -> None:

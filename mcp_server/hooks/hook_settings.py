@@ -9,9 +9,9 @@ from golore.graph.safety.regular_file import SETTINGS_LIMIT, read_regular
 _BOOLEANS = {"true": True, "false": False}
 
 
-def read_hook_settings(path: str) -> dict[str, bool | int]:
-    """The values of the table. Raises `ValueError` if the file is not valid."""
-    text = read_regular(path, SETTINGS_LIMIT).decode()
+def read_hook_settings(path: str, *, follow: bool = False) -> dict[str, bool | int]:
+    """The values of the table. `follow`: the file may be a link. Raises `ValueError` if the file is not valid."""
+    text = read_regular(path, SETTINGS_LIMIT, follow=follow).decode()
     values = _plain(text)
     if values is None:
         import tomllib

@@ -204,9 +204,8 @@ def _collect(event: Event, value: "Json", key: str, depth: int, keys: set[str]) 
     """Collect the files and new texts in a tool's input, at any depth up to `depth`, and the names of all `keys`."""
     if isinstance(value, str):
         if key in _PATH_KEYS and value.endswith(".go") and "\n" not in value:
-            path = value.removeprefix("file://")
-            if path not in event.files:
-                event.files.append(path)
+            if value not in event.files:
+                event.files.append(value)
         elif key in _NEW_TEXT_KEYS:
             event.new_texts.append(value)
         elif key in ("patch", "input", "diff") and _PATCH_START in value:

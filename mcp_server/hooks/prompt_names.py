@@ -56,8 +56,9 @@ def is_named(qualified_name: str, name: str) -> bool:
 def touched_names(text: str, new_texts: list[str]) -> list[str]:
     """The top-level declarations of a file that contain the new texts: `Save`, `Memory.Save`."""
     found: list[str] = []
+    text = text.replace("\r\n", "\n")  # agents send the line ends of the file, or their own
     for piece in new_texts:
-        piece = piece.strip("\n")
+        piece = piece.replace("\r\n", "\n").strip("\n")
         offset = text.find(piece) if piece.strip() else -1
         if offset < 0:
             continue

@@ -1,17 +1,26 @@
 """The files from which each agent reads its hooks and MCP servers, and the entries that golore adds to them.
 
-The hooks match all tools: agents rename their tools, and the hook itself decides which events concern it. The hook
-command prints no error and succeeds if golore is not installed, so that a team can share the configuration.
+The hooks match all tools: agents rename their tools, and the hook itself decides which events concern it. The commands
+that the entries contain are made in `launch_commands`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.mcp_server.install.json_edits import Json, JsonEditError, dumps, loads
+from golore.mcp_server.install.launch_commands import (
+    Program,
+    hook_command,
+    hook_words,
+    is_our_command,
+    server_words,
+)
 
 _TIMEOUT: Final = 10
 
@@ -40,8 +49,8 @@ class InstallTarget(NamedTuple):
     root: Path
     """The root of the repository."""
     home: Path
-    program: str
-    """The command that starts golore."""
+    program: Program
+    """How the agents start golore."""
 
     @property
     def is_user(self) -> bool:
@@ -55,27 +64,11 @@ class AgentSetup(NamedTuple):
 
 
 def setup_for(agent: str, where: InstallTarget) -> AgentSetup:
-    return {
-        "claude": _claude,
-        "codex": _codex,
-        "copilot": _copilot,
-        "cursor": _cursor,
-        "gemini": _gemini,
-        "opencode": _opencode,
-        "vscode": _vscode,
-    }[agent](where)
+    return _SETUPS[agent](where)
 
 
-def hook_command(where: InstallTarget, agent: str) -> str:
-    return f"{where.program} hook {agent} 2>/dev/null || true"
-
-
-def is_our_command(value: Json, agent: str) -> bool:
-    """Whether a handler in a configuration runs golore's hook for this agent."""
-    if not isinstance(value, dict):
-        return False
-    commands = (value.get(name) for name in ("command", "bash"))
-    return any(isinstance(command, str) and f"golore hook {agent}" in command.replace("'", "") for command in commands)
+def all_agents() -> tuple[str, ...]:
+    return tuple(_SETUPS)
 
 
 def is_our_file(text: str, agent: str) -> bool:
@@ -95,15 +88,16 @@ def is_our_file(text: str, agent: str) -> bool:
 
 def _hook_groups(where: InstallTarget, agent: str, events: dict[str, str], timeout: int) -> tuple[Addition, ...]:
     """Hooks in the format that Claude Code introduced: event, matcher, handlers."""
-    handler: Json = {"type": "command", "command": hook_command(where, agent), "timeout": timeout}
+    handler: Json = {"type": "command", "command": hook_command(where.program, agent), "timeout": timeout}
     return tuple(
         Addition(("hooks", event), {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}, is_item=True)
         for event, matcher in events.items()
     )
 
 
-def _server(where: InstallTarget) -> Json:
-    return {"command": where.program, "args": ["mcp"]}
+def _server(where: InstallTarget) -> dict[str, Json]:
+    program, *arguments = server_words(where.program)
+    return {"command": program, "args": [*arguments]}
 
 
 def _claude(where: InstallTarget) -> AgentSetup:
@@ -133,23 +127,19 @@ def _codex(where: InstallTarget) -> AgentSetup:
 
 
 def _copilot(where: InstallTarget) -> AgentSetup:
-    targets = [_copilot_hooks(where)]
-    if where.is_user:
-        server: Json = {"type": "local", "command": where.program, "args": ["mcp"], "tools": ["*"]}
-        targets.append(
-            AgentFile(_copilot_home(where) / "mcp-config.json", (Addition(("mcpServers", "golore"), server),))
-        )
-    hint = (
-        ""
-        if where.is_user
-        else "Copilot's command line reads MCP servers only from the user's files: run this again with `--scope user`."
-    )
-    return AgentSetup(tuple(targets), hint)
+    server: Json = {"type": "local", **_server(where), "tools": ["*"]}
+    file = _copilot_home(where) / "mcp-config.json" if where.is_user else where.root / ".github" / "mcp.json"
+    hint = "" if where.is_user else "Copilot uses both only in folders that you trust; it asks when it starts."
+    return AgentSetup((_copilot_hooks(where), AgentFile(file, (Addition(("mcpServers", "golore"), server),))), hint)
 
 
 def _copilot_hooks(where: InstallTarget) -> AgentFile:
     """The file with the hooks, which only golore writes. VS Code reads it too."""
-    handler: Json = {"type": "command", "bash": hook_command(where, "copilot"), "timeoutSec": _TIMEOUT}
+    commands: dict[str, Json] = {
+        "bash": hook_command(where.program._replace(is_windows=False), "copilot"),
+        "powershell": hook_command(where.program._replace(is_windows=True), "copilot"),
+    }
+    handler: Json = {"type": "command", **commands, "timeoutSec": _TIMEOUT}
     events = ("postToolUse", "preCompact", "sessionStart", "userPromptSubmitted")
     hooks: Json = {"version": 1, "hooks": {event: [handler] for event in events}}
     folder = _copilot_home(where) / "hooks" if where.is_user else where.root / ".github" / "hooks"
@@ -162,7 +152,7 @@ def _copilot_home(where: InstallTarget) -> Path:
 
 def _cursor(where: InstallTarget) -> AgentSetup:
     folder = (where.home if where.is_user else where.root) / ".cursor"
-    handler: Json = {"command": hook_command(where, "cursor"), "timeout": _TIMEOUT}
+    handler: Json = {"command": hook_command(where.program, "cursor"), "timeout": _TIMEOUT}
     hooks = tuple(
         Addition(("hooks", event), handler, is_item=True) for event in ("postToolUse", "preCompact", "sessionStart")
     )
@@ -186,18 +176,18 @@ def _opencode(where: InstallTarget) -> AgentSetup:
     folder, plugins = (config, config / "plugins") if where.is_user else (where.root, where.root / ".opencode/plugins")
     file = folder / "opencode.jsonc"
     file = file if file.exists() else folder / "opencode.json"
-    server: Json = {"type": "local", "command": [where.program, "mcp"], "enabled": True}
+    server: Json = {"type": "local", "command": [*server_words(where.program)], "enabled": True}
     frame = (Addition(("$schema",), "https://opencode.ai/config.json"),)
     return AgentSetup(
         (
             AgentFile(file, (Addition(("mcp", "golore"), server),), frame),
-            AgentFile(plugins / "golore.js", text=_PLUGIN.replace("PROGRAM", where.program)),
+            AgentFile(plugins / "golore.js", text=_plugin(where.program)),
         )
     )
 
 
 def _vscode(where: InstallTarget) -> AgentSetup:
-    server: Json = {"type": "stdio", "command": where.program, "args": ["mcp"]}
+    server: Json = {"type": "stdio", **_server(where)}
     folder = _vscode_user_folder(where.home) if where.is_user else where.root / ".vscode"
     return AgentSetup(
         (AgentFile(folder / "mcp.json", (Addition(("servers", "golore"), server),)), _copilot_hooks(where))
@@ -210,14 +200,39 @@ def _vscode_user_folder(home: Path) -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "Code/User"
 
 
+def _plugin(program: Program) -> str:
+    posix, windows = (json.dumps(hook_words(program._replace(is_windows=one), "opencode")) for one in (False, True))
+    return _PLUGIN.replace("POSIX", posix).replace("WINDOWS", windows)
+
+
+def plugin_words(text: str, *, is_windows: bool = os.name == "nt") -> list[str]:
+    """The program and the arguments that OpenCode's plugin starts; empty if the text is not that of the plugin."""
+    begin = f"const {'windows' if is_windows else 'posix'} = "
+    line = next((line for line in text.splitlines() if line.startswith(begin)), "")
+    return json.loads(line.removeprefix(begin)) if line else []
+
+
+_SETUPS: Final[dict[str, Callable[[InstallTarget], AgentSetup]]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "copilot": _copilot,
+    "cursor": _cursor,
+    "gemini": _gemini,
+    "opencode": _opencode,
+    "vscode": _vscode,
+}
 _PLUGIN: Final = """\
 // Written by `golore install opencode`, and removed by `golore uninstall opencode`.
 // After each tool call it asks golore about the Go file concerned, and appends the answer to the tool's output.
 import { spawn } from "node:child_process"
 
+const posix = POSIX
+const windows = WINDOWS
+const [program, ...words] = process.platform === "win32" ? windows : posix
+
 const ask = (payload) =>
   new Promise((resolve) => {
-    const hook = spawn("PROGRAM", ["hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
+    const hook = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] })
     let answer = ""
     hook.on("error", () => resolve(""))
     hook.stdin.on("error", () => {})

@@ -1,14 +1,15 @@
 """Adds golore's entries to the text of a configuration file, and removes them.
 
-The files belong to the user. A hook of golore is recognized by the command that it runs, so that one from an older
-golore is updated. An MCP server that differs from golore's entry is left alone.
+The files belong to the user. Entries of golore are recognized by the command that they run, so that those of an older
+golore are updated. An MCP server named golore that golore did not write is left alone.
 """
 
 from __future__ import annotations
 
 from golore.mcp_server.install import json_edits, toml_edits
-from golore.mcp_server.install.agent_configs import Addition, AgentFile, is_our_command
+from golore.mcp_server.install.agent_configs import Addition, AgentFile
 from golore.mcp_server.install.json_edits import Json
+from golore.mcp_server.install.launch_commands import is_our_command, is_our_server
 
 
 def add_entries(text: str | None, target: AgentFile, agent: str) -> tuple[str, tuple[str, ...]]:
@@ -31,6 +32,8 @@ def add_entries(text: str | None, target: AgentFile, agent: str) -> tuple[str, t
         current = json_edits.get(json_edits.loads(text), addition.path)
         if current is None:
             text = json_edits.insert(text, addition.path, addition.value)
+        elif current != addition.value and is_our_server(current):
+            text = json_edits.replace(text, addition.path, addition.value)
         elif current != addition.value:
             remarks.append(f"{target.file} already has another {'.'.join(addition.path)}; it was not changed.")
     return text, tuple(remarks)
@@ -50,7 +53,7 @@ def remove_entries(text: str, target: AgentFile, agent: str, original: str | Non
         with_entry = text
         if addition.is_item:
             text = _without_items(text, addition.path, agent)
-        elif json_edits.get(json_edits.loads(text), addition.path) == addition.value:
+        elif is_our_server(json_edits.get(json_edits.loads(text), addition.path)):
             text = json_edits.remove(text, addition.path)
         if text != with_entry:
             text = _without_empty(text, addition.path, initial)
@@ -106,6 +109,8 @@ def _added_to_toml(text: str, target: AgentFile) -> tuple[str, tuple[str, ...]]:
         current = toml_edits.get(text, parent, name)
         if current is None:
             text = toml_edits.insert(text, parent, name, addition.value)
+        elif current != addition.value and is_our_server(current):
+            text = toml_edits.insert(toml_edits.remove(text, parent, name), parent, name, addition.value)
         elif current != addition.value:
             remarks.append(f"{target.file} already has another {parent}.{name}; it was not changed.")
     return text, tuple(remarks)
@@ -115,6 +120,6 @@ def _removed_from_toml(text: str, target: AgentFile, original: str | None) -> st
     before = text
     for addition in target.additions:
         parent, name = addition.path
-        if toml_edits.get(text, parent, name) == addition.value:
+        if is_our_server(toml_edits.get(text, parent, name)):
             text = toml_edits.remove(text, parent, name)
     return None if text != before and original is None and not text.strip() else text

@@ -1,4 +1,5 @@
-"""The real agents, where they are installed: golore is installed for them, and what reaches the model is looked at.
+"""The real agents, where they are installed: golore is installed for them, and what reaches the model is looked at: the
+cards of the hooks and the tools of the MCP server. golore is not on the PATH of the agents.
 
 The model is a script, so nothing is sent anywhere. Agents are not installed by the tests; what was found to work:
 `npm install @anthropic-ai/claude-code @google/gemini-cli @openai/codex @github/copilot opencode-ai`, with their
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 from golore.graph.cards.card_store import SymbolLine
 from golore.mcp_server.cli.main import main
-from support.hook_process import GOLORE, settings, with_cards
+from support.hook_process import settings, with_cards
 from support.scripted_model import Script, scripted_model
 from support.shop import make_shop
 
@@ -31,8 +32,12 @@ def claude(url: str, root: Path, home: Path) -> tuple[list[str], dict[str, str]]
     assert root.is_dir()
     assert home.is_dir()
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1"}
-    command = ["claude", "-p", PROMPT, "--permission-mode", "acceptEdits", "--allowedTools", "Read", "Edit"]
-    return command, {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", **quiet}
+    trust = json.dumps({"enableAllProjectMcpServers": True})  # as the user agrees to once
+    command = ["claude", "-p", PROMPT, "--settings", trust, "--permission-mode", "acceptEdits"]
+    command += ["--allowedTools", "Read", "Edit"]
+    # Wait for servers, also on a slow machine, and show all tools.
+    servers = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "120000", "ENABLE_TOOL_SEARCH": "false"}
+    return command, {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", **quiet, **servers}
 
 
 def gemini(url: str, root: Path, home: Path) -> tuple[list[str], dict[str, str]]:
@@ -48,7 +53,8 @@ def codex(url: str, root: Path, home: Path) -> tuple[list[str], dict[str, str]]:
     trust = f'[projects."{root}"]\ntrust_level = "trusted"\n'
     write(home / ".codex" / "config.toml", f'model = "m"\nmodel_provider = "s"\n{provider}{trust}')
     freely = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-    return ["codex", "exec", *freely, PROMPT], {"OPENAI_API_KEY": "none"}
+    waits = ["-c", "mcp_servers.golore.required=true", "-c", "mcp_servers.golore.startup_timeout_sec=120"]
+    return ["codex", "exec", *freely, *waits, PROMPT], {"OPENAI_API_KEY": "none"}
 
 
 def copilot(url: str, root: Path, home: Path) -> tuple[list[str], dict[str, str]]:
@@ -90,12 +96,17 @@ STARTED, NAMED, OPENED, EDITED = (
         (opencode, [OPENED, EDITED]),
     ],
 )
-def test_what_golore_says_reaches_the_model(start: Start, expected: list[str], tmp_path: Path) -> None:
+def test_what_golore_says_reaches_the_model(
+    start: Start, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = start.__name__
-    if not shutil.which(agent):
+    program, node = shutil.which(agent), shutil.which("node")
+    if not program or not node:
         pytest.skip(f"{agent} is not on the PATH; the docstring of this file says how to install it")
     home, root = tmp_path.resolve() / "home", make_shop(tmp_path.resolve() / "shop")
     home.mkdir()
+    # The default for this home, because Codex does not pass the variable on.
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
     subprocess.run(["git", "init", "-q", root], check=True)
     saved = SymbolLine("Save", "example.com/shop/store.Memory.Save", "method", "store/store.go", 18, "Called by run.")
     with_cards(root, {"": "A shop.", "store/store.go": "Used by main.go."}, [saved])
@@ -104,8 +115,9 @@ def test_what_golore_says_reaches_the_model(start: Start, expected: list[str], t
     script = Script(str(root / "store" / "store.go"), "m.items[key]++", "m.items[key] += 1")
     with scripted_model(script) as model:
         command, environ = start(model.url, root, home)
-        path = f"{GOLORE.parent}{os.pathsep}{os.environ['PATH']}"
+        path = os.pathsep.join([str(Path(program).parent), str(Path(node).parent), "/usr/bin", "/bin"])
         alone = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        del alone["XDG_STATE_HOME"]
         # OpenCode believes PWD more than the directory it is started in.
         here = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": path, "PWD": str(root)}
         done = subprocess.run(
@@ -115,7 +127,7 @@ def test_what_golore_says_reaches_the_model(start: Start, expected: list[str], t
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -123,3 +135,4 @@ def test_what_golore_says_reaches_the_model(start: Start, expected: list[str], t
     # Some ask for a title of the conversation besides; the one with all its steps is the longest.
     facts = re.findall(r"golore's facts about (.*?), learned", max(model.requests, key=len))
     assert facts == expected, done.stdout + done.stderr
+    assert any("memory_context" in body for body in model.bodies), "the MCP server's tools are not offered"

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from golore.mcp_server.cli.agent_arguments import AGENTS
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.install import config_entries, json_edits
 from golore.mcp_server.install.agent_configs import AgentFile, InstallTarget, setup_for
-from golore.mcp_server.install.installer import BACKUP
+from golore.mcp_server.install.config_files import BACKUP
+from golore.mcp_server.install.launch_commands import Program
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from support.hook_process import GOLORE
 
+pytestmark = pytest.mark.usefixtures("without_trial")
 JSONC = {
     "empty object": "{}",
     "empty object on two lines": "{\n}\n",
@@ -112,7 +115,7 @@ def test_without_a_user_to_ask_a_file_that_changes_meanwhile_is_left_alone(repos
         assert process.stdout is not None
         assert process.stdout.read(1)
         file.write_text('{"new": true}')
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
     assert process.returncode == 1
     assert f"{file} was changed by another program meanwhile".encode() in err
     assert file.read_text() == '{"new": true}'
@@ -123,18 +126,18 @@ def test_the_content_is_on_the_disk_before_and_after_the_rename(
 ) -> None:
     (repository / ".mcp.json").write_text("{}")
     steps: list[str] = []
-    fsync, replace = os.fsync, Path.replace
+    fsync, replace = os.fsync, os.replace
 
     def recorded_fsync(descriptor: int) -> None:
         steps.append(f"sync {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
         fsync(descriptor)
 
-    def recorded_replace(self: Path, target: Path) -> Path:
-        steps.append(f"rename {target.name}")
-        return replace(self, target)
+    def recorded_replace(source: Path, target: Path) -> None:
+        steps.append(f"rename {Path(target).name}")
+        replace(source, target)
 
     monkeypatch.setattr(os, "fsync", recorded_fsync)
-    monkeypatch.setattr(Path, "replace", recorded_replace)
+    monkeypatch.setattr(os, "replace", recorded_replace)
     assert call("install", "claude", repository) == 0
     at = steps.index("rename .mcp.json")
     assert steps[at - 1].startswith("sync .mcp.json.")
@@ -203,7 +206,7 @@ def test_toml_of_any_layout_is_restored_to_the_byte(name: str, repository: Path)
     assert contents(repository) == before
     assert call("install", "codex", repository) == 0
     once = contents(repository)
-    assert tomllib.loads(once[".codex/config.toml"].decode())["mcp_servers"]["golore"]["args"] == ["mcp"]
+    assert tomllib.loads(once[".codex/config.toml"].decode())["mcp_servers"]["golore"]["command"] == "sh"
     assert call("install", "codex", repository) == 0
     assert contents(repository) == once
     assert call("uninstall", "codex", repository) == 0
@@ -219,8 +222,8 @@ def test_comments_that_the_user_adds_in_and_around_the_toml_table_stay(name: str
     text = file.read_text()
     if "\n[mcp_servers.golore]\n" in f"\n{text}".replace('"""\n[mcp_servers.golore]\n"""', ""):
         text = re.sub(r'(?<!""")(^|\n)(\[mcp_servers.golore\])\n', r"\1# above\n\2 # beside\n# in\n", text)
-        text = re.sub(r'(command = "golore")\n', r"\1 # why\n", text)
-        text = re.sub(r'(args = \["mcp"\])\n', r"\1\n# below\n", text)
+        text = re.sub(r'(command = "sh")\n', r"\1 # why\n", text)
+        text = re.sub(r'(args = \["-c", .*\])\n', r"\1\n# below\n", text)
     file.write_text(text)
     assert call("uninstall", "codex", repository) == 0
     after = file.read_text()
@@ -232,7 +235,7 @@ def test_comments_that_the_user_adds_in_and_around_the_toml_table_stay(name: str
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("scope", ["project", "user"])
 def test_uninstall_without_an_install_changes_nothing(agent: str, scope: str, repository: Path, home: Path) -> None:
-    where = InstallTarget(scope, repository, home, "golore")
+    where = InstallTarget(scope, repository, home, Program())
     texts = ["// mine\n", "{ /* mine */ }", "{}", "", '{"hooks": {}, "mcpServers": {}, "version": 1}', "not JSON"]
     for text in texts:
         for target in setup_for(agent, where).targets:
@@ -369,9 +372,9 @@ def configurations(draw: st.DrawFn) -> str:
 
 
 @given(configurations())
-@limits(deadline=None, max_examples=150)
+@limits(max_examples=150)
 def test_entries_are_added_once_and_removed_without_a_trace_in_any_json(text: str) -> None:
-    hooks, servers = setup_for("claude", InstallTarget("project", Path("/r"), Path("/h"), "golore")).targets
+    hooks, servers = setup_for("claude", InstallTarget("project", Path("/r"), Path("/h"), Program())).targets
     both = AgentFile(Path("/r/settings.json"), (*hooks.additions, *servers.additions))
     assert config_entries.remove_entries(text, both, "claude", None) == text
     added, remarks = config_entries.add_entries(text, both, "claude")
@@ -382,3 +385,16 @@ def test_entries_are_added_once_and_removed_without_a_trace_in_any_json(text: st
     assert removed is not None
     assert json_edits.loads(removed) == json_edits.loads(text)
     assert removed.count("said") == text.count("said")
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_what_a_killed_process_left_is_removed_although_nothing_has_to_change(command: str, repository: Path) -> None:
+    assert main([command, "claude", "--yes", "--repo", str(repository)]) == 0
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = [repository / f".mcp.json{suffix}.{dead.pid}.tmp" for suffix in ("", ".golore-backup")]
+    alive = repository / f".mcp.json.{os.getppid()}.tmp"
+    for path in (*left, alive):
+        path.write_text("{")
+    assert main([command, "claude", "--yes", "--repo", str(repository)]) == 0
+    assert [path.exists() for path in (*left, alive)] == [False, False, True]
