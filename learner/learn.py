@@ -8,6 +8,7 @@ changes what another one made.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -19,12 +20,15 @@ from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.projection import fold_log
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
+from golore.graph.errors import GraphDamaged
 from golore.graph.files.cache_db import is_cache_damage, remove_cache
 from golore.graph.files.claim import claim_store
+from golore.graph.files.shared_knowledge import link_store
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.progress import Progress
 from golore.learner.checkout.git_activity import update_recent_commits
+from golore.learner.checkout.git_directory import sharing_name
 from golore.learner.derived.card_step import refresh_card, update_cards
 from golore.learner.derived.co_change_step import added_files, update_co_change
 from golore.learner.derived.note_step import update_notes
@@ -36,6 +40,7 @@ from golore.learner.pipeline.stored_keys import STATE
 
 _FINISHED: Final = "finished"
 """Name of the meta row with the state of the graph for which all steps were last completed."""
+_REBUILT: Final = "The graph was damaged and was rebuilt; notes and summaries were kept."
 _MANY_CARDS: Final = 300
 """If more cards show another last commit, as after a switch of branches, building all cards is faster."""
 
@@ -48,23 +53,33 @@ def learn(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Learn once, starting from what the last learn saved. `full`: build everything again. A damaged cache is made
-    again, and the learn repeated."""
+    """Learn once, starting from what the last learn saved. `full`: build everything again. A damaged graph or cache is
+    made again, and the learn repeated. The time in the report is that of all steps."""
+    started = time.monotonic()
     message = claim_store(root.resolve(), store_directory)
     report = _learn_again_if_damaged(root, store_directory, full=full, workers=workers, progress=progress)
-    return report._replace(messages=(message, *report.messages)) if message else report
+    messages = (message, *report.messages) if message else report.messages
+    return report._replace(messages=messages, seconds=time.monotonic() - started)
 
 
 def _learn_again_if_damaged(
     root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None
 ) -> Report:
-    try:
-        return _learn(root, store_directory, full=full, workers=workers, progress=progress)
-    except Exception as failure:
-        if not is_cache_damage(failure):
-            raise
-    remove_cache(store_directory / CACHE_NAME)
-    return _learn(root, store_directory, full=full, workers=workers, progress=progress)
+    is_graph_new = is_cache_new = False
+    while True:
+        try:
+            report = _learn(root, store_directory, full=full or is_graph_new, workers=workers, progress=progress)
+        except GraphDamaged:
+            if full or is_graph_new:
+                raise
+            is_graph_new = True
+        except Exception as failure:
+            if is_cache_new or not is_cache_damage(failure):
+                raise
+            remove_cache(store_directory / CACHE_NAME)
+            is_cache_new = True
+        else:
+            return report._replace(messages=(*report.messages, _REBUILT)) if is_graph_new else report
 
 
 def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None) -> Report:
@@ -94,14 +109,16 @@ class Learner:
         """Learn after these files were edited, or, without that knowledge, after comparing all files.
 
         The cards of edited files are refreshed before the graph is written, where the edits stay inside bodies. A
-        damaged cache is made again.
+        damaged graph or cache is made again.
         """
         try:
             return self._learn(edited)
+        except GraphDamaged:
+            learn(self._root, self._directory)
         except Exception as failure:
             if not is_cache_damage(failure):
                 raise
-        remove_cache(self._directory / CACHE_NAME)
+            remove_cache(self._directory / CACHE_NAME)
         self._graph = IncrementalLearner(self._root, self._directory)
         return self._learn(None)
 
@@ -142,6 +159,8 @@ def finish(
         if changed is not None and card_store.meta(_FINISHED) != changed.since.encode():
             changed = None
     paths = None if changed is None else changed.paths
+    name, git_directory = sharing_name(root.resolve()) or ("", "")
+    link_store(store_directory, name, str(git_directory))
     moved_notes = update_notes(root, store_directory, changed=paths)
     summaries = update_summaries(root, store_directory, changed=paths)
     with ThreadPoolExecutor(1) as thread:

@@ -6,7 +6,7 @@ An agent waits for its hook at every step, so nothing may be imported here that 
 import os
 import sys
 
-_QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "path", "impact", "context"))
+QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "tests", "path", "impact", "context"))
 """Commands that answer from the graph and do nothing else."""
 
 
@@ -25,7 +25,7 @@ def main() -> int:
         os._exit(run_hook(arguments[1] if len(arguments) > 1 else ""))
     from golore.mcp_server.cli.main import main as run_cli
 
-    if arguments and arguments[0] in _QUESTIONS:
+    if arguments and arguments[0] in QUESTIONS:
         from golore.graph.database.engine import limit_memory
 
         limit_memory()

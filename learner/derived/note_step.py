@@ -20,12 +20,14 @@ from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.shared_knowledge import CARD, take_received
 from golore.graph.knowledge.code_fingerprint import Fingerprint
 from golore.graph.knowledge.note_nodes import are_projected, project_notes, without_edge
 from golore.graph.knowledge.notes import (
     Anchor,
     PinnedNote,
     all_notes,
+    digests_it_holds_for,
     has_any,
     lookalikes_of,
     mark_for_projection,
@@ -61,8 +63,9 @@ def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
     with Knowledge.open(store_directory) as knowledge:
         if not has_any(knowledge):
             return frozenset()
+        received = {card_path for _, card_path in take_received(knowledge, (CARD,))}
         notes = all_notes(knowledge) if changed is None else notes_in(knowledge, _with_directories(changed))
-        if not notes and changed is not None:
+        if not notes and not received and changed is not None:
             return frozenset()
         with Store.open(store_directory, write=False) as store:
             found = _find_anchors(knowledge, CodeFinder(root.resolve(), store), notes, changed)
@@ -76,7 +79,7 @@ def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] 
     if is_behind:
         with suppress(StoreBusy):  # then the next learn does it; the notes themselves are in knowledge.db
             project_notes(store_directory)
-    card_paths = faded.union(*moved.values())
+    card_paths = faded.union(received, *moved.values())
     if not card_paths:
         return frozenset()
     with create_card_store(store_directory) as card_store:
@@ -168,8 +171,11 @@ def _save_anchors(
     moved: dict[str, Anchor] = {}
     seen: dict[str, Anchor] = {}
     card_paths: dict[str, set[str]] = {}
+    holds = digests_it_holds_for(knowledge) if any(one.anchor.drifted for one in found.values()) else {}
     for note in notes:
         anchor = found[note.id].anchor if note.id in found else note.anchor
+        if anchor.now in holds.get(note.id, ()):
+            anchor = anchor._replace(written=anchor.now)
         if anchor == note.anchor:
             continue
         if _visible(anchor) == _visible(note.anchor) and anchor.home == note.anchor.home:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
+from golore.graph.errors import UsageError
 from golore.mcp_server.cli.options import AddParser, add, add_plain, non_negative_int
 
 AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode")
@@ -34,13 +35,18 @@ def _add_servers(make: AddParser) -> None:
 
 def _add_agents(make: AddParser) -> None:
     for name, about, run in (
-        ("install", "add golore's hooks and MCP server to an agent's configuration", _install),
+        ("install", "add golore's hooks and MCP server to an agent's configuration, and try them", _install),
         ("uninstall", "remove from an agent's configuration what install added", _uninstall),
     ):
         description = f"{about[:1].upper()}{about[1:]}. Shows the change and asks before making it."
         parser = make(name, help=about, description=description)
         parser.set_defaults(run=run)
-        parser.add_argument("agent", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
+        if run is _install:
+            parser.add_argument("agent", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
+        else:
+            parser.add_argument("agent", nargs="?", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
+            everything = "for all agents, in the repository and for this user, with golore's state but without stores"
+            parser.add_argument("--all", action="store_true", dest="is_all", help=everything)
         parser.add_argument(
             "--scope", choices=SCOPES, default="project", help="configure this repository (default) or this user"
         )
@@ -73,6 +79,12 @@ def _install(options: argparse.Namespace) -> int:
 
 
 def _uninstall(options: argparse.Namespace) -> int:
+    if options.is_all == bool(options.agent):
+        raise UsageError("Name an agent, or use `--all`.")
+    if options.is_all:
+        from golore.mcp_server.install.uninstall_all import run_uninstall_all
+
+        return run_uninstall_all(repo=options.repo, is_agreed=options.yes)
     from golore.mcp_server.install.installer import run_uninstall
 
     return run_uninstall(options.agent, scope=options.scope, repo=options.repo, is_agreed=options.yes)

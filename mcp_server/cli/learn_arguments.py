@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from golore.mcp_server.cli.options import AddParser, add, add_root, non_negative_int
+from golore.mcp_server.cli.options import AddParser, add, add_path, add_root, non_negative_int
+
+if TYPE_CHECKING:
+    from golore.learner.pipeline.graph_step import Report
 
 
 def add_commands(make: AddParser) -> None:
     _add_learn(make)
     _add_watch(make)
-    add(make, "status", "print what the store contains and which files have changed since the last learn", _status)
+    about = "print what the store contains and which files have changed since the last learn"
+    add_path(add(make, "status", about, _status))
     _add_audit(make)
-    add(make, "doctor", "check the installation: print what is missing and what to do about it", _doctor)
+    about = "check the installation: print what is missing and what to do about it"
+    add_path(add(make, "doctor", about, _doctor))
 
 
 def _add_learn(make: AddParser) -> None:
@@ -47,12 +54,26 @@ def _add_audit(make: AddParser) -> None:
 
 
 def _learn(options: argparse.Namespace) -> int:
+    started = time.monotonic()  # before the engine is loaded
     from golore.mcp_server.commands.learn import run_learn
     from golore.mcp_server.hooks.precompile import compile_ahead
 
-    code = run_learn(options.root, full=options.full, workers=options.workers, as_json=options.as_json)
+    code = run_learn(
+        options.root,
+        full=options.full,
+        workers=options.workers,
+        as_json=options.as_json,
+        started=started,
+        print_next_steps=_print_next_steps,
+    )
     compile_ahead()
     return code
+
+
+def _print_next_steps(root: Path, report: Report) -> None:
+    from golore.mcp_server.cli.first_steps import print_next_steps
+
+    print_next_steps(root, report)
 
 
 def _watch(options: argparse.Namespace) -> int:

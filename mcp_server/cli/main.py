@@ -14,13 +14,14 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from functools import partial
+from pathlib import Path
 from typing import Final, TextIO
 
 from golore.graph.errors import GoloreError
 from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.cli import (
     agent_arguments,
+    analysis_arguments,
     history_arguments,
     learn_arguments,
     note_arguments,
@@ -111,11 +112,12 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    parser.set_defaults(run=partial(_no_command, parser))
+    parser.set_defaults(run=_no_command)
     make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
     for group in (
         learn_arguments,
         question_arguments,
+        analysis_arguments,
         history_arguments,
         note_arguments,
         summary_arguments,
@@ -129,16 +131,19 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the options. argparse does not recognize words of TEXT that follow an option; they are appended here."""
+    """Parse the options. argparse does not recognize words of TEXT that follow an option; they are appended here.
+    A path that is given as an argument replaces that of `--repo`."""
     options, rest = parser.parse_known_args(arguments)
     if rest and ("text" not in options or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {visible_line(' '.join(rest))}")
     if rest:
         options.text += rest
+    if getattr(options, "repo_path", None) is not None:
+        options.repo = options.repo_path
     return options
 
 
-def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def _no_command(options: argparse.Namespace) -> int:
     if options.version:
         # importlib.metadata takes longer to import than everything above.
         from importlib.metadata import version
@@ -147,5 +152,7 @@ def _no_command(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
 
         print_lines([f"golore {version('golore')}"])
     else:
-        parser.print_help()
+        from golore.mcp_server.cli.first_steps import print_overview
+
+        print_overview(Path.cwd())
     return 0

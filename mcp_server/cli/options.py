@@ -32,6 +32,11 @@ def add_repository(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_path(parser: argparse.ArgumentParser) -> None:
+    """Accept the path of the repository as an argument as well, as `learn` does. `main` sets `repo` to it."""
+    parser.add_argument("repo_path", nargs="?", type=Path, metavar="PATH", help="the same as --repo PATH")
+
+
 def add_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "root",
@@ -44,7 +49,9 @@ def add_root(parser: argparse.ArgumentParser) -> None:
 
 
 def add_symbol(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("symbol", metavar="SYMBOL", help="such as Save, Store.Save, pkg.Store.Save or io.Reader")
+    parser.add_argument(
+        "symbol", metavar="SYMBOL", help="such as Save, Store.Save, pkg.Store.Save, io.Reader, store.go:18 or store.go"
+    )
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:

@@ -12,11 +12,13 @@ _QUESTIONS: Final = {
     "callees": "list what a function or method calls",
     "implementers": "list the types that satisfy an interface, or the interfaces that another type satisfies",
     "users": "list the symbols that call, refer to or embed a symbol",
+    "tests": "list the tests that reach a symbol",
 }
 _MAX_SECONDS: Final = 3_600
 
 
 def add_commands(make: AddParser) -> None:
+    _add_explore(make)
     _add_context(make)
     show = add(make, "show", "print a declaration: signature, documentation, location, relations, summary", _show)
     add_symbol(show)
@@ -30,6 +32,18 @@ def add_commands(make: AddParser) -> None:
         command.set_defaults(question=name)
         add_symbol(command)
         add_limit(command)
+        if name == "users":
+            access = command.add_mutually_exclusive_group()
+            access.add_argument(
+                "--reads", dest="access", action="store_const", const="read", help="of a field: only where it is read"
+            )
+            access.add_argument(
+                "--writes",
+                dest="access",
+                action="store_const",
+                const="write",
+                help="of a field: only assignments to it",
+            )
     _add_impact(make)
     path = add(make, "path", "print a chain of calls from one function to another", _path)
     path.add_argument("source", metavar="A", help="function to start from")
@@ -39,6 +53,19 @@ def add_commands(make: AddParser) -> None:
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
     query.add_argument(
         "--seconds", type=_seconds, default=60, metavar="N", help="stop the query after N seconds (default: 60)"
+    )
+
+
+def _add_explore(make: AddParser) -> None:
+    explore = add(make, "explore", "print the source that explains something, in one reply", _explore)
+    explore.add_argument(
+        "words",
+        nargs="+",
+        metavar="QUESTION|SYMBOL|FILE:LINES",
+        help="a question in words, symbols, lines such as store.go:10-40, or a stack trace; - reads standard input",
+    )
+    explore.add_argument(
+        "--budget", type=positive_int, default=3_000, metavar="N", help="at most N tokens of text (default: 3,000)"
     )
 
 
@@ -82,6 +109,12 @@ def _add_search(make: AddParser) -> None:
     search.add_argument("--explain", action="store_true", help="print the parts of each score")
 
 
+def _explore(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.explore import run_explore
+
+    return run_explore(options.words, options.repo, as_json=options.as_json, budget=options.budget)
+
+
 def _context(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.context import run_context
 
@@ -101,6 +134,12 @@ def _show(options: argparse.Namespace) -> int:
 def _question(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.questions import run_question
 
+    if options.question == "users" and options.access:
+        from golore.mcp_server.commands.questions import run_field_uses
+
+        return run_field_uses(
+            options.access, options.symbol, options.repo, as_json=options.as_json, limit=options.limit
+        )
     return run_question(options.question, options.symbol, options.repo, as_json=options.as_json, limit=options.limit)
 
 

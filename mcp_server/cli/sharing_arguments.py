@@ -62,7 +62,7 @@ def _add_snapshots(make: AddParser) -> None:
 def _export(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.export import run_export
 
-    return run_export(options.repo, options.output, format=options.format)
+    return run_export(options.repo, options.output, format=options.format, as_json=options.as_json)
 
 
 def _import(options: argparse.Namespace) -> int:
@@ -86,7 +86,7 @@ def _snapshot(options: argparse.Namespace) -> int:
     if options.name is None:
         raise UsageError("Name the snapshot to remove: `golore snapshot --remove NAME`.")
     if options.remove:
-        return run_remove(options.repo, options.name)
+        return run_remove(options.repo, options.name, as_json=options.as_json)
     return run_snapshot(options.repo, options.name, replace=options.replace, as_json=options.as_json)
 
 

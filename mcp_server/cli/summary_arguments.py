@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import AddParser, add, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_path, positive_int
 
 
 def add_commands(make: AddParser) -> None:
@@ -16,6 +16,7 @@ def add_commands(make: AddParser) -> None:
 def _add_summarize(make: AddParser) -> None:
     about = "write draft summaries with a local model, most depended-upon code first"
     summarize = add(make, "summarize", about, _summarize)
+    add_path(summarize)
     summarize.add_argument("--limit", type=positive_int, metavar="N", help="request at most N texts")
     summarize.add_argument("--minutes", type=float, metavar="M", help="request no more texts after M minutes")
     summarize.add_argument("--model", metavar="NAME", help="name of the model on its server")
@@ -27,6 +28,7 @@ def _add_summarize(make: AddParser) -> None:
 
 def _add_drafts(make: AddParser) -> None:
     drafts = add(make, "drafts", "list the summaries that are most worth improving", _drafts)
+    add_path(drafts)
     drafts.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N summaries (default: 10)")
     drafts.add_argument(
         "--level", choices=["symbol", "file", "package", "repository"], help="only summaries of this level"
@@ -36,6 +38,7 @@ def _add_drafts(make: AddParser) -> None:
 def _add_upgrade(make: AddParser) -> None:
     about = "rewrite the most valuable drafts with a frontier model, through a paid API; asks first"
     upgrade = add(make, "upgrade", about, _upgrade)
+    add_path(upgrade)
     upgrade.add_argument(
         "--limit", type=positive_int, default=20, metavar="N", help="at most N summaries (default: 20)"
     )

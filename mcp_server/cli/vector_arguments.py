@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import AddParser, add, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_path, positive_int
 
 
 def add_commands(make: AddParser) -> None:
     embed = add(make, "embed", "make the vectors for search by meaning; needs golore[vectors] or Ollama", _embed)
+    add_path(embed)
     embed.add_argument(
         "--model", default="", metavar="NAME", help="minilm or ollama:MODEL (default: that of the last run, or minilm)"
     )

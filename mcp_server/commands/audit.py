@@ -18,6 +18,7 @@ from golore.learner.audit.comparison import (
     render_table,
 )
 from golore.learner.audit.go_judge import find_toolchain, judge_edges
+from golore.learner.audit.use_comparison import OurUse
 from golore.mcp_server.services.repository import LearnedRepository, store_of
 from golore.mcp_server.services.shown_learn import learn_with_progress
 from golore.mcp_server.text.output import print_block, print_json
@@ -41,17 +42,18 @@ def run_audit(root: Path, *, gopath: Sequence[Path], json_wanted: bool) -> int:
 
 
 def stored_edges(store: Store) -> OurEdges:
-    """The files, calls, implementations and unresolved uses of a store, as the comparison needs them."""
-    declarations = {
-        id: (name, file, line)
-        for id, name, file, line in store.rows("MATCH (s:Symbol) RETURN s.id, s.qualified_name, s.file, s.line")
-    }
+    """The files, calls, uses, implementations and unresolved uses of a store, as the comparison needs them."""
+    rows = list(store.rows("MATCH (s:Symbol) RETURN s.id, s.qualified_name, s.file, s.line, s.kind"))
+    declarations = {id: (name, file, line) for id, name, file, line, _ in rows}
+    kinds = {id: kind for id, *_, kind in rows}
+    kinds.update((id, kind) for id, kind in store.rows("MATCH (e:External) RETURN e.id, e.kind"))
     unresolved = store.rows("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites")
     return OurEdges(
         frozenset(path for (path,) in store.rows("MATCH (f:File) RETURN f.path")),
         tuple(_calls(store, declarations)),
         tuple(_implements(store, declarations)),
         tuple(OurUnresolved(file, name, reason, _lines(sites)) for file, name, reason, sites in unresolved),
+        tuple(_uses(store, declarations, kinds)),
     )
 
 
@@ -60,6 +62,15 @@ def _calls(store: Store, declarations: dict[str, _Declaration]) -> Iterator[OurC
         for edge in store.edges(EdgeKind("CALLS", Symbol.__name__, label)):
             caller, file, line = declarations[edge.source]
             yield OurCall(caller, file, line, *declarations.get(edge.target, (edge.target, "", 0)), edge.sites)
+
+
+def _uses(store: Store, declarations: dict[str, _Declaration], kinds: dict[str, str]) -> Iterator[OurUse]:
+    for label in ("Symbol", "External"):
+        for edge in store.edges(EdgeKind("REFERENCES", Symbol.__name__, label)):
+            if kinds[edge.source] in ("func", "method"):
+                user, file, line = declarations[edge.source]
+                target = declarations.get(edge.target, (edge.target, "", 0))
+                yield OurUse(user, file, line, *target, kinds[edge.target], edge.sites, edge.access)
 
 
 def _implements(store: Store, declarations: dict[str, _Declaration]) -> Iterator[OurImplements]:

@@ -1,7 +1,7 @@
 """`golore context`: prints the card of a file, a package, the repository or a symbol, and the related files.
 
-A learn makes the cards; here they are only read. With a budget, the card of a file is built from the graph and the card
-of a package or the repository is cut.
+A learn makes the cards; here they are only read. With a budget, the card of a file is built from the graph, and other
+texts are cut.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def _context(
     path = target.card_path
     card = card_store.card(path, include_empty=True) or Card(path, "", "")
     if target.level == "symbol":
-        return _symbol_context(opened, card_store, target, card, text)
+        answer = _symbol_context(opened, card_store, target, card, text)
+        return answer if budget is None else answer._replace(text=_cut(answer.text, budget))
     if target.level == "file":
         shown = card.text if budget is None else card_text(opened.store, card_store, path, budget)
         return ContextAnswer(path, "file", shown, card.related, _is_stale(opened.repository, card))

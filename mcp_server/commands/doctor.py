@@ -7,16 +7,23 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from golore.graph.database.engine import engine_name
+from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, ToolchainError
 from golore.graph.files.claim import require_trust
+from golore.graph.phrases import counted
 from golore.graph.safety.child_processes import find_program
+from golore.learner.checkout.freshness import changes_since
+from golore.mcp_server.hooks.hook import OFF, SETTINGS_NAME, SWITCH_VARIABLE
+from golore.mcp_server.hooks.hook_settings import read_hook_settings
+from golore.mcp_server.install.agent_check import check_agents
+from golore.mcp_server.install.program_link import install_command, linked_program, program_on_path
 from golore.mcp_server.services.repository import find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
@@ -56,7 +63,11 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _standard_library()
     yield _toolchain()
     yield _git()
+    yield _path()
     yield _store_finding(start)
+    yield from _staleness(start)
+    yield from _hooks(start)
+    yield from _agents(start)
     yield _models(start)
 
 
@@ -86,8 +97,6 @@ def _check_parser() -> str:
 
 
 def _check_store() -> str:
-    from golore.graph.database.store import Store
-
     with tempfile.TemporaryDirectory() as directory, Store.open(Path(directory), write=True) as store:
         with store.bulk_load():
             pass
@@ -125,7 +134,14 @@ def _toolchain() -> Finding:
 
 def _git() -> Finding:
     found = find_program("git")
-    return Finding("git", "fine", found) if found else Finding("git", "fine", "not found, and not needed")
+    if found:
+        return Finding("git", "fine", found)
+    return Finding(
+        "git",
+        "optional",
+        "not found; commits on cards, files that change together and `golore recent` need it",
+        "Install git, and run `golore learn` again.",
+    )
 
 
 def _store_finding(start: Path) -> Finding:
@@ -142,6 +158,73 @@ def _store_finding(start: Path) -> Finding:
         advice = f"Make {existing} writable, or set GOLORE_HOME to a directory that is."
         return Finding("store", "wrong", f"{found}: no permission to write", advice)
     return Finding("store", "fine", found)
+
+
+def _path() -> Finding:
+    found = program_on_path()
+    if found:
+        return Finding("PATH", "fine", f"has golore: {found}")
+    if linked_program() is None:
+        found = "has no golore"
+    else:
+        found = f"has no golore; hooks find {linked_program()}"
+    advice = f"Run `{install_command()}`, then `uv tool update-shell`, and open a new shell."
+    return Finding("PATH", "optional", found, advice)
+
+
+def _staleness(start: Path) -> Iterator[Finding]:
+    """Whether the learned repository is up to date with its files."""
+    try:
+        repository = find_repository(start)
+        with Store.open(repository.store, write=False) as store:
+            changes = changes_since(repository.root, store)
+    except StoreUntrusted:
+        return
+    except StoreMissing:
+        yield Finding("learned", "optional", "this repository has not been learned", "Run `golore learn`.")
+    except GoloreError as failure:
+        yield Finding("learned", "wrong", str(failure), "Run `golore learn`.")
+    else:
+        if changes is None:
+            yield Finding("learned", "optional", "the store has no cache", "Run `golore learn`.")
+        elif len(changes):
+            found = f"{counted(len(changes), 'file')} changed since the last learn"
+            yield Finding("learned", "optional", found, "Run `golore learn`, or `golore watch` while you work.")
+        else:
+            yield Finding("learned", "fine", "up to date with the files")
+
+
+def _hooks(start: Path) -> Iterator[Finding]:
+    """Whether hooks are switched off."""
+    if os.environ.get(SWITCH_VARIABLE, "").strip().lower() in OFF:
+        yield Finding("hooks", "optional", f"off: {SWITCH_VARIABLE} is set", f"Run `unset {SWITCH_VARIABLE}`.")
+    with suppress(GoloreError):
+        settings = find_repository(start).store / SETTINGS_NAME
+        try:
+            is_on = not settings.exists() or read_hook_settings(str(settings)).get("enabled", True)
+        except (OSError, ValueError, AttributeError) as failure:
+            yield Finding("hooks", "wrong", f"off: {settings} cannot be read", f"Correct the file: {failure}.")
+        else:
+            if not is_on:
+                advice = "Set `enabled = true` in its table `[hooks]` to switch them on."
+                yield Finding("hooks", "optional", f"off in {settings}", advice)
+
+
+def _agents(start: Path) -> Iterator[Finding]:
+    """Every agent that golore is installed for: its commands are run as the agent runs them."""
+    states = list(check_agents(start)) if start.is_dir() else []
+    for state in states:
+        name = f"{state.agent} ({state.scope})"
+        if state.is_users_own:
+            advice = f"If you did not write the server's entry, remove it and run `{state.fix}`."
+            yield Finding(name, "optional", state.problem, advice)
+        elif state.problem:
+            yield Finding(name, "wrong", state.problem, f"Run `{state.fix}`.")
+        else:
+            yield Finding(name, "fine", state.works)
+    if not states:
+        advice = "Run `golore install claude`, or another agent that `golore install --help` lists."
+        yield Finding("agents", "optional", "golore is installed for no agent here", advice)
 
 
 def _models(start: Path) -> Finding:

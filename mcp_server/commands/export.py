@@ -11,10 +11,10 @@ from golore.graph.files.atomic_write import replacing
 from golore.graph.transfer.jsonl_export import export_store
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import find_repository
-from golore.mcp_server.text.output import as_utf8
+from golore.mcp_server.text.output import as_utf8, print_json
 
 
-def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> int:
+def run_export(start: Path, output: Path | None, *, format: str = "jsonl", as_json: bool = False) -> int:
     if format == "parquet" and output is None:
         raise UsageError("Parquet is written to a directory. Name it with --output.")
     with open_current_store(find_repository(start)) as store:
@@ -25,9 +25,11 @@ def run_export(start: Path, output: Path | None, *, format: str = "jsonl") -> in
             from golore.graph.transfer.parquet_export import export_parquet
 
             export_parquet(store, output)
-            return 0
-        with replacing(output) as file:
-            text = TextIOWrapper(file, encoding="utf-8", newline="\n")
-            export_store(store, text)
-            text.detach()  # flushes the buffer; `replacing` closes the file
+        else:
+            with replacing(output) as file:
+                text = TextIOWrapper(file, encoding="utf-8", newline="\n")
+                export_store(store, text)
+                text.detach()  # flushes the buffer; `replacing` closes the file
+    if as_json:
+        print_json({"output": output, "format": format})
     return 0

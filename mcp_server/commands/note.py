@@ -38,10 +38,13 @@ def run_note(options: argparse.Namespace) -> int:
 
 
 def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.ratings import rate_item, rated_id, rating_lines
+    from golore.mcp_server.services.ratings import all_ratings, rate_item, rated_id, rating_lines
 
     if options.ratings:
-        print_lines(rating_lines(repository))
+        if options.as_json:
+            print_json({"ratings": all_ratings(repository)})
+        else:
+            print_lines(rating_lines(repository))
         return 0
     if not options.target and options.rate != "reset":
         raise UsageError("Name what you rate: `golore note Store.Save --rate useful`.")
@@ -49,7 +52,11 @@ def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
     if options.target:
         with open_repository(options.repo) as opened:
             item = rated_id(opened, options.target)
-    print_lines([rate_item(repository, item, options.rate, options.author or _own_name(repository.root))])
+    message = rate_item(repository, item, options.rate, options.author or _own_name(repository.root))
+    if options.as_json:
+        print_json({"outcome": options.rate, "item": item, "ratings": all_ratings(repository, item)})
+    else:
+        print_lines([message])
     return 0
 
 
@@ -118,7 +125,7 @@ def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
 
 
 def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
-    if options.history and options.target and _is_id(options.target):
+    if options.history and options.target and note_actions.is_note_id(repository, options.target):
         notes = note_actions.note_chain(repository, options.target)
     else:
         with open_repository(options.repo) as opened:
@@ -135,10 +142,6 @@ def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
     else:
         print_lines(_lines(notes))
     return 0
-
-
-def _is_id(text: str) -> bool:
-    return len(text) >= 4 and all(letter in "0123456789abcdef" for letter in text)
 
 
 def note_document(note: PinnedNote) -> dict[str, Any]:

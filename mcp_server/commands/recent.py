@@ -13,21 +13,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.errors import UsageError
-from golore.graph.history.recent_commits import RecentCommit, RecentCommits, create_recent_commits, date_of
+from golore.graph.history.recent_commits import RecentCommit, RecentCommits, date_of
 from golore.graph.phrases import counted, listed
-from golore.graph.queries.name_resolver import NameResolver
 from golore.learner.checkout.git_activity import (
     GitHead,
     Uncommitted,
     blame_of,
+    current_commits,
     git_head_of,
     uncommitted,
-    update_recent_commits,
 )
-from golore.mcp_server.services.open_store import open_current_store
+from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.services.targets import find_file, only_meaning
+from golore.mcp_server.services.targets import find_file, find_go_file, only_meaning
 from golore.mcp_server.text.output import columns, print_json, print_lines
 
 _DAY: Final = 24 * 3600
@@ -57,13 +56,13 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
     repository = find_repository(start)
     root = repository.root.resolve()
     checkout = git_head_of(root)
-    update_recent_commits(root, repository.store)
-    with create_recent_commits(repository.store) as recent:
+    with current_commits(root, repository.store) as recent:
         path = find_file(root, target, (Path.cwd(), start.resolve())) if target else ""
         if target.endswith(".go") and not path:
-            raise UsageError(f"There is no file {target} here. Give its path from the root of the repository.")
+            with open_repository(start) as opened:
+                path = find_go_file(opened, target)
         if target and not path:
-            answers = _symbol_answers(repository, recent, checkout, target, limit)
+            answers = _symbol_answers(repository, recent, checkout, target, start, limit)
         else:
             answers = [_answer(root, recent, checkout, path, limit)]
     if as_json:
@@ -86,12 +85,13 @@ def _answer(root: Path, recent: RecentCommits, checkout: GitHead, path: str, lim
 
 
 def _symbol_answers(
-    repository: LearnedRepository, recent: RecentCommits, checkout: GitHead, target: str, limit: int
+    repository: LearnedRepository, recent: RecentCommits, checkout: GitHead, target: str, start: Path, limit: int
 ) -> list[RecentAnswer]:
     root = repository.root.resolve()
-    with open_current_store(repository) as store:
+    with open_repository(start) as opened:
+        store = opened.store
         warn_if_stale(repository.root, store)
-        symbols = [symbol for symbol in only_meaning(NameResolver(store), target).symbols if not symbol.external]
+        symbols = [symbol for symbol in only_meaning(opened, target).symbols if not symbol.external]
         statement = "MATCH (s:Symbol {id: $id}) RETURN s.end_line"
         ends = {one.id: next(store.rows(statement, {"id": one.id}))[0] for one in symbols}
     if not symbols:

@@ -63,9 +63,12 @@ def run_list(start: Path, *, as_json: bool) -> int:
     return 0
 
 
-def run_remove(start: Path, name: str) -> int:
+def run_remove(start: Path, name: str, *, as_json: bool) -> int:
     remove_snapshot(_repository(start).store, name)
-    print_lines([f"Removed the snapshot {name}."])
+    if as_json:
+        print_json({"removed": name})
+    else:
+        print_lines([f"Removed the snapshot {name}."])
     return 0
 
 

@@ -68,7 +68,7 @@ def status_of(repository: LearnedRepository) -> Status:
         if changes is None:
             changes = changes_since_graph(repository.root, store)
     sizes = [path.stat() for path in repository.store.iterdir() if path.is_file()]
-    graphs = [path.stat().st_mtime for path in repository.store.glob("graph-*")]
+    graphs = [path.stat().st_mtime for path in repository.store.glob("graph-*.db*")]
     return Status(
         repository.root,
         repository.store,

@@ -20,6 +20,7 @@ from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
+from golore.graph.safety.system import lower_priority
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import ModelSettings, model_settings, require_agreed
 from golore.mcp_server.text.output import print_json, print_lines, print_message, styled, to_json_value
@@ -35,7 +36,6 @@ LOCK_NAME: Final = "summarize.lock"
 _EVERY: Final = 25
 """The number of new drafts after which the cards are updated."""
 _INTERRUPTED: Final = 130
-_LEAST_PRIORITY: Final = 19
 
 
 def run_summarize(
@@ -53,7 +53,7 @@ def run_summarize(
     require_agreed(host, options)
     if is_background:
         with suppress(OSError):
-            os.nice(_LEAST_PRIORITY)
+            lower_priority()
     opened = open_model(settings)
     with closing(opened if is_loopback(host) else FilteredModel(opened)) as model:
         make_ready(model, threading.Event())

@@ -59,6 +59,6 @@ class FreshnessCache:
 def _start_watch(root: Path, directory: Path) -> Watch | None:
     try:
         snapshot = msgspec.msgpack.decode((directory / SNAPSHOT_NAME).read_bytes(), type=SeenFiles)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return watch(f"{root}/{path}" for path in snapshot.directories)

@@ -22,6 +22,7 @@ import uvicorn
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.safety.regular_file import NotRegularError, open_regular
 from golore.graph.safety.state_directory import state_directory
+from golore.graph.safety.system import NO_FOLLOW, claim_port, permits_others
 from golore.mcp_server.server.app import build_server, prepare_process
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.text.output import print_json_line, print_message
@@ -43,6 +44,8 @@ def run_serve(paths: Sequence[Path], *, port: int, as_json: bool) -> int:
     prepare_process()
     with Repositories(paths) as repositories, listening_socket(port) as listening:
         actual_port: int = listening.getsockname()[1]
+        if not repositories.all:
+            raise UsageError(f"{Path.cwd()} is not a Go repository. Give the path of one: `golore serve PATH`.")
         token, source = token_for(repositories.all[0].learned.store, os.environ.get(TOKEN_VARIABLE, ""))
         app = application(repositories, token, actual_port)
         _announce(actual_port, source, repositories, as_json)
@@ -89,7 +92,7 @@ class TokenGate:
 def listening_socket(port: int) -> socket.socket:
     """A socket that listens on the port; 0 chooses a free one."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    claim_port(listening)
     try:
         listening.bind((HOST, port))
         # Listen at once: two processes that have only bound the port would both seem to have it.
@@ -119,7 +122,7 @@ def token_for(directory: Path, given: str = "") -> tuple[str, str]:
     path = token_path(directory)
     _make_private(path.parent)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
     except FileExistsError:
         return _read_token(path), str(path)
     token = secrets.token_urlsafe(32)
@@ -137,16 +140,14 @@ def token_path(store: Path) -> Path:
 
 def _make_private(directory: Path) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.stat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if permits_others(directory.stat(), 0o022):
         raise GoloreError(f"Other users can write to {directory}. Run `chmod 700 {directory}` as its owner.")
 
 
 def _read_token(path: Path) -> str:
     token = ""
     with suppress(NotRegularError), os.fdopen(open_regular(path), "rb") as file:
-        status = os.fstat(file.fileno())
-        if status.st_uid == os.getuid() and not status.st_mode & 0o077:
+        if not permits_others(os.fstat(file.fileno()), 0o077):
             token = file.read(_MAX_LENGTH).decode("ascii", "replace").strip()
     if len(token) < _MIN_LENGTH:
         raise GoloreError(f"{path} is not a token that only you can read. Remove it, and golore creates a new one.")

@@ -32,6 +32,9 @@ class JsonProgress:
         self._total = self._done = 0
         self._printed_at = 0.0
 
+    def begin(self, files: int, size: int) -> None:
+        pass
+
     def stage(self, name: str, total: int) -> None:
         self._name, self._total, self._done = name, total, 0
         self._print_progress()

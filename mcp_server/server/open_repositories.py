@@ -10,17 +10,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import StoreMissing, StoreUntrusted, UsageError
+from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
+from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.phrases import listed
 from golore.graph.queries.name_resolver import NameList, NameResolver
+from golore.graph.safety.trust import STORE_NAME, registered_stores
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated
+from golore.mcp_server.hooks.first_learn import contains_home, has_go_code
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
 from golore.mcp_server.server.glibc_memory import trim_memory
@@ -34,6 +38,9 @@ _POOL_BYTES: Final = 48 << 20
 """Bytes for the engine's pages: enough for small questions, and most of the memory of a server in use."""
 _MAX_IDLE: Final = 30.0
 """Seconds without a question after which a store is closed, to free its memory."""
+
+_MAX_NAMED: Final = 5
+_PROJECT_MARKS: Final = (".git", "go.mod", "go.work")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,20 +154,26 @@ class ServedRepository:
 
 
 class Repositories:
-    """The repositories of a server. As a context manager it runs a thread that calls `ServedRepository.look`."""
+    """The repositories of a server: those around the given paths, or else around the working directory, or else those
+    that the client names (see `client_roots`). As a context manager it runs a thread that calls
+    `ServedRepository.look`.
+
+    A home directory, and what contains it, is never offered for learning: editors start servers there.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         for path in paths:
             if not path.is_dir():
                 raise UsageError(f"There is no directory {path}. Check the path.")
-        found: dict[Path, ServedRepository] = {}
-        for path in paths or (Path(),):
-            repository = ServedRepository(path)
-            found.setdefault(repository.learned.root, repository)
-        self.all = tuple(found.values())
+        self.all: tuple[ServedRepository, ...] = ()
+        self._others: dict[Path, ServedRepository] = {}
+        """Other learned repositories of the user, which a caller named by their paths."""
+        self._change = threading.Lock()
         self._wake = threading.Event()
         self._is_over = False
         self._keeper = threading.Thread(target=self._close_unused, daemon=True, name="golore-keeper")
+        is_checked = not paths
+        self.adopt([path for path in paths or (Path(),) if not is_checked or _is_in_project(path.resolve())])
 
     def __enter__(self) -> Repositories:
         self._keeper.start()
@@ -170,8 +183,23 @@ class Repositories:
         self._is_over = True
         self._wake.set()
         self._keeper.join()
-        for repository in self.all:
+        for repository in self._served():
             repository.close()
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether the server has no repository, and would take those of its client."""
+        return not self.all
+
+    def adopt(self, paths: Sequence[Path]) -> None:
+        """Serve the repositories around these paths from now on, if there are none yet."""
+        with self._change:
+            found: dict[Path, ServedRepository] = {}
+            for path in paths:
+                if path.is_dir() and (_is_learned(path) or not contains_home(str(path.resolve()))):
+                    repository = ServedRepository(path)
+                    found.setdefault(repository.learned.root, repository)
+            self.all = self.all or tuple(found.values())
 
     def find(self, name: str = "") -> ServedRepository:
         """The repository with this name or path, or the one that contains this path. Without a name: the only one."""
@@ -182,16 +210,47 @@ class Repositories:
             matches = [repository for repository in self.all if Path(name).is_relative_to(repository.learned.root)]
         if len(matches) == 1:
             return matches[0]
-        known = ", ".join(self.titles)
         if not name:
-            raise UsageError(f"This server has several repositories. Give one of these as `repository`: {known}.")
-        raise UsageError(f"This server has no repository {name!r}. Give one of these as `repository`: {known}.")
+            raise UsageError(self.advice)
+        return self._other(name)
+
+    def _other(self, name: str) -> ServedRepository:
+        """A learned repository of this user that is not one of the server's own, by its path."""
+        path = Path(name)
+        if not path.is_absolute() or not path.exists():
+            raise UsageError(f"This server has no repository {name!r}. {self.advice}")
+        try:
+            root = find_repository(path).root
+        except StoreMissing as missing:
+            raise UsageError(
+                f"{name} is not in a learned repository. Run `golore learn` there, or give another `repository`."
+            ) from missing
+        with self._change:
+            return self._others.setdefault(root, ServedRepository(root))
+
+    @property
+    def advice(self) -> str:
+        """Says which repository to give, or how a server is told its own."""
+        if self.all:
+            return (
+                f"Give one of these as `repository`, or the absolute path of a learned one: {', '.join(self.titles)}."
+            )
+        learned = _learned_roots()
+        known = f" Learned ones: {listed(learned, _MAX_NAMED)}." if learned else ""
+        return (
+            f"This server was started in {Path.cwd()}, which is not a Go repository, and its client named none. Give "
+            "the absolute path of a learned repository as `repository`, or start the server as `golore mcp PATH`."
+            f"{known}"
+        )
 
     def root_containing(self, path: str) -> str:
         """The root of the repository that contains an absolute path; empty for any other text."""
-        if not path.startswith("/"):
+        if not Path(path).is_absolute():
             return ""
         roots = [root for repository in self.all if Path(path).is_relative_to(root := repository.learned.root)]
+        if not roots:
+            with suppress(GoloreError):
+                roots.append(find_repository(Path(path)).root)
         return str(max(roots, key=lambda root: len(root.parts))) if roots else ""
 
     @property
@@ -209,12 +268,41 @@ class Repositories:
         finally:
             self._wake.set()
 
+    def _served(self) -> tuple[ServedRepository, ...]:
+        with self._change:
+            return (*self.all, *self._others.values())
+
     def _close_unused(self) -> None:
         while not self._is_over:
             self._wake.wait()
             self._wake.clear()
-            while not self._is_over and True in {repository.look() for repository in self.all}:
+            while not self._is_over and True in {repository.look() for repository in self._served()}:
                 time.sleep(_CHECK_EVERY)
+
+
+def _learned_roots() -> list[str]:
+    """The repositories that this user has learned, the last one first."""
+    found: list[tuple[float, str]] = []
+    for store in map(Path, registered_stores()):
+        with suppress(OSError):
+            if store.name == STORE_NAME:
+                found.append(((store / MANIFEST_NAME).stat().st_mtime, str(store.parent)))
+    return [root for _, root in sorted(found, reverse=True)]
+
+
+def _is_learned(path: Path) -> bool:
+    try:
+        find_repository(path)
+    except GoloreError:
+        return False
+    return True
+
+
+def _is_in_project(directory: Path) -> bool:
+    """Whether a directory belongs to a learned repository, a checkout or a module, or has Go code."""
+    folders = [folder for folder in (directory, *directory.parents) if not contains_home(str(folder))]
+    is_project = any((folder / name).exists() for folder in folders for name in _PROJECT_MARKS)
+    return is_project or _is_learned(directory) or bool(folders and has_go_code(str(directory)))
 
 
 def _has_writer(learned: LearnedRepository) -> bool:

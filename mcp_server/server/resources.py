@@ -1,10 +1,11 @@
-"""What a client can read without calling a tool: an overview of the repository, and the card of a file."""
+"""What a client can read without calling a tool: an overview of the repository, the card of a file, and the schema."""
 
 from __future__ import annotations
 
 from golore.graph.errors import GoloreError, UsageError
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.tools.memory_query import graph_schema
 from golore.mcp_server.text.replies import DEFAULT_BUDGET
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -20,6 +21,16 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     )
     def overview() -> str:
         return _overview(repositories)
+
+    @server.resource(
+        "golore://schema",
+        name="schema",
+        title="Schema of the graph",
+        description="Labels and properties, for memory_query.",
+        mime_type="text/plain",
+    )
+    def schema() -> str:
+        return graph_schema()
 
     @server.resource(
         "golore://file/{+path}",
@@ -41,7 +52,7 @@ def _overview(repositories: Repositories) -> str:
         except GoloreError as failure:
             text = str(failure)
         parts.append(text if len(repositories.all) == 1 else f"# {title}\n{text}")
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) or repositories.advice
 
 
 def _file(repositories: Repositories, path: str) -> str:
@@ -56,4 +67,4 @@ def _file(repositories: Repositories, path: str) -> str:
             failures.append(str(unknown))
         except GoloreError as failure:
             raise ResourceError(str(failure)) from failure
-    raise ResourceNotFoundError(" ".join(failures))
+    raise ResourceNotFoundError(" ".join(failures) or repositories.advice)

@@ -27,6 +27,7 @@ from golore.graph.knowledge.notes import (
     cleaned,
     confirm,
     forget,
+    has_note,
     is_duplicate,
     note_of,
     notes_about,
@@ -42,6 +43,7 @@ from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.targets import Target, find_target
 
+_SHORTEST_ID: Final = 4
 _WAIT: Final = 1.0
 """Seconds to wait for a learn before leaving a note's copy to it."""
 LATER: Final = "A learn is using the store: the note is saved, and will be in the graph when the next learn ends."
@@ -180,6 +182,14 @@ def list_notes(
     if everything:
         return sorted(found, key=lambda note: (note.created, note.id), reverse=True)
     return in_display_order(found, _earliest_time())
+
+
+def is_note_id(repository: LearnedRepository, text: str) -> bool:
+    """Whether a text is the id of a note, or the beginning of one. Symbols may have names like ids, such as `face`."""
+    if len(text) < _SHORTEST_ID or not Knowledge.exists(repository.store):
+        return False
+    with Knowledge.open(repository.store) as knowledge:
+        return has_note(knowledge, text)
 
 
 def note_chain(repository: LearnedRepository, id: str) -> list[PinnedNote]:

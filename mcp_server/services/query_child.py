@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import select
-import signal
+import queue
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -24,6 +23,8 @@ from typing import Any, BinaryIO, Final
 from golore.graph.database.store import NOT_ENOUGH_MEMORY, Store
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.files import locks
+from golore.graph.safety.memory_limit import restore_memory_limit, set_memory_limit
+from golore.graph.safety.system import forbid_core_dumps, set_alarm
 from golore.mcp_server.text.output import to_json_value
 
 _CHECK_EVERY: Final = 0.05
@@ -39,7 +40,7 @@ _ORPHAN_GRACE: Final = 1.0
 
 
 def main() -> int:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    forbid_core_dumps()
     # Replies go to a copy of standard output, so that nothing that the engine prints can get between them.
     with os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -51,28 +52,32 @@ def main() -> int:
 
 class _Child:
     def __init__(self, requests: BinaryIO, replies: BinaryIO) -> None:
-        self._requests = requests
         self._replies = replies
+        self._requests: queue.Queue[bytes] = queue.Queue()
+        # Windows cannot wait for a pipe with a time limit, so a thread waits for the requests.
+        threading.Thread(target=self._receive, args=(requests,), daemon=True).start()
         self._store: Store | None = None
+        self._limit_before: int | None = None
 
     def next_request(self) -> bytes:
         """Wait for a request, and close the store meanwhile if necessary. Empty if the process should end."""
         idle_since = time.monotonic()
-        # The parent sends a request only after the reply to the last one, so none is in the buffer of the stream.
-        while not select.select([self._requests], [], [], _LIFETIME if self._store is None else _CHECK_EVERY)[0]:
-            if self._store is None:
-                return b""
+        while True:
+            try:
+                return self._requests.get(timeout=_LIFETIME if self._store is None else _CHECK_EVERY)
+            except queue.Empty:
+                if self._store is None:
+                    return b""
             is_idle = time.monotonic() - idle_since > _MAX_IDLE
             if is_idle or locks.is_held(self._store.directory / "writer.lock"):
                 self._close()
-        return self._requests.readline()
 
     def answer(self, request: dict[str, Any]) -> None:
         seconds: float = request["seconds"]
         try:
             store = self._open(Path(request["store"]))
             self._send(opened=True)
-            signal.setitimer(signal.ITIMER_REAL, seconds + _ORPHAN_GRACE)
+            set_alarm(seconds + _ORPHAN_GRACE)
             names, pages = store.query_pages(request["cypher"], seconds=seconds, most=request["most"])
             for page in pages:
                 self._send(rows=to_json_value(page))
@@ -86,17 +91,22 @@ class _Child:
         except (RuntimeError, ValueError) as failure:  # values that the engine or Python cannot convert
             self._send(invalid=f"The query failed: {failure}")
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            set_alarm(0)
 
     def _open(self, directory: Path) -> Store:
         if self._store is not None and (self._store.directory != directory or self._store.is_stale):
             self._close()
         if self._store is None:
-            _lift_memory_limit()
+            restore_memory_limit(self._limit_before)  # opening reserves address space
             self._store = Store.open(directory, write=False)
             _ = self._store.generation  # opens the database
-            _limit_memory(_MEMORY)
+            self._limit_before = set_memory_limit(_MEMORY)
         return self._store
+
+    def _receive(self, requests: BinaryIO) -> None:
+        while request := requests.readline():
+            self._requests.put(request)
+        self._requests.put(b"")
 
     def _close(self) -> None:
         store, self._store = self._store, None
@@ -106,25 +116,6 @@ class _Child:
     def _send(self, **values: object) -> None:
         self._replies.write(json.dumps(values).encode() + b"\n")
         self._replies.flush()
-
-
-def _limit_memory(more: int) -> None:
-    """Let the process map so many more bytes of private memory. Only Linux enforces this.
-
-    The limit is not on the address space, of which the engine has reserved 256 GB, nor is that limited beforehand.
-    """
-    try:
-        used_pages = int(Path("/proc/self/statm").read_text().split()[5])
-    except OSError:
-        return
-    size = used_pages * resource.getpagesize() + more
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-
-
-def _lift_memory_limit() -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import select
+import queue
 import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -29,6 +30,7 @@ _MAX_OPENING: Final = 30.0
 _MAX_QUEUE: Final = 10.0
 """Seconds to wait for the queries of others."""
 _CHUNK: Final = 1 << 20
+_MAX_CHUNKS: Final = 4
 _MODULE: Final = "golore.mcp_server.services.query_child"
 
 
@@ -163,21 +165,20 @@ class _Child:
             cwd="/",
             start_new_session=True,
         )
-        self._requests = self._descriptor(self.process.stdin)
-        self._replies = self._descriptor(self.process.stdout)
+        # Windows cannot wait for a pipe with a time limit, so threads write and read.
+        self._chunks: queue.Queue[bytes] = queue.Queue(_MAX_CHUNKS)
+        """What was read from the process. The last chunk is empty."""
+        self._has_ended = False
+        threading.Thread(target=self._read, args=(_required(self.process.stdout),), daemon=True).start()
+        self._writer: threading.Thread | None = None
         self._buffer = bytearray()
         self._received = 0
 
     def send(self, request: bytes, deadline: float) -> dict[str, Any]:
         """Send a request. Returns the first line of the reply."""
         self._received = 0
-        left = memoryview(request)
-        while left:
-            _wait(self._requests, select.POLLOUT, deadline)
-            try:
-                left = left[os.write(self._requests, left) :]
-            except BrokenPipeError:
-                raise _Ended from None
+        self._writer = threading.Thread(target=self._write, args=(_required(self.process.stdin), request), daemon=True)
+        self._writer.start()
         return self.receive(deadline, None)
 
     def receive(self, deadline: float, max_bytes: int | None) -> dict[str, Any]:
@@ -185,10 +186,7 @@ class _Child:
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
-            _wait(self._replies, select.POLLIN, deadline)
-            chunk = os.read(self._replies, _CHUNK)
-            if not chunk:
-                raise _Ended
+            chunk = self._next_chunk(deadline)
             self._received += len(chunk)
             if max_bytes is not None and self._received > max_bytes:
                 raise _ResultTooLarge
@@ -202,22 +200,41 @@ class _Child:
         code."""
         self.process.kill()
         code = self.process.wait()
+        while not self._has_ended:
+            self._has_ended = not self._chunks.get()
+        if self._writer is not None:
+            self._writer.join()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 stream.close()
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
+    def _next_chunk(self, deadline: float) -> bytes:
+        if self._has_ended:
+            raise _Ended
+        try:
+            chunk = self._chunks.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise _DeadlinePassed from None
+        if not chunk:
+            self._has_ended = True
+            raise _Ended
+        return chunk
+
+    def _read(self, replies: IO[bytes]) -> None:
+        while chunk := os.read(replies.fileno(), _CHUNK):
+            self._chunks.put(chunk)
+        self._chunks.put(b"")
+
     @staticmethod
-    def _descriptor(stream: IO[bytes] | None) -> int:
-        if stream is None:
-            raise AssertionError("The process was started with a pipe.")
-        os.set_blocking(stream.fileno(), False)
-        return stream.fileno()
+    def _write(requests: IO[bytes], request: bytes) -> None:
+        left = memoryview(request)
+        with suppress(OSError):  # the process has ended, which `receive` notices
+            while left:
+                left = left[os.write(requests.fileno(), left) :]
 
 
-def _wait(descriptor: int, event: int, deadline: float) -> None:
-    """Wait until the descriptor can be read or written, or was closed at the other end."""
-    poll = select.poll()
-    poll.register(descriptor, event)
-    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        raise _DeadlinePassed
+def _required(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise AssertionError("The process was started with a pipe.")
+    return stream

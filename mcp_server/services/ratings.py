@@ -15,19 +15,17 @@ from golore.graph.knowledge.notes import note_of
 from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, remove_ratings
 from golore.graph.phrases import counted
 from golore.graph.search.index import open_index
-from golore.mcp_server.services.note_actions import subject_of
+from golore.mcp_server.services.note_actions import is_note_id, subject_of
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 
 RATINGS: Final = ("useful", "useless", "reset")
-_SHORTEST_ID: Final = 4
 _WAIT: Final = 0.1
 
 
 def rated_id(opened: OpenRepository, target: str) -> str:
     """The id of what is rated: a note, named by its id, or a symbol, file or package, named as a target."""
-    is_id = len(target) >= _SHORTEST_ID and all(letter in "0123456789abcdef" for letter in target)
-    if not is_id:
+    if not is_note_id(opened.repository, target):
         return subject_of(opened, target).id
     with Knowledge.open(opened.repository.store) as knowledge:
         return note_of(knowledge, target).id
@@ -60,12 +58,17 @@ def record_shown(store_directory: Path, target: str, characters: int) -> None:
                 card_store.record_shown(f"mcp {os.getpid()}", "mcp", f"context {target or '.'}", characters)
 
 
+def all_ratings(repository: LearnedRepository, item: str = "") -> list[RatedItem]:
+    """The ratings of one item, or all if `item` is empty."""
+    if not Knowledge.exists(repository.store):
+        return []
+    with Knowledge.open(repository.store) as knowledge:
+        return [one for one in rated_items(knowledge) if item in ("", one.item)]
+
+
 def rating_lines(repository: LearnedRepository) -> list[str]:
     """All ratings, one line per item."""
-    if not Knowledge.exists(repository.store):
-        return ["Nothing has been rated."]
-    with Knowledge.open(repository.store) as knowledge:
-        return [_line(one) for one in rated_items(knowledge)] or ["Nothing has been rated."]
+    return [_line(one) for one in all_ratings(repository)] or ["Nothing has been rated."]
 
 
 def _line(one: RatedItem) -> str:

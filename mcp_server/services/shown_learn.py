@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import Report
+from golore.mcp_server.services.learn_speed import estimated_seconds, record_speed
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.text.progress import show_progress
@@ -11,10 +12,12 @@ from golore.mcp_server.text.progress import show_progress
 
 def learn_with_progress(repository: LearnedRepository, *, full: bool = False, workers: int | None = None) -> Report:
     """Learn, then embed new texts if the store has vectors (see `golore embed`)."""
-    with show_progress() as progress:
+    with show_progress(estimated_seconds) as progress:
         report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
         if (repository.store / VECTOR_MODEL_FILE).exists():
             from golore.mcp_server.services.vectors import update_vectors
 
             update_vectors(repository, progress)
+        if report.files_parsed == report.files:
+            record_speed(progress.size, report.seconds)
         return report

@@ -53,7 +53,7 @@ def run_sessions(
     if as_json:
         print_json({"proposals": waiting, "accepted": notes, "rejected": rejected, "read": reads})
         return 0
-    print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or ["No transcripts were found."])
+    print_lines([*_read_lines(reads), *_decided_lines(notes, rejected)] or [_nothing_line(bool(accept or reject))])
     if waiting and not notes and not rejected and is_terminal(sys.stdin) and is_terminal(sys.stdout):
         _ask(repository, waiting)
     elif waiting:
@@ -142,6 +142,10 @@ def _lines(proposal: Proposal) -> list[str]:
     if proposal.premise:
         lines.append(styled(f"    the agent said: {quoted(proposal.premise, sys.maxsize)}", "dim"))
     return lines
+
+
+def _nothing_line(is_decision: bool) -> str:
+    return "No proposals are waiting for a decision." if is_decision else "No transcripts were found."
 
 
 def _read_lines(reads: Sequence[TranscriptOutcome]) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 from golore.graph.errors import UsageError
 from golore.graph.safety.regular_file import read_regular
 from golore.graph.safety.secret_filter import remove_secrets
+from golore.graph.safety.system import BINARY
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.sessions.correction_rules import correction_in
 from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript
@@ -206,7 +207,7 @@ def _append(path: Path, entries: Iterable[Mapping[str, object]]) -> None:
     """Append in one write, so that lines of two processes do not mix. A new file is readable by its owner only."""
     text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
     if text:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | BINARY, 0o600)
         try:
             os.write(descriptor, text.encode("utf-8", "replace"))
         finally:

@@ -179,10 +179,10 @@ def _text_of(entry: dict[str, Any], key: str) -> str:
 
 def files_below(root: Path, words: UserMessage) -> tuple[str, ...]:
     """The files of a message that are below a root, relative to it. They need not exist."""
-    base = f"{root}/"
+    base = f"{root}{os.sep}"
     found: list[str] = []
     for file in words.files:
-        path = os.path.normpath(file if file.startswith("/") else f"{words.cwd or root}/{file}")
+        path = os.path.normpath(Path(words.cwd or root) / file)
         if path.startswith(base):
-            found.append(path.removeprefix(base))
+            found.append(path.removeprefix(base).replace(os.sep, "/"))
     return tuple(found)

@@ -36,11 +36,13 @@ _MATCHES: Final = 15
 _MEMBERS: Final = 40
 _LEFT_OUT: Final = 100
 """Characters reserved for the sentence that says what was left out."""
-_ABOUT_USERS: Final = ("callers", "users")
+_ABOUT_USERS: Final = ("callers", "users", "reads", "writes")
 _TITLES: Final = {
     "callers": "Callers of {}",
     "callees": "What {} calls",
     "users": "Users of {}",
+    "reads": "Reads of {}",
+    "writes": "Writes of {}",
     "implementers": "Implementations of {}",
     "implements": "Interfaces that {} implements",
     "tests": "Tests that reach {}",
@@ -49,11 +51,21 @@ _NONE: Final = {
     "callers": "No callers are known",
     "callees": "No calls in it are known",
     "users": "No users are known",
+    "reads": "No reads are known",
+    "writes": "No writes are known",
     "implementers": "No implementations are known",
     "implements": "It implements no known interface",
     "tests": "No tests that reach it are known",
 }
+_OTHER_USES: Final = {
+    "read": "reads",
+    "write": "assignments",
+    "address": "address taken",
+    "literal": "set in literals",
+}
+_AMONG: Final = "Uses among these declarations are left out."
 CANDIDATES: Final = "candidates, through interfaces"
+CANDIDATE_TESTS: Final = "candidates, through interfaces or function values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,28 +147,36 @@ def _visible_reply(reply: Reply) -> Reply:
 
 
 def answer_reply(answer: Answer, name: Naming) -> Reply:
-    head = [_heading(_TITLES[answer.question], answer.subject)]
+    head = _heading(_TITLES[answer.question], answer.subject)
     sections: list[Section] = []
     is_about_users = answer.question in _ABOUT_USERS
     if answer.resolved:
         sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved]))
     if answer.candidates:
-        sections.append(_section(CANDIDATES, [_link_row(answer, link, name) for link in answer.candidates]))
+        title = CANDIDATE_TESTS if answer.question == "tests" else CANDIDATES
+        sections.append(_section(title, [_link_row(answer, link, name) for link in answer.candidates]))
     if not sections:
         head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
     elif not answer.resolved:
         head.append(f"{_NONE[answer.question]} for certain.")
+    if answer.other_accesses:
+        counts = [f"{_OTHER_USES[access]} {number:,}" for access, number in answer.other_accesses]
+        head.append(f"Other uses: {', '.join(counts)}.")
+    if answer.subject.is_group and sections and answer.question in (*_ABOUT_USERS, "callees"):
+        head.append(_AMONG)
     # Unresolved uses of the name may be further users; they say nothing about callees, implementations or tests.
     return Reply(tuple(head), tuple(sections), unresolved_lines(answer.unresolved, name) if is_about_users else ())
 
 
 def impact_reply(found: Impact, name: Naming) -> Reply:
-    head = [_heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)]
+    head = _heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)
     parts = (("resolved", found.resolved), (CANDIDATES, found.candidates), ("tests", found.tests))
     sections = [_section(title, [_reached_row(one, name) for one in reached]) for title, reached in parts if reached]
     if not sections:
         head.append(_nothing("Nothing that uses it is known", found.unresolved, is_about_users=True))
-    elif not found.complete:
+    elif found.subject.is_group:
+        head.append(_AMONG)
+    if sections and not found.complete:
         head.append("This may not be all: the search stopped at its depth or at its limit of symbols.")
     return Reply(tuple(head), tuple(sections), unresolved_lines(found.unresolved, name))
 
@@ -167,7 +187,7 @@ def route_reply(route: Route, name: Naming) -> Reply:
         nearest = "" if route.complete else " among the nearest calls"
         sentence = _nothing(f"No path from {ends} is known{nearest}", route.unresolved, is_about_users=True)
         return Reply((sentence,), (), unresolved_lines(route.unresolved, name))
-    certainty = "" if route.certain else ", possible through interfaces only"
+    certainty = "" if route.certain else ", possible through interfaces or function values"
     rows = [("from", name(route.steps[0].symbol.qualified_name), location(route.steps[0].symbol))]
     for step in route.steps[1:]:
         where = f"{step.file}:{_sites(step.sites)}" if step.sites else location(step.symbol)
@@ -227,6 +247,12 @@ def details_lines(details: SymbolDetails) -> list[str]:
     return lines
 
 
+def outline_lines(group: Meaning) -> list[str]:
+    """The declarations of a file or of some of its lines, for people."""
+    rows = [(str(symbol.line), symbol.kind, short_name(symbol.qualified_name)) for symbol in group.symbols]
+    return [styled(group.name, "bold") + f"  ({counted(len(rows), 'declaration')})", *columns(rows)]
+
+
 def location(symbol: Ref) -> str:
     return f"{symbol.file}:{symbol.line}" if symbol.file else f"outside ({symbol.source or 'unknown'})"
 
@@ -249,14 +275,18 @@ def unresolved_lines(unresolved: UnresolvedUses, name: Naming) -> tuple[str, ...
 
 def _unresolved_uses(unresolved: UnresolvedUses) -> str:
     verb = "has" if unresolved.sites == 1 else "have"
-    return f"{counted(unresolved.sites, 'unresolved use')} {verb} the name {unresolved.name}"
+    return f"{counted(unresolved.sites, 'unresolved use')} {verb} the name {_name_of(unresolved)}"
+
+
+def _name_of(unresolved: UnresolvedUses) -> str:
+    return unresolved.name or "of one of its declarations"
 
 
 def _nothing(sentence: str, unresolved: UnresolvedUses, *, is_about_users: bool) -> str:
     if not is_about_users:
         return f"{sentence}."
     if not unresolved.sites:
-        return f"{sentence}, and no unresolved use has the name {unresolved.name}."
+        return f"{sentence}, and no unresolved use has the name {_name_of(unresolved)}."
     return f"{sentence} for certain."  # the unresolved uses are listed below
 
 
@@ -284,11 +314,16 @@ def _cut(text: str, room: int, budget: int) -> str:
     return f"{kept}\n… {len(text) - len(kept):,} more characters left out; raise `budget` (now {budget}) to see them."
 
 
-def _heading(title: str, subject: Meaning) -> str:
+def _heading(title: str, subject: Meaning) -> list[str]:
     """The title with the full name, in both styles: a reader may need it to ask again."""
     first = subject.first
-    twins = f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds" if len(subject.symbols) > 1 else ""
-    return f"{title.format(subject.name)} ({first.kind}, {location(first)}{twins})"
+    about = f"{first.kind}, {location(first)}"
+    if subject.is_group:
+        about = counted(len(subject.symbols), "declaration")
+    elif len(subject.symbols) > 1:
+        about += f", and {counted(len(subject.symbols) - 1, 'twin')} for other builds"
+    explanation = [subject.explanation] if subject.explanation else []
+    return [f"{title.format(subject.name)} ({about})", *explanation]
 
 
 def _section(title: str, rows: Sequence[tuple[str, ...]]) -> Section:
@@ -297,16 +332,27 @@ def _section(title: str, rows: Sequence[tuple[str, ...]]) -> Section:
 
 def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:
     where, how = location(link.symbol), ""
-    if answer.question in ("callers", "users", "tests"):
+    if answer.question in (*_ABOUT_USERS, "tests"):
         where = f"{link.file}:{_sites(link.sites)}" if link.sites else where
-        how = link.how if answer.question == "users" else ""
+        how = link.access or link.how if answer.question == "users" and not link.subject else ""
     elif answer.question == "callees":
         how = f"at {_sites(link.sites)}"
     elif link.how == "implements" and link.symbol.kind != "method":
         how = "by pointer" if link.pointer else "by value"
+    if link.subject:
+        how = f"{_of_group(answer, link)} {name(link.subject)}{how and ', '}{how}"
     if link.via:
         how = f"{how} via {name(link.via)}".strip()
     return (where, name(link.symbol.qualified_name), how)
+
+
+def _of_group(answer: Answer, link: Link) -> str:
+    """The words between a row and the declaration that it is about, if the question is about several."""
+    if answer.question == "callees":
+        return "called by"
+    if answer.question == "implements":
+        return "by"
+    return f"{link.access} of" if link.access else link.how
 
 
 def _reached_row(one: Reached, name: Naming) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class BurstCollector(FileSystemEventHandler):
             with self._changed:
                 self._last = time.monotonic()
                 self._first = self._first or self._last
-                relative = [path[len(self._base) :] for path in relevant]
+                relative = [path[len(self._base) :].replace(os.sep, "/") for path in relevant]
                 self._paths.update(relative)
                 if event.is_directory or not all(map(_is_learned, relative)):
                     self._is_only_files = False

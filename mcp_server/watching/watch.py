@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -29,6 +29,7 @@ from golore.graph.files import locks
 from golore.graph.files.claim import claim_store, create_store_directory
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import counted
+from golore.graph.safety.system import open_directory, require_reader
 from golore.learner.checkout.discovery import discover
 from golore.learner.checkout.freshness import changes_since
 from golore.learner.learn import Learner
@@ -91,10 +92,7 @@ class _EventPrinter:
     def require_reader(self) -> None:
         """Raise `BrokenPipeError` if nobody reads the JSON lines any more: the watch ends even without an event."""
         if self._as_json:
-            poll = select.poll()
-            poll.register(sys.stdout.fileno(), 0)
-            if any(event & select.POLLERR for _, event in poll.poll(0)):
-                raise BrokenPipeError
+            require_reader(sys.stdout.fileno())
 
     def print_update(self, report: Report) -> None:
         summary = ", ".join(
@@ -127,18 +125,18 @@ def _ending_on_signals() -> Generator[None]:
         raise StopRequested
 
     def kill_after_grace() -> None:
-        os.read(read_end, 1)
+        read_end.recv(1)
         if not is_over.wait(_GRACE):
             for worker in multiprocessing.active_children():
                 worker.kill()
             os._exit(0)
 
     is_over = threading.Event()
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
+    read_end, write_end = socket.socketpair()  # on Windows, the only kind of file that works here
+    write_end.setblocking(False)
     killer = threading.Thread(target=kill_after_grace, daemon=True)
     killer.start()
-    signal.set_wakeup_fd(write_end)
+    signal.set_wakeup_fd(write_end.fileno())
     previous = {signal_number: signal.signal(signal_number, end) for signal_number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -147,16 +145,16 @@ def _ending_on_signals() -> Generator[None]:
         for signal_number, handler in previous.items():
             signal.signal(signal_number, handler)
         signal.set_wakeup_fd(-1)
-        os.close(write_end)
+        write_end.close()
         killer.join()
-        os.close(read_end)
+        read_end.close()
 
 
 def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> None:
     """Keep the store up to date until the root or the store is removed or replaced."""
     try:
         # An open directory keeps its inode number, which a directory that replaces it could otherwise get.
-        descriptor = os.open(repository.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = open_directory(repository.root)
     except FileNotFoundError:
         return
     bursts = BurstCollector(repository.root, repository.store)
@@ -182,7 +180,8 @@ def _watch_directory(repository: LearnedRepository, printer: _EventPrinter) -> N
             raise
     finally:
         observing.stop()
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
         if lock is not None:
             lock.release()
 
@@ -243,7 +242,8 @@ def _follow(
                 compared_at = time.monotonic()
         if not observing.is_alive and _identity(repository) == identity:
             observing.stop()
-            observing.start()
+            if reason := observing.start():
+                printer.print_event("polling", f"{reason}. Polling the files every second instead.")
             learning.try_once()
 
 

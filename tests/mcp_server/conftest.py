@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from golore.learner.pipeline.graph_step import learn_graph
 from support.shop import make_shop
+from support.untried_install import skip_trial
 
 
 @pytest.fixture
@@ -35,3 +37,11 @@ def own_shop(tmp_path: Path) -> Path:
     root = make_shop(tmp_path / "shop")
     learn_graph(root)
     return root
+
+
+@pytest.fixture(scope="module")
+def without_trial() -> Generator[None]:
+    """`golore install` in this process does not run the commands that it wrote, which takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        skip_trial(patch)
+        yield

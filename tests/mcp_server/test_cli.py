@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -18,6 +19,8 @@ from typing import Any
 
 import pytest
 from golore.graph.files import locks
+from golore.mcp_server import entry
+from golore.mcp_server.cli import question_arguments
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.services.repository import find_repository, store_of
 from support.shop import make_shop
@@ -120,6 +123,28 @@ def test_status_counts_and_is_up_to_date(ask: Ask, learned: Path) -> None:
     assert "Up to date with the files." in ask("status")[1]
 
 
+@pytest.mark.parametrize("command", ["status", "doctor", "drafts"])
+def test_a_path_may_be_given_without_an_option(command: str, learned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers: list[str] = []
+    for words in ([str(learned)], ["--repo", str(learned)]):
+        assert main([command, "--json", *words]) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
+    assert main([command, str(learned / "missing")]) == 2 or command == "doctor"
+
+
+def test_every_command_that_only_answers_from_the_graph_bounds_its_memory() -> None:
+    names: list[str] = []
+
+    def make(name: str, **_: object) -> argparse.ArgumentParser:
+        names.append(name)
+        return argparse.ArgumentParser()
+
+    question_arguments.add_commands(make)
+    # Searches may write the index first, and a query runs in a process of its own.
+    assert set(names) - {"search", "query"} == entry.QUESTIONS
+
+
 def test_status_names_the_files_that_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = make_shop(tmp_path)
     assert main(["learn", str(root)]) == 0
@@ -189,7 +214,7 @@ def test_answers_are_readable_text_too(ask: Ask) -> None:
         "From example.com/shop.main to example.com/shop/store.Memory.Save: 2 steps"
         in ask("path", "main", "Memory.Save")[1]
     )
-    assert "possible through interfaces only" in ask("path", "TestPut", "Memory.Save")[1]
+    assert "possible through interfaces or function values" in ask("path", "TestPut", "Memory.Save")[1]
     assert "No path from example.com/shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
 
 
@@ -366,7 +391,9 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+    with pytest.raises(SystemExit) as exit:
+        main(["--help"])
+    assert exit.value.code == 0
     assert "golore callers Store.Save" in capsys.readouterr().out
 
 

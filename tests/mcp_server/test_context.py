@@ -119,3 +119,13 @@ def test_a_store_without_cards_says_how_to_get_them(
     monkeypatch.chdir(root)
     assert main(["context", "main.go"]) == 1
     assert "Run `golore learn` to make them." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_budget_bounds_the_text_of_a_symbol(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = asked(capsys, "Memory.Save")["text"]
+    cut = asked(capsys, "Memory.Save", "--budget", "20")["text"]
+    assert len(whole) > 60
+    assert cut != whole
+    assert cut.endswith("left out")
+    assert len(cut.partition("…")[0]) <= 21

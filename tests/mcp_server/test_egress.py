@@ -39,7 +39,7 @@ class _Recorder(BaseHTTPRequestHandler):
         assert isinstance(server, Recorder)
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         server.arrived.append(f"{self.command} {self.path}")
-        self.send_response(307 if server.target else 502)
+        self.send_response(307 if server.target else 403)  # neither is asked again
         if server.target:
             self.send_header("Location", server.target + self.path)
         self.send_header("Content-Length", "0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tomllib
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from golore.graph.cards.card_store import SymbolLine
 from golore.graph.errors import StoreMissing
 from golore.graph.files.claim import create_store_directory
 from golore.mcp_server.cli.main import main
+from golore.mcp_server.hooks import background_learn
 from golore.mcp_server.hooks import hook as hook_module
 from golore.mcp_server.hooks.background_learn import FAILURE_NAME, LOCK_NAME, MARK_NAME, WATCH_LOCK_NAME
 from golore.mcp_server.hooks.hook_settings import read_hook_settings
@@ -29,6 +32,7 @@ from golore.mcp_server.services.repository import find_repository, store_of
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
+from support.alarm import unblocked_alarm
 from support.hook_process import GOLORE, event, hook, logged, read, seen, settings, with_cards
 from support.shop import FILES, make_shop
 from support.watching import exported, until
@@ -290,8 +294,11 @@ def test_a_hook_does_not_wait_for_a_learn_that_writes(repository: Path) -> None:
 
 
 def test_a_hook_ends_although_nobody_closes_its_input() -> None:
-    with subprocess.Popen([GOLORE, "hook", "claude"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.wait(60) == 0
+    with (
+        unblocked_alarm(),
+        subprocess.Popen([GOLORE, "hook", "claude"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
+    ):
+        assert process.wait() == 0
         assert process.stdout is not None
         assert process.stdout.read() == b""
 
@@ -330,6 +337,12 @@ def test_our_words_are_plain_and_words_of_the_code_are_fenced(repository: Path) 
 @pytest.mark.parametrize("field", ["file_path", "filePath", "path", "absolute_path", "targetFile"])
 def test_a_renamed_tool_is_known_by_the_shape_of_its_input(tool: str, field: str, repository: Path) -> None:
     payload = read(repository / "a.go", tool_name=tool, tool_input={field: str(repository / "a.go")})
+    assert FACT in seen(hook("claude", payload))
+
+
+@pytest.mark.parametrize("odd", ["a\0b.go", "\ud800.go", "~x\0/c.go"])
+def test_a_path_that_no_file_can_have_does_not_hide_the_others(odd: str, repository: Path) -> None:
+    payload = read(repository / "a.go", tool_input={"files": [{"path": odd}, {"path": str(repository / "a.go")}]})
     assert FACT in seen(hook("claude", payload))
 
 
@@ -412,6 +425,23 @@ def test_an_edit_is_learned_in_the_background_by_a_process_that_ends(tmp_path: P
     assert not logged(store)
 
 
+def test_where_locks_are_not_inherited_the_new_process_takes_the_lock_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    assert main(["learn", str(root)]) == 0
+    edited(root)
+    monkeypatch.setattr(background_learn, "LOCKS_ARE_INHERITED", False)  # as on Windows
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):  # nobody waits for a detached process
+        assert background_learn.start_background_learn(str(root), str(root / ".golore"))
+        gc.collect()
+    is_taken = taken(root / ".golore" / LOCK_NAME)
+    assert until(lambda: not (root / ".golore" / MARK_NAME).exists())
+    assert until(lambda: not is_taken() and not learners(root))
+    assert any('"example.com/shop.added"' in line for line in exported(root / ".golore"))
+    assert not logged(root / ".golore")
+
+
 def test_only_one_process_learns_and_it_hears_of_later_edits(tmp_path: Path) -> None:
     root = with_cards(make_shop(tmp_path.resolve() / "shop"), {"main.go": "The command."})
     store = root / ".golore"
@@ -470,14 +500,14 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 
 
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=9), inner)))
-@limits(deadline=None, max_examples=50)
+@limits(max_examples=50)
 def test_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
     assert parse_json(json.dumps(value)) == value
     assert parse_json(f" {json.dumps(value, indent=1, ensure_ascii=False)}\n") == value
 
 
 @given(st.text())
-@limits(deadline=None, max_examples=50)
+@limits(max_examples=50)
 def test_no_text_upsets_the_reading_of_prompts_and_edits(text: str) -> None:
     assert all(isinstance(name, str) for name in [*mentioned_names(text), *mentioned_paths(text)])
     assert touched_names(text, [text]) == touched_names(text, [text])
@@ -493,5 +523,8 @@ def test_touched_names_are_the_declarations_around_and_in_the_new_text() -> None
         "Memory.Save",
         "Logged",
     ]
+    windows = source.replace("\n", "\r\n")
+    for text, piece in ((windows, "m.items[key]++\n\treturn"), (source, "m.items[key]++\r\n\treturn")):
+        assert touched_names(text, [piece]) == ["Memory.Save"]
     assert touched_names(source, ["func Flush() { Sync() }"]) == ["Flush"]
     assert touched_names("func (s *Set[K]) Add(k K) {\n\ts.m[k] = true\n}\n", ["s.m[k]"]) == ["Set.Add"]

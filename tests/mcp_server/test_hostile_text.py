@@ -327,7 +327,8 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_graph", {"question": "path", "symbol": "other.Zebra", "to": "Clip.Save"}),
     ("memory_graph", {"question": "callers", "symbol": f"Nothing{HOSTILE}"}),
     ("memory_search", {"query": "giraffe"}),
-    ("memory_search", {"query": "Clip", "explain": True}),
+    ("memory_search", {"query": "Clip", "kind": f"x{CLIPBOARD}"}),
+    ("memory_graph", {"question": f"x{CLIPBOARD}", "symbol": "Clip"}),
     ("memory_search", {"query": f"nothing {HOSTILE}"}),
     ("memory_query", {"cypher": "MATCH (s:Symbol) RETURN s", "budget": 20000}),
     ("memory_query", {"cypher": "MATCH (n:Note) RETURN n.text, n.author"}),
@@ -345,24 +346,21 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def test_every_tool_and_resource_answers_without_hidden_characters(evil: Path) -> None:
-    async def talk(client: Client) -> list[tuple[str, Any, str]]:
-        replies: list[tuple[str, Any, str]] = []
+    async def talk(client: Client) -> list[tuple[str, str]]:
+        replies: list[tuple[str, str]] = []
         for tool, arguments in CALLS:
             result = await client.call_tool(tool, arguments)
-            replies.append((tool, result.structured_content, text_of(result.content)))
+            assert result.structured_content is None, tool
+            replies.append((tool, text_of(result.content)))
         for uri in ("golore://overview", "golore://file/store/store.go"):
             contents = (await client.read_resource(uri)).contents
-            replies.append(
-                (uri, None, "".join(part.text for part in contents if isinstance(part, TextResourceContents)))
-            )
+            replies.append((uri, "".join(part.text for part in contents if isinstance(part, TextResourceContents))))
         with pytest.raises(MCPError) as failure:
             await client.read_resource("golore://file/nowhere%1b%5b2J.go")
-        replies.append(("missing", None, str(failure.value)))
+        replies.append(("missing", str(failure.value)))
         return replies
 
-    for name, structured, text in inside(talk, evil):
+    for name, text in inside(talk, evil):
         assert text, name
         assert_harmless("\n".join(outside_fences(text)) if name == "memory_drafts" else text)
         assert hidden_in(text) <= {"\n", "\t"}
-        assert hidden_in(json.dumps(structured, ensure_ascii=False)) == set()
-        assert "\\u001b" not in json.dumps(structured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from support.mcp_client import GOLORE, inside, over_stdio, refused, text_of, told
 from support.shop import make_shop
 
-READING = {"memory_context", "memory_drafts", "memory_graph", "memory_search", "memory_query", "memory_status"}
+READING = {f"memory_{name}" for name in ("context", "drafts", "explore", "graph", "search", "query", "status")}
 TOOLS = READING | {"memory_learn", "memory_note", "memory_upgrade"}
 CALLERS = "\n".join(f"func caller{at:03}() {{ run() }}" for at in range(300))
 
@@ -47,14 +48,14 @@ def test_old_and_new_clients_are_answered_over_standard_input(shop: Path, mode: 
         callers = await told(client, "memory_graph", question="callers", symbol="Memory.Save")
         resources = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
-        uris = [str(resources[0].uri), templates[0].uri_template]
+        uris = [*(str(resource.uri) for resource in resources), templates[0].uri_template]
         return client.session.protocol_version, tools, callers, uris, client.session.instructions
 
     negotiated, tools, callers, uris, instructions = over_stdio(talk, shop, mode=mode)
     assert negotiated == version
     assert tools == TOOLS
     assert "main.go:14  shop.run" in callers
-    assert uris == ["golore://overview", "golore://file/{+path}"]
+    assert uris == ["golore://overview", "golore://schema", "golore://file/{+path}"]
     assert instructions.startswith("golore knows this Go code")
     assert len(instructions) < 2_000
 
@@ -68,10 +69,59 @@ def test_only_learning_noting_and_upgrading_are_said_to_change_anything(shop: Pa
         assert tool.title
         assert tool.description
         assert hints.read_only_hint is (tool.name in READING)
-        assert (hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint) == (False, True, False)
+        assert hints.open_world_hint is False
+        assert tool.name in READING or (hints.destructive_hint, hints.idempotent_hint) == (False, True)
         properties = tool.input_schema["properties"]
         assert all(schema.get("description") for schema in properties.values()), tool.name
         assert "repository" in properties
+
+
+def test_all_tools_together_cost_an_agent_at_most_2200_tokens(shop: Path) -> None:
+    async def talk(client: Client) -> str:
+        return json.dumps(
+            (await client.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)["tools"]
+        )
+
+    assert len(inside(talk, shop)) / 4 <= 2_200
+
+
+def test_arguments_that_do_not_fit_are_answered_with_what_is_accepted(shop: Path) -> None:
+    async def talk(client: Client) -> list[str]:
+        return [
+            await refused(client, "memory_graph", symbol="Put"),
+            await refused(client, "memory_search", query=""),
+            await refused(client, "memory_drafts", limit="many", level="method"),
+            await told(client, "memory_graph", question="callers", symbol="Put", budget=1),
+        ]
+
+    missing, empty, twice, small = inside(talk, shop)
+    assert missing == "memory_graph: `question` is missing."
+    assert empty == "memory_search: `query` is empty."
+    assert twice == (
+        "memory_drafts: `limit` must be a whole number. "
+        "`level` must be '', 'symbol', 'file', 'package' or 'repository'."
+    )
+    assert "main.go:15  shop.run" in small  # a number outside its limits is taken as the limit
+
+
+def test_the_schema_is_sent_when_it_is_asked_for_or_a_name_is_wrong(shop: Path) -> None:
+    async def talk(client: Client) -> list[str]:
+        return [
+            await told(client, "memory_query", cypher="schema"),
+            await refused(client, "memory_query", cypher="MATCH (s:Function) RETURN s"),
+            await refused(client, "memory_query", cypher="MATCH (s:Symbol) RETURN s.title"),
+            await refused(client, "memory_query", cypher="MATCH (s:Symbol) DELETE s"),
+            await refused(client, "memory_query", cypher="MATCH (s:Symbol RETURN s"),
+            (await client.read_resource("golore://schema")).contents[0].model_dump()["text"],
+        ]
+
+    schema, label, name, writing, broken, resource = inside(talk, shop)
+    assert "(Package {id, path, name" in schema
+    assert "[CALLS {sites, evidence" in schema
+    assert label.endswith(schema)
+    assert name.endswith(schema)
+    assert "(Package" not in writing + broken
+    assert resource == schema
 
 
 def test_every_question_about_the_graph_is_answered(shop: Path) -> None:
@@ -124,8 +174,24 @@ def test_wrong_names_are_answered_with_what_may_be_meant(shop: Path) -> None:
     assert "imethod  example.com/shop/store.Saver.Save  store/store.go:9" in ambiguous
     assert "A path needs two functions. Give the one at its end as `to`." in endless
     assert "is a method. Ask for the implementers of a type or interface." in method
-    assert "'callers', 'callees', 'implementers'" in question
+    assert question.startswith("memory_graph: `question` must be 'callers', 'callees', 'implementers'")
+    assert "http" not in question
     assert "There is no kind 'function'. Use one of func, method" in kind
+
+
+def test_paths_outside_the_repository_are_refused(shop: Path) -> None:
+    outside = ("/etc/passwd", "/etc", "../..", "../../.bashrc", "store/../../../x.go")
+
+    async def talk(client: Client) -> list[str]:
+        learned = [await refused(client, "memory_learn", repository=path) for path in outside]
+        shown = [await refused(client, "memory_context", target=path) for path in outside]
+        noted = [await refused(client, "memory_note", target=path, text="Mine.") for path in outside]
+        return [*learned, *shown, *noted]
+
+    before = sorted(path.name for path in shop.parent.iterdir())
+    assert all(inside(talk, shop))
+    assert sorted(path.name for path in shop.parent.iterdir()) == before
+    assert not Path("/etc/.golore").exists()
 
 
 def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(shop: Path) -> None:
@@ -143,24 +209,14 @@ def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(shop: Path) -> 
 
 
 def test_search_lists_names_first_with_their_places(shop: Path) -> None:
-    async def talk(client: Client) -> tuple[Any, str, str]:
-        result = await client.call_tool("memory_search", {"query": "memory", "limit": 3})
-        comment = await told(client, "memory_search", query="saves things")
-        nothing = await told(client, "memory_search", query="zebra quagga")
-        assert result.structured_content is not None
-        assert "struct example.com/shop/store.Memory  store/store.go:13" in text_of(result.content)
-        return result.structured_content, comment, nothing
+    async def talk(client: Client) -> list[str]:
+        asked = [{"query": "memory", "limit": 3}, {"query": "saves things"}, {"query": "zebra quagga"}]
+        return [await told(client, "memory_search", **arguments) for arguments in asked]
 
     found, comment, nothing = inside(talk, shop)
-    first = found["results"][0]
-    assert {name: first[name] for name in ("kind", "name", "file", "line", "snippet")} == {
-        "kind": "struct",
-        "name": "example.com/shop/store.Memory",
-        "file": "store/store.go",
-        "line": 13,
-        "snippet": "type Memory struct — Memory keeps things in memory.",
-    }
-    assert found["behind"] == []
+    assert found.splitlines()[1].startswith(
+        "  struct example.com/shop/store.Memory  store/store.go:13  type Memory struct — Memory keeps things in memory."
+    )
     assert "file  store/store.go:7  type Saver interface — Saver saves things." in comment
     assert "Try a part of the name, or other words." in nothing
 
@@ -327,7 +383,7 @@ def test_several_repositories_are_told_apart(shop: Path, tmp_path: Path) -> None
         ]
 
     unclear, unknown, only, put, status, instructions = inside(talk, shop, other)
-    assert "This server has several repositories. Give one of these as `repository`: shop, other." in unclear
+    assert "Give one of these as `repository`, or the absolute path of a learned one: shop, other." in unclear
     assert "This server has no repository 'third'." in unknown
     assert "o.go:3  other.Only" in only
     assert "main.go:15  shop.run" in put
@@ -355,7 +411,7 @@ def test_symbols_packages_and_files_have_a_context(own_shop: Path) -> None:
         return [
             *[await told(client, "memory_context", target=target) for target in targets],
             *[resource.contents[0].model_dump()["text"] for resource in resources],
-            await refused(client, "memory_context", target="store.go"),
+            await refused(client, "memory_context", target="stroe.go"),
             str(unknown.value),
         ]
 
@@ -374,10 +430,10 @@ def test_symbols_packages_and_files_have_a_context(own_shop: Path) -> None:
 
 
 def test_status_counts_what_is_known(shop: Path) -> None:
-    async def talk(client: Client) -> Any:
-        return (await client.call_tool("memory_status", {})).structured_content
+    async def talk(client: Client) -> str:
+        return await told(client, "memory_status")
 
-    (status,) = inside(talk, shop)["repositories"]
-    assert (status["name"], status["root"], status["is_learned"]) == ("shop", str(shop), True)
-    assert (status["packages"], status["files"], status["behind"]) == (2, 6, [])
-    assert status["symbols"]["func"] == 310
+    status = inside(talk, shop)
+    assert status.startswith(f"shop ({shop})\n2 packages, 6 files, ")
+    assert "symbols: func 310, " in status
+    assert status.endswith("Up to date with the files.")

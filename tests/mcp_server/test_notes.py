@@ -150,7 +150,7 @@ def test_on_a_terminal_it_is_asked_whether_a_note_that_says_much_the_same_takes_
     command = [GOLORE, "note", "Post", "Postings are kept for two years.", "--repo", bank.root]
     with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
         os.write(ours, b"y\n")
-        out, err = asking.communicate(timeout=60)
+        out, err = asking.communicate()
     os.close(ours)
     os.close(theirs)
     assert f"{first} says much the same" in err
@@ -242,7 +242,7 @@ def test_text_of_a_note_cannot_pass_for_anything_else(bank: Bank) -> None:
 
 def test_what_cannot_be_done_is_told_with_what_to_do(bank: Bank) -> None:
     assert "Similar names" in bank.refused("note", "Pots", "x")
-    assert "Did you mean ledger/ledger.go?" in bank.refused("note", "ledger.go", "x")
+    assert "Did you mean ledger/ledger.go?" in bank.refused("note", "ledgr.go", "x")
     assert "golore note Store.Save TEXT" in bank.refused("note", "Post")
     assert "There is no note 'ffff'" in bank.refused("note", "--confirm", "ffff")
     assert "the limit is 4,000" in bank.refused("note", "Post", "x" * 4_001)

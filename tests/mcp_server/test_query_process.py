@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 from golore.graph.errors import GoloreError, UsageError
 from golore.learner.pipeline.graph_step import learn_graph
+from golore.mcp_server.server.tools import memory_query
 from golore.mcp_server.services.query_process import QueryProcess
 from mcp import Client
-from support.mcp_client import GOLORE, over_stdio, refused, told
+from support.alarm import unblocked_alarm
+from support.mcp_client import GOLORE, inside, over_stdio, refused, told
 from support.peak_memory import measured
 from support.shop import make_shop
 from support.watching import until
@@ -28,6 +30,8 @@ HUGE = "RETURN size(range(1, 2000000000)) AS n"
 LARGE = "RETURN range(1, 8000000) AS n"
 """More memory than a query may have, but only when its result is converted."""
 CHILD = [sys.executable, "-P", "-m", "golore.mcp_server.services.query_child"]
+LONG = 600
+"""Seconds that no query here takes."""
 FAILED = "Error executing tool memory_query: "
 ATTACKS = [
     "CALL read_csv_serial('/etc/passwd') RETURN *",
@@ -61,7 +65,7 @@ def queries() -> Generator[QueryProcess]:
 
 
 def one(queries: QueryProcess, shop: Path) -> list[dict[str, object]]:
-    return queries.query(shop / ".golore", "RETURN 1 AS one", seconds=10)
+    return queries.query(shop / ".golore", "RETURN 1 AS one", seconds=LONG)
 
 
 def golore(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -80,27 +84,39 @@ def test_every_attack_is_refused_by_the_command_line(shop: Path) -> None:
 def test_every_attack_is_refused_by_a_server_that_goes_on(shop: Path) -> None:
     async def talk(client: Client) -> list[str]:
         texts = [await refused(client, "memory_query", cypher=attack) for attack in ATTACKS]
-        texts += [
-            await refused(client, "memory_query", cypher=HUGE, seconds=2),
-            await refused(client, "memory_query", cypher="UNWIND range(1, 1000000000) AS x RETURN count(x)", seconds=2),
-            await refused(client, "memory_query", cypher=SLOW_TO_PARSE, seconds=0.05),
-            await refused(client, "memory_query", cypher="RETURN repeat('x', 20000000)", seconds=4),
-        ]
+        texts.append(await refused(client, "memory_query", cypher=SLOW_TO_PARSE, seconds=0.05))
         return [*texts, await told(client, "memory_query", cypher="RETURN 1 AS one")]
 
-    *attacks, huge, unwound, slow, wide, last = over_stdio(talk, shop)
+    *attacks, slow, last = over_stdio(talk, shop)
     for text in attacks:
         assert "Only reading queries are allowed" in text or "more than one statement" in text
     assert "root:" not in "".join(attacks)
+    assert slow.startswith(FAILED + "The query was stopped after 0.05 s. Begin at fewer nodes")
+    assert last == '1 row of ["one"]:\n  [1]'
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool's query may take `LONG` seconds, so that a busy machine does not reach the limit of time first."""
+    monkeypatch.setattr(memory_query, "_MAX_SECONDS", LONG)
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_query_that_needs_too_much_is_refused_by_a_server_that_goes_on(shop: Path) -> None:
+    async def talk(client: Client) -> list[str]:
+        queries = (HUGE, "UNWIND range(1, 1000000000) AS x RETURN count(x)", "RETURN repeat('x', 20000000)")
+        texts = [await refused(client, "memory_query", cypher=query, seconds=LONG) for query in queries]
+        return [*texts, await told(client, "memory_query", cypher="RETURN 1 AS one")]
+
+    huge, unwound, wide, last = inside(talk, shop)
     assert huge.startswith(FAILED + "The query needs more memory than it may use. Return less, or add a LIMIT.")
     assert unwound.startswith(FAILED + "The query needs more memory than it may use.")
-    assert slow.startswith(FAILED + "The query was stopped after 0.05 s. Begin at fewer nodes")
     assert wide.startswith(FAILED + "The result of the query is too large. Return less, or add a LIMIT.")
     assert last == '1 row of ["one"]:\n  [1]'
 
 
 def test_what_a_query_needs_is_limited_by_the_kernel(shop: Path) -> None:
-    command = [str(GOLORE), "query", LARGE, "--seconds", "60", "--repo", str(shop)]
+    command = [str(GOLORE), "query", LARGE, "--seconds", str(LONG), "--repo", str(shop)]
     code, message, peak = measured(command)
     assert (code, message) == (
         2,
@@ -134,17 +150,17 @@ def test_a_crash_is_reported_and_the_next_query_is_answered(shop: Path, queries:
     killer = threading.Thread(target=crash)
     killer.start()
     with pytest.raises(GoloreError, match=r"The query crashed the graph engine \(SIGSEGV\)\. Write it in another way"):
-        queries.query(shop / ".golore", SLOW_TO_PARSE, seconds=60)
+        queries.query(shop / ".golore", SLOW_TO_PARSE, seconds=LONG)
     killer.join()
     assert one(queries, shop) == [{"one": 1}]
     assert queries.pid != pid
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_server_survives_a_crash_of_its_query(shop: Path) -> None:
-    async def talk(client: Client) -> tuple[str, str, bool]:
+    async def talk(client: Client) -> tuple[str, str]:
         await told(client, "memory_query", cypher="RETURN 1 AS one")
-        (server,) = servers(shop)
-        (process,) = children(server)
+        (process,) = query_processes()
         before = cpu_ticks(process)
 
         def crash() -> None:
@@ -153,14 +169,13 @@ def test_a_server_survives_a_crash_of_its_query(shop: Path) -> None:
 
         killer = threading.Thread(target=crash)
         killer.start()
-        crashed = await refused(client, "memory_query", cypher=SLOW_TO_PARSE, seconds=4)
+        crashed = await refused(client, "memory_query", cypher=SLOW_TO_PARSE, seconds=LONG)
         killer.join()
-        return crashed, await told(client, "memory_query", cypher="RETURN 1 AS one"), servers(shop) == [server]
+        return crashed, await told(client, "memory_query", cypher="RETURN 1 AS one")
 
-    crashed, after, is_same = over_stdio(talk, shop)
+    crashed, after = inside(talk, shop)
     assert crashed.startswith(FAILED + "The query crashed the graph engine (SIGSEGV).")
     assert after == '1 row of ["one"]:\n  [1]'
-    assert is_same
 
 
 def test_a_process_that_ended_between_two_queries_is_replaced(shop: Path, queries: QueryProcess) -> None:
@@ -175,22 +190,22 @@ def test_a_mistake_does_not_cost_the_process(shop: Path, queries: QueryProcess) 
     one(queries, shop)
     pid = queries.pid
     with pytest.raises(UsageError, match="Table Symbl does not exist"):
-        queries.query(shop / ".golore", "MATCH (s:Symbl) RETURN s", seconds=10)
+        queries.query(shop / ".golore", "MATCH (s:Symbl) RETURN s", seconds=LONG)
     assert one(queries, shop) == [{"one": 1}]
     assert queries.pid == pid
 
 
 def test_a_warm_process_does_not_block_writers_and_sees_what_they_write(own_shop: Path, queries: QueryProcess) -> None:
     store = own_shop / ".golore"
-    assert queries.query(store, COUNT, seconds=10) == [{"n": 0}]
+    assert queries.query(store, COUNT, seconds=LONG) == [{"n": 0}]
     pid = queries.pid
     (own_shop / "added.go").write_text("package shop\n\nfunc Added() {}\n")
     answer = golore("learn", str(own_shop))
     assert answer.returncode == 0, answer.stderr
-    assert queries.query(store, COUNT, seconds=10) == [{"n": 1}]
+    assert queries.query(store, COUNT, seconds=LONG) == [{"n": 1}]
     answer = golore("learn", "--full", str(own_shop))
     assert answer.returncode == 0, answer.stderr
-    assert queries.query(store, COUNT, seconds=10) == [{"n": 1}]
+    assert queries.query(store, COUNT, seconds=LONG) == [{"n": 1}]
     assert queries.pid == pid
 
 
@@ -202,7 +217,10 @@ def test_the_process_ends_with_its_standard_input() -> None:
 
 def test_a_query_ends_even_if_nobody_kills_it(shop: Path) -> None:
     request = {"store": str(shop / ".golore"), "cypher": SLOW_TO_PARSE, "seconds": 0.05, "most": None}
-    with subprocess.Popen(CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with (
+        unblocked_alarm(),
+        subprocess.Popen(CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
+    ):
         out, _ = process.communicate(json.dumps(request).encode() + b"\n")
     assert (process.returncode, out) == (-signal.SIGALRM, b'{"opened": true}\n')
 
@@ -244,10 +262,7 @@ def cpu_ticks(pid: int | str) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def servers(shop: Path) -> list[str]:
-    """The servers of a repository that this process has started."""
-    return [pid for pid in children("self") if str(shop) in Path(f"/proc/{pid}/cmdline").read_text()]
-
-
-def children(pid: str) -> list[str]:
-    return [child for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+def query_processes() -> list[str]:
+    """The processes for queries that this process has started."""
+    children = [child for path in Path("/proc/self/task").glob("*/children") for child in path.read_text().split()]
+    return [pid for pid in children if CHILD[-1] in Path(f"/proc/{pid}/cmdline").read_text()]

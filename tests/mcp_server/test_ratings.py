@@ -87,3 +87,32 @@ def test_a_rating_moves_a_file_in_searches_until_it_is_taken_back(
     rated, reset = inside(talk, root)
     assert rated.startswith("example.com/shop/store.Memory.Save: useful 1, useless 0; search score +15%")
     assert reset.startswith("Removed 1 rating")
+
+
+def test_ratings_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = make_shop(tmp_path)
+    learn_graph(root)
+    shown: list[Any] = []
+    for words in (("main.go", "--rate", "useful"), ("--ratings",), ("--rate", "reset"), ("--ratings",)):
+        capsys.readouterr()
+        assert main(["note", *words, "--json", "--repo", str(root)]) == 0
+        shown.append(json.loads(capsys.readouterr().out))
+    (rated,) = shown[0]["ratings"]
+    assert (shown[0]["outcome"], rated["item"], rated["useful"], rated["useless"]) == ("useful", "main.go", 1, 0)
+    assert shown[1] == {"ratings": [rated]}
+    assert shown[2:] == [{"outcome": "reset", "item": "", "ratings": []}, {"ratings": []}]
+
+
+def test_a_symbol_with_a_name_like_an_id_is_not_taken_for_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "go.mod").write_text("module example.com/m\n\ngo 1.22\n")
+    (tmp_path / "m.go").write_text("package m\n\nfunc face() {}\n")
+    learn_graph(tmp_path)
+    assert main(["note", "face", "It smiles.", "--repo", str(tmp_path), "--json"]) == 0
+    id = json.loads(capsys.readouterr().out)["note"]["id"]
+    for target, item in (("face", "example.com/m.face"), (id, id), (id[:6], id)):
+        assert main(["note", target, "--rate", "useful", "--repo", str(tmp_path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["item"] == item
+        assert main(["note", "--history", target, "--repo", str(tmp_path), "--json"]) == 0
+        assert [note["id"] for note in json.loads(capsys.readouterr().out)["notes"]] == [id]

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from golore.graph.safety.trust import register_store
 from golore.learner.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
+from support.git_repository import commit, git
 from support.shop import make_shop
 from support.stores import put_note
 
@@ -21,6 +23,9 @@ QUESTIONS = (
     ("callers", "Memory.Save"),
     ("show", "Memory.Save"),
     ("note", "--list"),
+    ("recent",),
+    ("recent", "main.go"),
+    ("recent", "Memory.Save"),
 )
 _MOUNT = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 
@@ -28,7 +33,11 @@ _MOUNT = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && ex
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = make_shop(tmp_path / "shop")
+    git(root, "init", "-q")
+    commit(root, {})
     learn(root, root / ".golore", workers=0)
+    commit(root, {"main.go": (root / "main.go").read_text() + "\n// After the learn.\n"})
+    learn_graph(root, workers=0)
     put_note(root / ".golore", "n1")
     return root
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.history.recent_commits import create_recent_commits, last_commit_line
+from golore.graph.safety.regular_file import SOURCE_LIMIT
 from golore.learner.checkout.git_activity import blame_of, update_recent_commits
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
@@ -160,7 +161,7 @@ def test_states_without_history_are_said_plainly(tmp_path: Path, capsys: pytest.
     git(tmp_path, "checkout", "-q", "--detach")
     assert told(tmp_path, capsys)[0].startswith("HEAD is detached, at ")
     assert main(["recent", "gone.go", "--repo", str(tmp_path)]) == 2
-    assert "There is no file gone.go here." in capsys.readouterr().err
+    assert "gone.go is not in the graph." in capsys.readouterr().err
 
 
 def test_behind_the_end_of_a_shallow_clone_nothing_is_claimed(repository: Path, tmp_path: Path):
@@ -188,3 +189,12 @@ def test_a_worktree_and_a_directory_of_a_repository_have_their_own_history(repos
             assert expected in last_commit_line(store, path)
     finally:
         git(repository, "worktree", "remove", "--force", str(tmp_path / "side"))
+
+
+def test_a_file_that_is_too_large_to_learn_has_commits_and_no_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, {**FILES, "big.go": "package main\n" + " " * SOURCE_LIMIT}, "begin")
+    answer = asked(learned(tmp_path), capsys, "big.go")
+    assert (subjects(answer), subjects(answer, "lines")) == (["begin"], [])

@@ -62,7 +62,7 @@ def answered(served: Served, **headers: str) -> tuple[int, str]:
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
     }
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
     try:
         connection.putrequest("POST", "/mcp", skip_host=True, skip_accept_encoding=True)
         body = json.dumps(HELLO).encode()
@@ -81,7 +81,7 @@ def test_old_and_new_clients_are_answered_over_http(served: Served, mode: str, v
     async def talk() -> tuple[Any, ...]:
         headers = {"Authorization": f"Bearer {served.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as sender,
+            httpx2.AsyncClient(headers=headers, timeout=300) as sender,
             Client(streamable_http_client(served.url, http_client=sender), mode=mode) as client,
         ):
             tools = {tool.name for tool in (await client.list_tools()).tools}
@@ -190,7 +190,7 @@ def test_a_token_that_a_repository_contains_is_not_accepted(tmp_path: Path) -> N
 
 def test_every_path_and_method_needs_the_token(served: Served) -> None:
     def status(method: str, path: str, *headers: tuple[str, str], body: bytes = b"") -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
         try:
             connection.putrequest(method, path)
             for name, value in (*headers, ("Content-Length", str(len(body)))):
@@ -219,7 +219,7 @@ def test_a_foreign_origin_and_another_content_type_are_refused(served: Served) -
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory of the server in /proc")
 def test_a_large_body_without_the_token_is_refused_and_not_kept(served: Served) -> None:
     before = peak_memory(served.pid)
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
     try:
         connection.putrequest("POST", "/mcp")
         connection.putheader("Content-Length", str(300 << 20))

@@ -254,6 +254,10 @@ def test_text_for_people_lists_what_to_decide(capsys: pytest.CaptureFixture[str]
     assert "--accept ID" in out
     assert main(["learn-sessions", "--accept", "zzz"]) == 2
     assert "There is no pending proposal 'zzz'" in capsys.readouterr().err
+    assert main(["learn-sessions", "--reject", "all"]) == 0
+    capsys.readouterr()
+    assert main(["learn-sessions", "--accept", "all"]) == 0
+    assert capsys.readouterr().out == "No proposals are waiting for a decision.\n"
 
 
 def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -216,7 +216,7 @@ def test_a_watch_drafts_in_the_background_where_settings_say_so(shop: Path, monk
         drafts = BackgroundDrafts(repository, first=0.0)
         drafts.look()
         assert drafts.running is not None
-        assert drafts.running.wait(timeout=60) == 0
+        assert drafts.running.wait() == 0
         drafts.look()
         assert drafts.running is None
         drafts.stop()

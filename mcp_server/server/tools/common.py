@@ -12,16 +12,19 @@ from golore.mcp_server.services.targets import UnclearName
 from golore.mcp_server.text.replies import LARGEST, SMALLEST, agent_text, matches_reply
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import Field
-
-RepositoryName = Annotated[
-    str, Field(description="Name or path of the repository. Needed only if the server has several.")
-]
-Budget = Annotated[int, Field(ge=SMALLEST, le=LARGEST, description="Approximate size limit of the answer, in tokens.")]
-
-READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+from pydantic import AfterValidator, Field
 
 
+def within(least: int, most: int) -> AfterValidator:
+    """Takes a number below or above these limits as the limit. Clients get no limits in the schema, and no error."""
+    return AfterValidator(lambda number: min(max(number, least), most))
+
+
+RepositoryName = Annotated[str, Field(description="Name or path, if several.")]
+Budget = Annotated[int, within(SMALLEST, LARGEST), Field(description="Most tokens of the reply.")]
+
+READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+"""The other hints are for tools that write."""
 WRITES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )

@@ -13,23 +13,18 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Call this before you read or change a Go file, package or symbol. Returns what its own text does not show: its users, \
-interfaces and implementations, the tests that cover it, files that change with it, and notes by people and agents. \
-Without a target: an overview of the repository."""
+Call this before you change a Go file, package or symbol: its users, implementations, tests, the files that change \
+with it, and notes. None of that is in its own text."""
 
 Target = Annotated[
-    str,
-    Field(
-        description="A file (store/store.go), a package (store/ or example.com/shop/store) or a symbol (Memory.Save). "
-        "Empty: the repository."
-    ),
+    str, Field(description="File (store/store.go), package (store/) or symbol (Memory.Save). Empty: the repository.")
 ]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(
         name="memory_context",
-        title="What to know about a file, package or symbol",
+        title="Facts about a file, package or symbol",
         description=_DESCRIPTION,
         annotations=READS,
         structured_output=False,

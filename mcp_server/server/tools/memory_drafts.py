@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
 from golore.mcp_server.services.draft_list import Draft, drafts
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, agent_text
 from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Summaries of files, symbols and packages that a small model drafted, or that are stale or missing, most valuable \
-first, each with its code, facts and a digest. Send a better text with memory_upgrade."""
+Call this when asked to improve summaries: the weakest and most used ones, each with its code, facts and digest."""
 _OVERHEAD: Final = 300
 """Characters for the labels and fences of a draft."""
 
-Limit = Annotated[int, Field(ge=1, le=20, description="Maximum number of drafts.")]
-Level = Annotated[
-    str,
-    Field(
-        description="Only drafts of this level.",
-        json_schema_extra={"enum": ["", "symbol", "file", "package", "repository"]},
-    ),
-]
+Limit = Annotated[int, within(1, 20), Field(description="Most drafts.")]
+Level = Annotated[Literal["", "symbol", "file", "package", "repository"], Field(description="Only of this level.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:

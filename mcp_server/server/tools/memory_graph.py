@@ -12,8 +12,8 @@ from golore.graph.queries.answers import Answer, Meaning
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
-from golore.mcp_server.services.targets import only_meaning
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
+from golore.mcp_server.services.targets import only_field, only_meaning
 from golore.mcp_server.text.replies import (
     DEFAULT_BUDGET,
     Reply,
@@ -27,10 +27,8 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Who calls, uses, implements or tests a Go symbol, what it calls, what a change may affect, and how one function comes \
-to call another. Resolved by Go's own rules, with file and line. Answers have three values: resolved edges, candidates \
-(possible through an interface), and unresolved uses of the name. "No callers are known" without unresolved uses means \
-that the repository has none, except through reflection or function values."""
+Call this instead of grep for who calls, uses, implements or tests a symbol, what a change may affect, and how A \
+comes to call B. No callers and no unresolved uses means unused, except by reflection or function values."""
 _MAX_REACHED: Final = 200
 _MAX_STEPS: Final = 1_000
 _MAX_UNRESOLVED: Final = 10
@@ -44,21 +42,14 @@ _DIRECT_QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], fro
 }
 
 Question = Annotated[
-    Literal["callers", "callees", "implementers", "users", "tests", "impact", "path"],
+    Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path"],
     Field(
-        description="callers, callees: calls with lines. implementers: types that implement an interface; for another "
-        "type, the interfaces it implements. users: calls, references and embeddings. tests: tests that reach it. "
-        "impact: everything a change may affect, step by step. path: how `symbol` comes to call `to`."
+        description="implementers: also the interfaces of a type. reads, writes: of a field. path: from symbol to `to`."
     ),
 ]
-Symbol = Annotated[
-    str,
-    Field(
-        description="As `go doc` prints it, or any unambiguous suffix: Save, Store.Save, store.Memory.Save, io.Reader."
-    ),
-]
-Target = Annotated[str, Field(description="For path only: the function at its end.")]
-Depth = Annotated[int, Field(ge=1, le=10, description="For impact only: number of steps to follow.")]
+Symbol = Annotated[str, Field(description="Such as Save, Memory.Save, store.Memory.Save, io.Reader.")]
+Target = Annotated[str, Field(description="End of a path.")]
+Depth = Annotated[int, within(1, 10), Field(description="Steps of impact.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -88,8 +79,11 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
         reply = _search_reply(opened, steps, question, symbol, to, depth)
         opened.adjacency_job.consider(opened.store.directory, steps)
         return reply
+    if question in ("reads", "writes"):
+        field = only_field(opened, symbol)
+        return answer_reply(questions.users(opened.store, field, question.removesuffix("s")), short_name)
     answer_to, kinds = _DIRECT_QUESTIONS[question]
-    subject = only_meaning(opened.names, symbol, kinds)
+    subject = only_meaning(opened, symbol, kinds)
     if question == "implementers" and subject.first.kind not in _IMPLEMENTING and not subject.first.external:
         raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
     reply = answer_reply(answer_to(opened.store, subject), short_name)
@@ -100,12 +94,12 @@ def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, sym
     """The reply to a question over several steps."""
     if question == "impact":
         return impact_reply(
-            impact.impact(opened.store, only_meaning(opened.names, symbol), depth, _MAX_REACHED, steps), short_name
+            impact.impact(opened.store, only_meaning(opened, symbol), depth, _MAX_REACHED, steps), short_name
         )
     if not to:
         raise UsageError("A path needs two functions. Give the one at its end as `to`.")
-    source = only_meaning(opened.names, symbol, questions.CALLING)
-    target = only_meaning(opened.names, to, questions.CALLABLE)
+    source = only_meaning(opened, symbol, questions.CALLING)
+    target = only_meaning(opened, to, questions.CALLABLE)
     return route_reply(impact.path(opened.store, source, target, _MAX_STEPS, steps), short_name)
 
 

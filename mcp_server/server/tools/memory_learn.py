@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,6 +12,7 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 from golore.graph.safety.child_processes import python_command
+from golore.graph.safety.system import kill_session
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
 from golore.mcp_server.services.repository import LearnedRepository
@@ -23,11 +22,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Learn the repository, or update its graph after edits. An update takes seconds, a first learn of four million lines \
-about a minute. Meanwhile the other tools answer from the previous graph. Never changes the code."""
+Bring the graph up to date: after edits, or when a reply says that it is behind. Seconds; a first learn takes up to a \
+minute. Does not change code."""
 _MIN_STEP: Final = 0.01
 
-Full = Annotated[bool, Field(description="Build the whole graph again. Rarely needed.")]
+Full = Annotated[bool, Field(description="From scratch; rarely needed.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -57,7 +56,7 @@ async def _run_learn(learned: LearnedRepository, full: bool, context: Context) -
         with anyio.CancelScope(shield=True):
             if process.returncode is None:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # its workers too
+                    kill_session(process.pid)  # its workers too
             await process.aclose()
     if "error" in outcome:
         raise ToolError(outcome["error"])

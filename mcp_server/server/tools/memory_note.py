@@ -16,34 +16,28 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Store what the code does not say: why it is like this, what was tried and failed, what must never happen again, what \
-the user corrected. The note is pinned to a symbol, file, package or the repository (`.`), shown to whoever opens that \
-code, and marked when the code changes. One fact per note, in a sentence or two. Instead of writing a note: `confirm` \
-one that was "written before the last change" but still holds, mark a task as `done`, or `rate` whether what you were \
-shown about a `target` was useful, which changes its rank in searches."""
+Call this when the user decides or corrects something, or you find out the hard way what the code does not say. Stored \
+with the code, shown to whoever opens it. Give `text`, or instead `confirm`, `done` or `rate`."""
 
-Target = Annotated[
-    str, Field(description="What it is about: Memory.Save, store/store.go, store/ or example.com/shop/store, or `.`")
-]
-Text = Annotated[str, Field(description="The fact, in a sentence or two.")]
+Target = Annotated[str, Field(description="What it is about: symbol, file, package, or `.`")]
+Text = Annotated[str, Field(description="One fact, in a sentence or two.")]
 Kind = Annotated[
     str,
     Field(
-        description="decision, convention, invariant: binding. correction: what the user corrected. incident: what "
-        "went wrong. task: shown at the start of sessions until it is done. note: not shown after 30 days.",
+        description="task: shown until done. note: fades after 30 days.",
         json_schema_extra={"enum": list(KINDS)},
     ),
 ]
-Tags = Annotated[list[str], Field(description="Words to find the note by.")]
-Author = Annotated[str, Field(description="Who says so: the user's name; empty if it is you.")]
-Model = Annotated[str, Field(description="Your name, such as that of the model.")]
-Supersedes = Annotated[str, Field(description="Id of the note that this one replaces.")]
-Confirm = Annotated[str, Field(description="Id of a note that still holds for the current code. Not with `text`.")]
-Done = Annotated[str, Field(description="Id of a task that is done. Not with `text`.")]
+Tags = Annotated[list[str], Field(description="Words to find it by.")]
+Author = Annotated[str, Field(description="The user's name, if the user says so.")]
+Model = Annotated[str, Field(description="Your name.")]
+Supersedes = Annotated[str, Field(description="Id of the note it replaces.")]
+Confirm = Annotated[str, Field(description="Id of a note that still holds.")]
+Done = Annotated[str, Field(description="Id of a task that is done.")]
 Rate = Annotated[
     str,
     Field(
-        description="Whether what you were shown about `target` was useful. reset withdraws ratings. Not with `text`.",
+        description="Whether what you were shown about target helped.",
         json_schema_extra={"enum": ["", *RATINGS]},
     ),
 ]

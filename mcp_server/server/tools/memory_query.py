@@ -7,16 +7,17 @@ from typing import Annotated, Any, Final, cast
 
 from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
+from golore.graph.model.entities import SYMBOL_KINDS
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.phrases import counted
 from golore.graph.safety.visible_text import visible_json
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 _ROWS: Final = 100
 _SECONDS: Final = 2.0
@@ -24,36 +25,39 @@ _MAX_SECONDS: Final = 4.0
 """Less than the time that a writer waits for readers."""
 _MAX_RESULT_BYTES: Final = 16 << 20
 """Much more than fits into an answer."""
+_SCHEMA: Final = "schema"
+_WRONG_NAMES: Final = ("does not exist", "Cannot find property")
+"""What the engine says of a label or property that the graph does not have."""
+_DESCRIPTION: Final = """\
+Call this for questions about the code's structure that the other tools do not answer: read-only Cypher on the graph. \
+`schema` as the query returns its labels and properties."""
 
 Cypher = Annotated[
-    str,
-    Field(description="One read-only statement, such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10"),
+    str, Field(min_length=1, description="Such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10")
 ]
-Rows = Annotated[int, Field(ge=1, le=1_000, description="Maximum number of rows.")]
-Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, description="Stop the query after this many seconds.")]
-
-
-def _properties(label: str) -> str:
-    return f" {{{', '.join(EDGE_PROPERTIES[label])}}}" if EDGE_PROPERTIES[label] else ""
+Rows = Annotated[int, within(1, 1_000), Field(description="Most rows.")]
+Seconds = Annotated[
+    float, AfterValidator(lambda number: min(max(number, 0.01), _MAX_SECONDS)), Field(description="Time limit.")
+]
 
 
 def graph_schema() -> str:
-    """The labels of nodes and edges with their properties, one line each."""
+    """The labels of nodes and edges with their properties, one line each, and what they do not say themselves."""
     nodes = [f"({label} {{{', '.join(column.name for column in columns)}}})" for label, columns in NODE_COLUMNS.items()]
     edges = [
         f"[{label}{_properties(label)}] "
         + ", ".join(f"{kind.source}->{kind.target}" for kind in EDGE_KINDS if kind.label == label)
         for label in EDGE_PROPERTIES
     ]
-    return "\n".join([*nodes, *edges])
+    hints = (
+        f"Kinds of symbols: {', '.join(SYMBOL_KINDS)}. `sites` are line numbers in the source's file, as text.",
+        "The dialect is that of Kuzu and Ladybug. Begin at an id, or at a label with a condition.",
+    )
+    return "\n".join([*nodes, *edges, *hints])
 
 
-_DESCRIPTION: Final = f"""\
-Query the code graph in Cypher (the dialect of Kuzu and Ladybug), for questions that the other tools do not answer. \
-Read-only: writing, files and settings are refused. `sites` are line numbers in the source's file, as text. Kinds of \
-symbols: func, method, struct, interface, type, alias, const, var, field, imethod. Begin at an id, or at a label with \
-a condition.
-{graph_schema()}"""
+def _properties(label: str) -> str:
+    return f" {{{', '.join(EDGE_PROPERTIES[label])}}}" if EDGE_PROPERTIES[label] else ""
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
@@ -71,6 +75,8 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
     ) -> str:
+        if cypher.strip().lower() == _SCHEMA:
+            return graph_schema()
         with reporting_failures():
             with repositories.opened(repository) as opened:
                 learned, queries, behind = opened.repository, opened.queries, staleness_lines(opened)
@@ -80,8 +86,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                     learned.store, cypher, seconds=seconds, most=limit + 1, max_bytes=_MAX_RESULT_BYTES
                 )
             except UsageError as failure:
-                schema = f"The graph has these labels and properties:\n{graph_schema()}"
-                raise ToolError(f"{failure}\n{schema}") from failure
+                if any(words in str(failure) for words in _WRONG_NAMES):
+                    raise ToolError(
+                        f"{failure}\nThe graph has these labels and properties:\n{graph_schema()}"
+                    ) from failure
+                raise
         return agent_text(_reply(rows[:limit], len(rows) > limit, limit, behind), budget)
 
 

@@ -12,18 +12,14 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 _DESCRIPTION: Final = """\
-Replace the summary of a file, symbol, package or the repository with a better one: two to four plain sentences on its \
-role, what it relies on and guarantees, and what must stay in step with it. Take level, subject and digest from \
-memory_drafts. A text is refused if the code has changed since, if it names something that does not exist, or if it \
-gives instructions. The old text stays in the history."""
+Replace a draft of memory_drafts by two to four plain sentences: its role, what it relies on, what must stay in step. \
+Refused if the code has changed since, or if it names what does not exist or gives orders."""
 
-Level = Annotated[str, Field(description="As in memory_drafts.", json_schema_extra={"enum": list(LEVELS)})]
-Subject = Annotated[str, Field(min_length=1, description="As in memory_drafts.")]
-Digest = Annotated[
-    str, Field(min_length=1, description="As in memory_drafts: identifies the code that the text is about.")
-]
-SummaryText = Annotated[str, Field(min_length=1, max_length=1200, description="Plain sentences about the code.")]
-Writer = Annotated[str, Field(max_length=100, description="Name of the model that wrote the text.")]
+Level = Annotated[str, Field(description="As drafted.", json_schema_extra={"enum": list(LEVELS)})]
+Subject = Annotated[str, Field(min_length=1, description="As drafted.")]
+Digest = Annotated[str, Field(min_length=1, description="As drafted.")]
+SummaryText = Annotated[str, Field(min_length=1, max_length=1200, description="The better text.")]
+Writer = Annotated[str, Field(max_length=100, description="Your name.")]
 
 
 def register(server: MCPServer, repositories: Repositories) -> None:
