@@ -117,6 +117,7 @@ def test_commands_in_documents_are_accepted_by_the_parser(page: Path) -> None:
 def test_examples_print_what_the_document_shows(page: Path, tmp_path: Path) -> None:
     root = make_shop(tmp_path / "shop")
     environment = {**os.environ, "PATH": f"{GOLORE.parent}{os.pathsep}{os.environ['PATH']}", "GIT_AUTHOR_NAME": "ann"}
+    environment["HOME"] = str(tmp_path / "home")  # without agents
     for example in examples(page):
         done = subprocess.run(
             example.command, shell=True, cwd=root, env=environment, capture_output=True, text=True, check=False

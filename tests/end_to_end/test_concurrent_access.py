@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import anyio
+from golore.graph.safety.trust import register_store
+from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
 from mcp import Client, StdioServerParameters
 from support.mcp_client import told
 from support.shop import make_shop
+from support.torture_tree import learned_part
 from support.watching import GOLORE, Watch, exported, until
 
 
@@ -60,3 +64,32 @@ def test_a_second_watch_says_who_watches_and_takes_over_from_a_killed_one(tmp_pa
         first.ended()
         with Watch(root) as third:
             third.event("watching")
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from golore.learner.learn import learn
+root = Path(sys.argv[1])
+text = (root / "main.go").read_text()
+for turn in range(8):
+    (root / "main.go").write_text(text + "".join(f"func Turn{n}() {{ run() }}\\n" for n in range(turn)))
+    learn(root, root / ".golore", full=turn % 4 == 3, workers=0)
+"""
+
+
+def test_copies_of_a_store_taken_during_learns_can_be_used(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    learn(root, root / ".golore", workers=0)
+    copies: list[Path] = []
+    with subprocess.Popen([sys.executable, "-c", LEARNER, root]) as learning:
+        while learning.poll() is None:
+            copies.append(tmp_path.resolve() / f"copy{len(copies)}")
+            subprocess.run(["cp", "-r", root, copies[-1]], check=False, stderr=subprocess.DEVNULL)
+    assert learning.returncode == 0
+    learn_graph(root, store_directory=tmp_path / "fresh", workers=0)
+    for copy in (copies[0], copies[len(copies) // 2], copies[-1]):
+        (copy / "main.go").write_text((root / "main.go").read_text())
+        register_store(str(copy / ".golore"))
+        learn(copy, copy / ".golore", workers=0)
+        assert learned_part(exported(copy / ".golore")) == learned_part(exported(tmp_path / "fresh"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.graph.transfer.parquet_export import HEADER_NAME, export_parquet
 from golore.learner.pipeline.graph_step import learn_graph
 from support import markers
 
@@ -21,6 +23,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from golore.graph.transfer.jsonl_export import export_jsonl
+from golore.graph.transfer.parquet_export import export_parquet
 from golore.graph.database.store import Store
 from golore.learner.pipeline.graph_step import learn_graph
 
@@ -28,6 +31,7 @@ root, directory = map(Path, sys.argv[1:])
 learn_graph(root, store_directory=directory, workers=0)
 with Store.open(directory, write=False) as store:
     export_jsonl(store, sys.stdout)
+    export_parquet(store, directory.parent / "parquet")
 """
 
 
@@ -58,6 +62,20 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def parquet_tables(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
+    directory = tmp_path_factory.mktemp("exported")
+    learn_graph(repository, store_directory=directory / "store", workers=0)
+    with Store.open(directory / "store", write=False) as store:
+        export_parquet(store, directory / "parquet")
+    return tables_of(directory / "parquet")
+
+
+def tables_of(export: Path) -> object:
+    """Rows and digest of each file of an export."""
+    return json.loads((export / HEADER_NAME).read_text())["tables"]
+
+
+@pytest.fixture(scope="session")
 def expected(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return exported(repository, tmp_path_factory.mktemp("store"), workers=0)
 
@@ -77,7 +95,9 @@ def test_the_number_of_workers_does_not_change_the_export(
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
-def test_the_hash_seed_does_not_change_the_export(seed: str, repository: Path, expected: str, tmp_path: Path) -> None:
+def test_the_hash_seed_does_not_change_the_exports(
+    seed: str, repository: Path, expected: str, parquet_tables: object, tmp_path: Path
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(repository), str(tmp_path / "store")],
         env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
@@ -87,6 +107,7 @@ def test_the_hash_seed_does_not_change_the_export(seed: str, repository: Path, e
         check=True,
     )
     assert done.stdout == expected
+    assert tables_of(tmp_path / "parquet") == parquet_tables
 
 
 @pytest.mark.parametrize("seed", [1, 2])

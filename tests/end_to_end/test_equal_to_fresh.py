@@ -378,25 +378,18 @@ def test_an_interface_outside_stays_one_when_a_body_that_names_it_is_edited(tmp_
     assert tree.staleness() == []
 
 
-def run_steps(examples: int, steps: int, *, is_random: bool) -> int:
+def run_steps(examples: int, steps: int) -> int:
     """How many states were compared."""
     machine = type("Counted", (Working,), {"steps": 0})
-    options = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        derandomize=not is_random,
-        database=None,
-        phases=PHASES,
-    )
+    options = settings(max_examples=examples, stateful_step_count=steps, database=None, phases=PHASES)
     run_state_machine_as_test(machine, settings=options)
     return machine.steps
 
 
 def test_a_hundred_steps_of_work_leave_what_a_fresh_learn_makes() -> None:
-    assert run_steps(4, 25, is_random=False) >= 100
+    assert run_steps(4, 25) >= 100
 
 
 @pytest.mark.slow
 def test_two_thousand_steps_of_work_leave_what_a_fresh_learn_makes() -> None:
-    assert run_steps(80, 30, is_random=True) >= 2000
+    assert run_steps(80, 30) >= 2000

@@ -36,6 +36,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "callees": ["main"],
     "implementers": ["Saver"],
     "users": ["store.New"],
+    "tests": ["store.New"],
     "impact": ["store.New"],
     "path": ["main", "store.New"],
     "search": ["store"],
@@ -107,7 +108,7 @@ class Repository:
         return subprocess.run(
             command,
             cwd=self.root,
-            env=os.environ | self.environ,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"} | self.environ,
             input=json.dumps(payload) if payload else "",
             capture_output=True,
             text=True,

@@ -140,7 +140,7 @@ def test_the_inspector_gets_an_answer(node: tuple[Path, Path], shop: Path) -> No
     assert called.returncode == 0, called.stderr
     assert "main.go:14  shop.run" in json.loads(called.stdout)["content"][0]["text"]
     read = run(node, *server, "--method", "resources/list")
-    assert [one["uri"] for one in json.loads(read.stdout)["resources"]] == ["golore://overview"]
+    assert [one["uri"] for one in json.loads(read.stdout)["resources"]] == ["golore://overview", "golore://schema"]
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from golore.graph.database.store import Store
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from support.note_repository import kept
+from support.torture_tree import NOTER, PACKAGES, Tree, learned_part, left_behind
 from support.watching import GOLORE, exported, until
 
-PACKAGES = 12
 READER = """
 import contextlib, io, json, random, sys
 from golore.mcp_server.cli.main import main
@@ -35,74 +35,16 @@ for _ in range(count):
     words = chance.choice((
         ["callees", f"p{package}.Root", "--json"],
         ["impact", f"p{package}.Last", "--json"],
-        ["query", f"MATCH (f:File)-[:CONTAINS]->(s:Symbol) WHERE f.path = 'p{package}/p.go' RETURN s.name", "--json"],
+        ["query", f"MATCH (f:File)-[:CONTAINS]->(s:Symbol) WHERE f.path = 'p{package}/p.go' RETURN s.name", "--json",
+            "--seconds", "600"],
     ))
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([*words, "--repo", root])
     print(json.dumps([package, words[0], code, out.getvalue(), err.getvalue()]), flush=True)
 """
-
-
-NOTER = """
-import contextlib, io, json, random, sys
-from golore.mcp_server.cli.main import main
-root, packages, seed = sys.argv[1], *map(int, sys.argv[2:])
-chance = random.Random(seed)
-for number in range(20):
-    package = chance.randrange(packages)
-    target = chance.choice((f"p{package}.Root", f"p{package}.Last", f"p{package}/p.go", f"p{package}/", "."))
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        words = ["note", target, f"Note {seed} {number} on {target}.", "--author", "t", "--json"]
-        code = main([*words, "--repo", root])
-    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
-"""
-
-
-def source(package: int, version: int) -> str:
-    """A file of which every declaration but three tells its version, and which is as long as its version says."""
-    steps = range(3 + version % 5)
-    calls = "; ".join(f"Step{version}n{step}()" for step in steps)
-    functions = "".join(f"func Step{version}n{step}() {{ Last() }}\n\n" for step in steps)
-    return f"package p{package}\n\nfunc Root() {{ {calls} }}\n\n{functions}func Last() {{}}\n"
-
-
-def steps_of(version: int) -> set[str]:
-    return {f"Step{version}n{step}" for step in range(3 + version % 5)}
-
-
-class Tree:
-    """The repository, of whose files the versions so far are known."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.versions = [0] * PACKAGES
-        root.mkdir()
-        (root / "go.mod").write_text("module example.com/m\n\ngo 1.22\n")
-        for package in range(PACKAGES):
-            self.write(package, 0)
-
-    def write(self, package: int, version: int) -> None:
-        path = self.root / f"p{package}" / "p.go"
-        path.parent.mkdir(exist_ok=True)
-        part = path.with_name("part")
-        part.write_text(source(package, version))
-        part.replace(path)
-        self.versions[package] = version
-
-    def is_true(self, package: int, question: str, out: str) -> bool:
-        """Whether an answer about a file holds for one of the versions that it has had."""
-        told = json.loads(out)
-        if question == "query":
-            names = {row["s.name"] for row in told["rows"]} - {"Root", "Last"}
-        else:
-            found = [one["symbol"]["name"] for one in told["resolved"]]
-            names = set(found) - {"Root"}
-            if len(found) != len(set(found)) or (question == "impact" and "Root" not in found):
-                return False
-        version = int(min(names, default="Step-1n0")[4:].partition("n")[0])
-        return 0 <= version <= self.versions[package] and names == steps_of(version)
+POLITE = (" is using it. Wait until it is done", " is being written by another process. ")
+"""What a refusal says."""
 
 
 class Torture:
@@ -136,7 +78,8 @@ class Torture:
             numbers = (PACKAGES, self.left[name], self._started)
             command = [sys.executable, self._room / "reader.py", self.tree.root, *map(str, numbers)]
         elif kind == "noter":
-            command = [sys.executable, self._room / "noter.py", self.tree.root, str(PACKAGES), str(self._started)]
+            numbers = (PACKAGES, self._started, 20)
+            command = [sys.executable, self._room / "noter.py", self.tree.root, *map(str, numbers)]
         elif self.chance.random() < 0.2:
             command.append("--full")
         out, err = self._room / f"{name}.out", self._room / f"{name}.err"
@@ -215,9 +158,9 @@ class Torture:
 
     def _is_polite(self, said: str) -> bool:
         """A refusal may only be ours, and say who is in the way."""
-        expected = ("Reading", "Resolving", "Storing")
+        expected = ("Learning", "Reading", "Resolving", "Storing")
         lines = [line for line in said.splitlines() if not line.startswith(expected) and "since the last" not in line]
-        if len(lines) == 1 and "The store cannot be " in lines[0] and " is using it. Wait until" in lines[0]:
+        if len(lines) == 1 and any(phrase in lines[0] for phrase in POLITE):
             self.seen["refusals"] += 1
             return True
         return False
@@ -301,25 +244,6 @@ def check(room: Path, torture: Torture) -> None:
         assert torture.noted.items() <= {row[0]: row[1] for row in rows}.items()
     assert not list(store.glob("*.tmp"))
     assert until(lambda: not left_behind(torture.tree.root))
-
-
-def learned_part(lines: list[str]) -> list[str]:
-    """What of an export comes from the code."""
-    parsed = [json.loads(line) for line in lines]
-    return [json.dumps(one) for one in parsed if one.get("label") not in (None, "Note", "DESCRIBES", "SUPERSEDES")]
-
-
-def left_behind(root: Path) -> list[str]:
-    """Processes that still have something to do with a directory."""
-    found: list[str] = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            cwd, command = str((path / "cwd").readlink()), (path / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if str(root) in cwd or (os.fsencode(root) in command and int(path.name) != os.getpid()):
-            found.append(command.replace(b"\0", b" ").decode())
-    return found
 
 
 def has_hooks() -> bool:

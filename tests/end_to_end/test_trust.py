@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -314,3 +315,13 @@ def test_processes_that_learn_a_new_repository_at_once_share_one_trusted_store(t
     assert not any("renamed" in text for text in said)
     assert newest_aside(root / ".golore") is None
     assert is_trusted(str(root), str(root / ".golore"))
+
+
+def test_a_planted_plan_for_workers_is_not_loaded(shop: Path) -> None:
+    marker = shop.parent / "marker"
+    (shop / ".golore" / "plan.tmp").write_bytes(f"cos\nsystem\n(S'touch {marker}'\ntR.".encode())
+    pickle.loads((shop / ".golore" / "plan.tmp").read_bytes())
+    assert marker.exists(), "the attack does not work"
+    marker.unlink()
+    assert golore(shop, "learn", "--full", "--workers", "2").returncode == 0
+    assert not marker.exists()

@@ -1,4 +1,4 @@
-"""Worktrees of one repository have a store each, and none parses what another has parsed."""
+"""Worktrees of one repository have a store each. None parses what another has parsed, and all have the same notes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from golore.learner.checkout.git_directory import other_checkouts
+from golore.learner.checkout.git_directory import other_checkouts, sharing_name
+from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
+from support.note_repository import Bank
 from support.watching import exported
 
 FILES = {
@@ -150,3 +153,133 @@ def test_the_checkouts_of_a_repository_know_each_other(checkout: Path, tmp_path:
     assert other_checkouts(first) == (second,)
     shutil.rmtree(second)
     assert other_checkouts(first) == ()
+
+
+@pytest.fixture
+def bank(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], Bank]:
+    return lambda root: Bank(root, capsys)
+
+
+Banks = Callable[[Path], Bank]
+
+
+def test_a_new_worktree_has_the_notes_of_the_others(checkout: Path, bank: Banks) -> None:
+    main_store = bank(checkout)
+    main_store.learn()
+    main_store.note("store.Save", "Never retry here.", "--kind", "decision")
+    worktree = bank(add_worktree(checkout, checkout.parent / "linked"))
+    worktree.learn()
+    assert "Never retry here." in worktree.card("store/store.go")
+    assert worktree.described() == [("Never retry here.", "example.com/shop/store.Save", "")]
+    assert "Never retry here." in json.dumps(worktree.run("search", "retry"))
+    worktree.note("run", "Called once.", "--kind", "invariant")
+    assert "Called once." not in main_store.card("main.go")
+    main_store.learn()
+    assert "Called once." in main_store.card("main.go")
+    worktree.run("note", "--forget", main_store.notes()[0]["id"])
+    main_store.learn()
+    left = [note["text"] for note in main_store.notes()]
+    assert len(left) == 1
+    assert [row[0] for row in main_store.described()] == left
+
+
+@pytest.mark.parametrize("origin", ["of a main worktree without a store", "of a bare repository"])
+def test_a_removed_worktree_loses_no_note(checkout: Path, origin: str, bank: Banks) -> None:
+    repository = checkout
+    if "bare" in origin:
+        repository = checkout.parent / "bare.git"
+        git(checkout.parent, "clone", "-q", "--bare", str(checkout), str(repository))
+    worktree = bank(add_worktree(repository, checkout.parent / "first"))
+    worktree.learn()
+    worktree.note("lonely", "Kept for the plugin.", "--kind", "decision")
+    git(repository, "worktree", "remove", "--force", str(worktree.root))
+    assert not worktree.root.exists()
+    second = bank(add_worktree(repository, checkout.parent / "second"))
+    second.learn()
+    assert "Kept for the plugin." in second.card("main.go")
+
+
+def test_a_cleaned_checkout_gets_its_notes_back(checkout: Path, bank: Banks) -> None:
+    own = bank(checkout)
+    own.learn()
+    own.note("lonely", "Kept for the plugin.", "--kind", "decision")
+    git(checkout, "clean", "-xfdq")
+    assert not own.store.exists()
+    own.learn()
+    assert "Kept for the plugin." in own.card("main.go")
+
+
+def test_a_note_is_about_code_that_only_one_worktree_has(checkout: Path, bank: Banks) -> None:
+    main_store = bank(checkout)
+    worktree = bank(add_worktree(checkout, checkout.parent / "linked"))
+    worktree.edit("store/store.go", "func Save() {}", "func Save() {}\n\nfunc Load() { Save() }")
+    main_store.learn()
+    worktree.learn()
+    worktree.note("store.Load", "Reads twice.", "--kind", "decision")
+    main_store.learn()
+    assert main_store.described() == [
+        ("Reads twice.", "store/store.go", "was about example.com/shop/store.Load, which is gone")
+    ]
+    worktree.learn()
+    assert worktree.described() == [("Reads twice.", "example.com/shop/store.Load", "")]
+    shutil.copy(worktree.root / "store/store.go", checkout / "store/store.go")
+    main_store.learn()
+    assert main_store.described() == [("Reads twice.", "example.com/shop/store.Load", "")]
+
+
+def test_a_note_that_was_confirmed_elsewhere_holds_once_the_code_is_the_same(checkout: Path, bank: Banks) -> None:
+    main_store = bank(checkout)
+    main_store.learn()
+    id = main_store.note("run", "Called once.", "--kind", "decision")["id"]
+    worktree = bank(add_worktree(checkout, checkout.parent / "linked"))
+    worktree.edit("main.go", "{ store.Save() }", "{ store.Save(); store.Save() }")
+    worktree.learn()
+    run = "example.com/shop.run"
+    assert worktree.described() == [("Called once.", run, "written before the last change")]
+    worktree.run("note", "--confirm", id)
+    assert worktree.described() == [("Called once.", run, "")]
+    main_store.learn()
+    assert main_store.described() == [("Called once.", run, "")]
+    shutil.copy(worktree.root / "main.go", checkout / "main.go")
+    main_store.learn()
+    assert main_store.described() == [("Called once.", run, "")]
+    main_store.edit("main.go", "{ store.Save(); store.Save() }", "{ }")
+    main_store.learn()
+    assert main_store.described() == [("Called once.", run, "written before the last change")]
+
+
+def test_a_checkout_cannot_claim_the_notes_of_another_repository(checkout: Path, tmp_path: Path) -> None:
+    linked = add_worktree(checkout, tmp_path / "linked")
+    own = sharing_name(checkout)
+    assert own is not None
+    assert sharing_name(linked) == own
+    assert sharing_name(linked / "store") == sharing_name(checkout / "store") != own
+    assert sharing_name(tmp_path) is None
+
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    dot_git = hostile / ".git"
+    for target in (checkout / ".git", checkout / ".git/worktrees/linked"):
+        dot_git.write_text(f"gitdir: {target}\n")
+        assert sharing_name(hostile) is None
+    dot_git.unlink()
+    dot_git.symlink_to(checkout / ".git")
+    assert sharing_name(hostile) is None
+    dot_git.unlink()
+    git(hostile, "init", "-q")
+    assert sharing_name(hostile) not in (None, own)
+    (dot_git / "commondir").write_text(str(checkout / ".git"))
+    assert sharing_name(hostile) is None
+
+
+def test_another_repository_at_the_same_path_starts_without_notes(checkout: Path, bank: Banks) -> None:
+    own = bank(checkout)
+    own.learn()
+    own.note("lonely", "Private.", "--kind", "decision")
+    before = sharing_name(checkout)
+    shutil.rmtree(checkout / ".git")
+    shutil.rmtree(own.store)
+    git(checkout, "init", "-q")
+    assert sharing_name(checkout) != before
+    learn(checkout, own.store, workers=0)
+    assert own.notes() == []

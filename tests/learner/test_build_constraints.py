@@ -176,10 +176,10 @@ def test_the_canonical_text_means_the_same_and_is_stable(text: str) -> None:
 
 def test_many_free_tags_are_settled_quickly() -> None:
     clauses = " && ".join(f"(a{i} || b{i} || !c{i})" for i in range(60))
-    started = time.perf_counter()
+    started = time.process_time()
     assert compatible(clauses, f"!a0 && {clauses}")
     assert not compatible(clauses, "!a0 && !b0 && c0 && linux && windows")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(st.binary(max_size=300))

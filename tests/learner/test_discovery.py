@@ -56,6 +56,7 @@ TREE = {
     "sub/.skip/c.go": "package c\n",
     "vendor/modules.txt": "# x.org/d v1.0.0\n",
     "vendor/x.org/d/d.go": "package d\n",
+    "vendor/top.go": "package vendor\n",
     "internal/vendor/e.go": "package vendor\n",
     "internal/vendor/deep/e.go": "package deep\n",
     "web/x.go": "package web\n",
@@ -249,3 +250,10 @@ def test_a_root_that_cannot_be_learned_says_why(tmp_path: Path) -> None:
 def test_digests_are_short_stable_and_differ() -> None:
     assert digest(b"") == "cae66941d9efbd404e4d88758ea67670"
     assert digest(b"a") != digest(b"b")
+
+
+def test_documents_are_found_whatever_the_case_of_their_names(tmp_path: Path) -> None:
+    _write(
+        tmp_path, {"go.mod": "module m\n", "README.MD": "# M\n", "docs/Guide.Html": "<h1>G</h1>", "m.go": "package m\n"}
+    )
+    assert [document.path for document in discover(tmp_path).documents] == ["README.MD", "docs/Guide.Html"]

@@ -19,7 +19,7 @@ from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.mcp_server.cli.main import main
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.shop import FILES
@@ -306,7 +306,7 @@ POOL: dict[str, tuple[str | None, ...]] = {
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.sampled_from(sorted(POOL)), st.integers(0, 4), st.booleans()), min_size=4, max_size=9))
 def test_after_any_changes_documents_are_those_of_a_fresh_learn(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, bool]]

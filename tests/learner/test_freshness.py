@@ -150,14 +150,22 @@ def test_a_graph_that_was_written_without_its_snapshot_is_not_judged_by_the_old_
     assert changes(root) == Changes(edited=("main.go",))
 
 
+def test_a_damaged_snapshot_counts_as_none(root: Path) -> None:
+    learn_graph(root, workers=0)
+    snapshot = root / ".golore" / SNAPSHOT_NAME
+    snapshot.write_bytes(snapshot.read_bytes().replace(b"main.go", b"main\xff\xfeo", 1))
+    assert changes(root) == Changes()
+
+
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that a check reads, and the roots that it walks, while the test runs."""
+    """The files of the repository that a check reads, and the roots that it walks, while the test runs."""
     done: list[str] = []
     read, walk = freshness.read_regular, freshness.discover
 
     def counted_read(path: str, limit: int, *, follow: bool = False) -> bytes:
-        done.append(path)
+        if not str(path).endswith(SNAPSHOT_NAME):
+            done.append(path)
         return read(path, limit, follow=follow)
 
     def counted_walk(root: Path, **options: Any) -> Discovery:

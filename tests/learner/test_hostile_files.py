@@ -32,7 +32,7 @@ print(report.files)
 for problem in report.problems:
     print(problem.file, problem.message)
 """
-_HANG_SECONDS = 300
+_HANG_SECONDS = 1_200
 """Only ends a process that hangs."""
 
 
@@ -143,4 +143,55 @@ def test_a_megabyte_of_one_expression_is_learned_in_bounded_time(expression: str
     """The processor limit is reached only if the time grows with the square of the length."""
     root = make_shop(tmp_path)
     (root / "main.go").write_text(f"package main\n\nfunc main() {{\n\t_ = {EXPRESSIONS[expression]}\n}}\n")
+    _learned(root)
+
+
+MODULES = {
+    "go.mod": "module example.com/shop\n\ngo 1.24\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b v1.0.0\n)\n\n"
+    "replace example.com/a => /\n\nreplace example.com/b => ../..\n",
+    "go.work": "go 1.24\n\nuse (\n\t.\n\t/\n\t../..\n)\n",
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_outside_the_repository_are_not_walked(name: str, tmp_path: Path) -> None:
+    """The root of the file system has far too many files to be read in the time of a test."""
+    root = make_shop(tmp_path / "a" / "b" / "shop")
+    (root / name).write_text(MODULES[name])
+    (root / "main.go").write_text('package main\n\nimport "example.com/a/x"\n\nfunc main() { x.X() }\n')
+    assert not [problem for problem in _learned(root) if problem.startswith(("/", "../"))]
+
+
+DECLARATIONS = {
+    "an interface with many methods": "type I interface {\n" + "".join(f"\tM{n}()\n" for n in range(20_000)) + "}\n",
+    "aliases in a circle": "type A = B\n\ntype B = C\n\ntype C = A\n\nfunc F(a A) { a.M() }\n",
+    "embedding in a circle": "type A struct{ *B }\n\ntype B struct{ *A }\n\nfunc F(a A) { a.M() }\n",
+    "interfaces in a circle": "type A interface{ B }\n\ntype B interface{ A }\n\nfunc F(a A) { a.M() }\n",
+    "embedding that doubles": "type T0 struct{ N int }\n\n"
+    + "".join(f"type T{n} struct {{ T{n - 1}; U{n} }}\n\ntype U{n} struct{{ T{n - 1} }}\n\n" for n in range(1, 60))
+    + "func F(t T59) { t.M(); _ = t.N }\n",
+    "generics that double": "type P[A, B any] struct{ a A; b B }\n\n"
+    + "".join(f"type T{n} = P[T{n - 1}, T{n - 1}]\n\n" for n in range(1, 60))
+    + "type T0 = int\n\nfunc F(t T59) { _ = t.a.a.b; t.M() }\n",
+    "generics that grow": "type L[A any] struct{ next *L[L[A]] }\n\nfunc F(l L[int]) { l.next.next.next.M() }\n",
+    "values in a circle": "var a = b\n\nvar b = c\n\nvar c = a\n\nfunc F() { a.M() }\n",
+    "constants in a circle": "const a = b\n\nconst b = a\n\nfunc F() { print(a) }\n",
+    "many lines": "func F() {\n" + "\tprint(1)\n" * 50_000 + "}\n",
+    "bytes that are no text": "// \x00 \ufeff \udcff\r\nfunc F() {}\r\n",
+}
+
+
+@pytest.mark.parametrize("name", DECLARATIONS)
+def test_declarations_that_blow_up_are_learned_in_bounded_time(name: str, tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    source = f"package main\n\nfunc main() {{}}\n\n{DECLARATIONS[name]}"
+    (root / "main.go").write_bytes(source.encode("utf-8", "surrogateescape"))
+    _learned(root)
+
+
+def test_directories_in_directories_are_learned(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    deep = root.joinpath(*["d"] * 400)
+    deep.mkdir(parents=True)
+    (deep / "deep.md").write_text("# Deep\n")
     _learned(root)
