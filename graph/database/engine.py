@@ -30,6 +30,8 @@ _READER_SHARE: Final = 4
 _THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 _PAGE: Final = 10_000
 _CHUNK: Final = 100_000
+_REFUSALS: Final = ("connection exception", "parser exception")
+"""How the engine begins its refusal of a statement that writes to a database opened for reading, or is malformed."""
 _ROOM_FLOOR: Final = 16 * _MEGABYTE
 _ROOM_PER_ROW: Final = 100
 
@@ -218,8 +220,10 @@ def loading_error(path: Path, detail: str) -> StoreError:
 
 
 def running_error(path: Path, detail: str) -> StoreError:
-    """The error for a failed statement of golore itself. These statements are correct, so the store is damaged, unless
-    a resource is exhausted."""
+    """The error for a failed statement of golore itself. The store is damaged, unless a resource is exhausted or the
+    engine refused the statement before it read anything."""
+    if detail.lower().startswith(_REFUSALS):
+        return StoreError(f"The store {path} cannot be queried: {detail.strip()} This is an error in golore; report it.")
     return _resource_error(path, detail) or GraphDamaged(
         f"The store {path} cannot be queried: {detail.strip()} Run `golore learn` to rebuild it."
     )

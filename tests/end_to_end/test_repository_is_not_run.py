@@ -39,6 +39,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "tests": ["store.New"],
     "impact": ["store.New"],
     "path": ["main", "store.New"],
+    "explore": ["how are things saved"],
     "search": ["store"],
     "query": ["MATCH (s:Symbol) RETURN s.name LIMIT 1"],
     "recent": ["main.go"],

@@ -102,10 +102,10 @@ def test_a_commit_changes_only_the_pairs_that_it_touches_and_the_graph_stays_the
 
 def test_without_a_new_commit_nothing_is_written(root: Path) -> None:
     store = root / ".golore"
-    files = {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*")}
+    files = {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*.db*")}
     assert update_co_change(root, store) == 0
     assert update_co_change(root, store, changed=("a.go",)) == 0
-    assert {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*")} == files
+    assert {path.name: path.stat().st_mtime_ns for path in store.glob("graph-*.db*")} == files
 
 
 @pytest.mark.parametrize("is_told", [False, True])

@@ -141,8 +141,8 @@ def test_every_command_that_only_answers_from_the_graph_bounds_its_memory() -> N
         return argparse.ArgumentParser()
 
     question_arguments.add_commands(make)
-    # Searches may write the index first, and a query runs in a process of its own.
-    assert set(names) - {"search", "query"} == entry.QUESTIONS
+    # Searches, and explore by words, may write the index first; a query runs in a process of its own.
+    assert set(names) - {"explore", "search", "query"} == entry.QUESTIONS
 
 
 def test_status_names_the_files_that_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -426,7 +426,7 @@ def test_symbols_packages_and_files_have_a_context(own_shop: Path) -> None:
     ]
     assert "implements, resolved (1):\n  store/store.go:7  store.Saver  by pointer" in symbol
     assert "members (2):" in symbol
-    assert "store.go is not in the graph. Did you mean store/store.go?" in misplaced
+    assert "stroe.go is not in the graph. Did you mean store/store.go?" in misplaced
 
 
 def test_status_counts_what_is_known(shop: Path) -> None:
