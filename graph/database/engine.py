@@ -223,7 +223,7 @@ def running_error(path: Path, detail: str) -> StoreError:
     """The error for a failed statement of golore itself. The store is damaged, unless a resource is exhausted or the
     engine refused the statement before it read anything."""
     if detail.lower().startswith(_REFUSALS):
-        return StoreError(f"The store {path} cannot be queried: {detail.strip()} This is an error in golore; report it.")
+        return StoreError(f"The store {path} refused a statement: {detail.strip()} Report this error of golore.")
     return _resource_error(path, detail) or GraphDamaged(
         f"The store {path} cannot be queried: {detail.strip()} Run `golore learn` to rebuild it."
     )

@@ -61,6 +61,10 @@ def is_commit_id(text: str) -> bool:
     return _COMMIT_ID.fullmatch(text) is not None
 
 
+def is_git_installed() -> bool:
+    return find_program("git") is not None
+
+
 def run_git(root: Path, *arguments: str, limit: int = _MAX_OUTPUT, timeout: float = _TIMEOUT_SECONDS) -> bytes:
     """The standard output of git in a directory, whatever its exit status.
 

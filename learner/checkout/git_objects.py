@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError, UsageError
-from golore.graph.safety.child_processes import find_program
 from golore.graph.safety.visible_text import is_plain_path
-from golore.learner.checkout.git_command import feed_git, is_commit_id, run_git, run_git_on_files
+from golore.learner.checkout.git_command import feed_git, is_commit_id, is_git_installed, run_git, run_git_on_files
 from golore.learner.checkout.git_directory import common_directory, read_text, top_of
 
 ON_DISK: Final = "disk"
@@ -36,7 +35,7 @@ class FilePair(NamedTuple):
 
 def require_repository(root: Path) -> None:
     """Raise RepositoryError if there is no git or no repository."""
-    if find_program("git") is None:
+    if not is_git_installed():
         raise RepositoryError("git is not installed, and changes are found with it. Install git.")
     if top_of(root.resolve()) is None:
         raise RepositoryError(f"{root} is not in a git repository, so there is nothing to compare its files with.")
