@@ -56,6 +56,7 @@ COMPILED: tuple[str, ...] = (
     "golore.learner.extraction.skeleton",
     "golore.learner.extraction.token_encoder",
     "golore.learner.extraction.tree_encoder",
+    "golore.learner.resolution.conversions",
     "golore.learner.resolution.expressions",
     "golore.learner.resolution.generics",
     "golore.learner.resolution.members",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.edge_kinds import EDGE_KINDS, SHARED, USES, EdgeKind
+from golore.graph.model.edge_kinds import EDGE_KINDS, FROM_TEXT, SHARED, EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
 from golore.graph.model.tables import (
     EDGE_COLUMNS,
@@ -28,7 +28,7 @@ from golore.graph.model.tables import (
     node_from,
 )
 
-_USE_LABELS = "|".join(USES)
+_TEXT_LABELS = "|".join(FROM_TEXT)
 _SYMBOL_LABELS = "|".join(
     sorted({kind.label for kind in EDGE_KINDS if kind.source == "Symbol" and kind.label not in SHARED})
 )
@@ -85,7 +85,7 @@ def read_files(store: Store, paths: Iterable[str]) -> Subgraph:
     """The stored nodes and edges that follow from the text of these files alone: without the CONTAINS, IMPLEMENTS and
     TESTS edges of their declarations."""
     found = Subgraph()
-    _add_files(store, found, paths, _USE_LABELS)
+    _add_files(store, found, paths, _TEXT_LABELS)
     return found
 
 

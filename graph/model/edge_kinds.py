@@ -24,9 +24,10 @@ class EdgeLabel(NamedTuple):
     listed is not stored. `steps` lists the directions in which traversals follow the label: ">" from source to target,
     "<" back.
 
-    An incremental update replaces the edges of what changed. A *use* follows from the text of its source alone. A
-    *shared* edge belongs to no package, because it follows from both ends or comes from elsewhere (notes, summaries,
-    documents, git); the step that makes it also updates it. All other edges belong to the package of their source.
+    An incremental update replaces the edges of what changed. A *use* and a *body fact* follow from the text of their
+    source alone; only uses are listed as users of a symbol. A *shared* edge belongs to no package, because it follows
+    from both ends or comes from elsewhere (notes, summaries, documents, git); the step that makes it also updates it.
+    All other edges belong to the package of their source.
     """
 
     label: str
@@ -35,6 +36,7 @@ class EdgeLabel(NamedTuple):
     properties: tuple[str, ...] = ()
     steps: str = ""
     is_use: bool = False
+    is_body_fact: bool = False
     is_shared: bool = False
 
 
@@ -72,6 +74,15 @@ EDGE_LABELS: Final = {
             ("sites", "evidence", "access"),
             "<>",
             is_use=True,
+        ),
+        EdgeLabel(
+            "CONVERTS",
+            "A declaration converts values of a type to interfaces. `evidence`: their ids; `any` for one that the "
+            "repository does not declare, the id of a generic declaration for its type parameters, and `<any` if the "
+            "type is an interface that gets values from `any`.",
+            (("Symbol", "Symbol"),),
+            ("evidence",),
+            is_body_fact=True,
         ),
         EdgeLabel(
             "IMPLEMENTS",
@@ -132,8 +143,12 @@ EDGE_LABELS: Final = {
 EDGE_KINDS: Final = tuple(EdgeKind(row.label, *ends) for row in EDGE_LABELS.values() for ends in row.ends)
 EDGE_PROPERTIES: Final = {row.label: row.properties for row in EDGE_LABELS.values()}
 USES: Final = tuple(row.label for row in EDGE_LABELS.values() if row.is_use)
+FROM_TEXT: Final = tuple(row.label for row in EDGE_LABELS.values() if row.is_use or row.is_body_fact)
+"""Labels of the edges that follow from the text of their source alone."""
 RELATIONS: Final = tuple(
-    row.label for row in EDGE_LABELS.values() if ("Symbol", "Symbol") in row.ends and row.label != "CONTAINS"
+    row.label
+    for row in EDGE_LABELS.values()
+    if ("Symbol", "Symbol") in row.ends and row.label != "CONTAINS" and not row.is_body_fact
 )
 """Labels of the relations between declarations that cards report."""
 SHARED: Final = frozenset(row.label for row in EDGE_LABELS.values() if row.is_shared)

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "7"
+EXTRACTOR: Final = "8"
 """Version of extraction: increased whenever the same bytes would give different facts. Cached facts of another version
 are not read."""
 

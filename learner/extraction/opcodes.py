@@ -74,3 +74,5 @@ RANGE: Final = 59  # RANGE defines targets X (s | X)*      X is the range operan
 SWITCH_TYPE: Final = 60  # SWITCH_TYPE X    X is the switched value; ends at SWITCH_END
 CASE_TYPE: Final = 61  # CASE_TYPE s n T*   s is bound to the value, 0 if none
 SWITCH_END: Final = 62
+RETURN: Final = 63  # RETURN n X*
+SEND: Final = 64  # SEND X Y                Y is sent to X

@@ -740,7 +740,10 @@ class TokenEncoder:
         self._next()
         if self._kind == t.SEMICOLON or self._kind == t.RBRACE or self._kind == t.END:
             return
-        self._evaluate_list()
+        code = self._code
+        code += (c.RETURN, 0)
+        slot = len(code) - 1
+        code[slot] = self._expression_list()
 
     def _evaluate_list(self) -> None:
         """Write the expressions of a comma-separated list, each as a statement."""
@@ -793,7 +796,7 @@ class TokenEncoder:
             code.insert(start + 1, 1)
         elif self._kind == t.ARROW:
             self._next()
-            code.append(c.EVALUATE)
+            code[start] = c.SEND
             self._expression()
         else:
             return True

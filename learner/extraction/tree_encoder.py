@@ -727,6 +727,10 @@ class TreeEncoder:
             self._receive(node)
         elif k == g.INCREMENT or k == g.DECREMENT:
             self._step(node)
+        elif k == g.RETURN:
+            self._return(node)
+        elif k == g.SEND:
+            self._send(node)
         elif k == g.LABELED:
             for part in meaningful(node):
                 k = part.kind_id
@@ -739,7 +743,7 @@ class TreeEncoder:
         self.depth -= STATEMENT_FRAMES
 
     def _evaluate_all(self, node: Node) -> None:
-        """Write the expressions of any other statement: return, go, defer and send."""
+        """Write the expressions of any other statement, such as go and defer."""
         for part in node.children:
             k = part.kind_id
             if k == g.EXPRESSIONS:
@@ -759,6 +763,21 @@ class TreeEncoder:
             if is_meaningful(k):
                 self.code.append(c.EVALUATE)
                 self.expression(part, k)
+
+    def _return(self, node: Node) -> None:
+        for part in node.children:
+            if part.kind_id == g.EXPRESSIONS:
+                self.code += (c.RETURN, 0)
+                self.expression_list(part, len(self.code) - 1)
+
+    def _send(self, node: Node) -> None:
+        parts = meaningful(node)
+        if len(parts) != 2:
+            self._evaluate_all(node)
+            return
+        self.code.append(c.SEND)
+        for part in parts:
+            self.expression(part, part.kind_id)
 
     def _sides(self, node: Node) -> list[Node]:
         """Return the left and the right expression list of an assignment, or nothing if it is broken."""

@@ -28,6 +28,7 @@ IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
 IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
 IN_TYPE = EdgeKind("CONTAINS", "Symbol", "Symbol")
 TESTS = EdgeKind("TESTS", "Symbol", "Symbol")
+CONVERTS = EdgeKind("CONVERTS", "Symbol", "Symbol")
 CALLS, REFERENCES, EMBEDS = (
     (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
     for label in ("CALLS", "REFERENCES", "EMBEDS")
@@ -297,6 +298,8 @@ def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals
             references[target in outside].append(_field_use(uses.source, target, uses.fields[target]))
         for target, pointer in sorted(uses.embeds):
             embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
+        for target in sorted(uses.conversions):
+            rows.edges[CONVERTS].append(Edge(uses.source, target, (), " ".join(sorted(uses.conversions[target]))))
         rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
 
 

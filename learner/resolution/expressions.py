@@ -28,6 +28,7 @@ from golore.learner.resolution.types import (
     Field,
     Func,
     GenericAlias,
+    Interface,
     Map,
     Named,
     PackageName,
@@ -38,6 +39,7 @@ from golore.learner.resolution.types import (
     Tuple,
     Type,
     TypeName,
+    TypeParam,
     Unknown,
     is_exported,
 )
@@ -121,8 +123,9 @@ class Expressions(TypeReader):
         elif op == c.SLICE:
             type = self._slice()
         elif op == c.ASSERT:
-            self.expression()
+            value = self.expression()
             type = self.type()
+            self.convert_interface(value, type)
         elif op == c.RECEIVE:
             under = self.under(self.expression())
             type = under.elem if isinstance(under, Chan) else UNKNOWN
@@ -350,18 +353,24 @@ class Expressions(TypeReader):
             args = [self.type() for _ in range(count)]
             self.mode = TYPE
             if isinstance(type, Named):
+                self._instantiate(type.params, args)
                 return instantiate(type, args)
             if isinstance(type, GenericAlias):
+                self._instantiate(type.params, args)
                 return substitute(type.type, type.params, args)
             return type
         if isinstance(type, Func) and type.type_params:
             args = [self.type() for _ in range(count)]
             self.mode = VALUE
+            self._instantiate(type.type_params, args)
             return _instantiated(type, args)
         if isinstance(type, Unknown):
             return self._index_of_unknown(type, count)
+        under = self.under(type)
         for _ in range(count):
-            self.expression()
+            index = self.expression()
+            if isinstance(under, Map):
+                self.convert(index, under.index)
         self.mode = VALUE
         return self._element_of(type)
 
@@ -420,23 +429,31 @@ class Expressions(TypeReader):
             return result
         if mode == TYPE:
             for _ in range(count):
-                self.expression(False, type)
+                self.convert(self.expression(False, type), type)
             self.mode = VALUE
             return type
         signature = self.under(type)
         if not isinstance(signature, Func):
             for _ in range(count):
-                self.expression()
+                self.convert(self.expression(), UNKNOWN)
             self.mode = VALUE
             return type if isinstance(type, Unknown) else UNKNOWN
         if signature.type_params:
             result = self._call_generic(signature, count, spread)
         else:
-            for _ in range(count):
-                self.expression()
+            for i in range(count):
+                argument = self.expression()
+                if isinstance(argument, Tuple):
+                    self._pass(argument.types, signature, spread)
+                else:
+                    self.convert(argument, _parameter(signature, i, spread))
             result = signature.result()
         self.mode = VALUE
         return result
+
+    def _pass(self, arguments: list[Type], signature: Func, spread: bool) -> None:
+        for i, argument in enumerate(arguments):
+            self.convert(argument, _parameter(signature, i, spread))
 
     def _call_generic(self, signature: Func, count: int, spread: bool) -> Type:
         arguments: list[Type] = []
@@ -447,7 +464,11 @@ class Expressions(TypeReader):
             else:
                 arguments.append(argument)
         args = infer(self.typer, signature, arguments, spread)
-        return substitute_func(signature, signature.type_params, args).result()
+        called = substitute_func(signature, signature.type_params, args)
+        if self.recorder is not None:
+            self._instantiate(signature.type_params, args)
+            self._pass(arguments, called, spread)
+        return called.result()
 
     def _builtin(self, name: str, count: int) -> Type:
         if name == "new" or name == "make":
@@ -460,6 +481,10 @@ class Expressions(TypeReader):
         types = [self.expression() for _ in range(count)]
         first = types[0] if types else UNKNOWN
         if name == "append":
+            under = self.under(first)
+            if isinstance(under, Slice):
+                for type in types[1:]:
+                    self.convert(type, under.elem)
             return first
         if name == "len" or name == "cap" or name == "copy":
             return INT
@@ -470,6 +495,9 @@ class Expressions(TypeReader):
             return first
         if name == "recover":
             return ANY
+        if name == "panic":
+            self.convert(first, ANY)
+            return NOTHING
         if name == "complex":
             return COMPLEX
         if name == "real" or name == "imag":
@@ -532,8 +560,12 @@ class Expressions(TypeReader):
                 if not known and self.code[self.at] == c.NAME:
                     self.at += 3  # a field name or a variable: ambiguous without the type
                 else:
-                    self.expression(False, index)
-            self.expression(False, elem)
+                    key = self.expression(False, index)
+                    if index is not None:
+                        self.convert(key, index)
+            value = self.expression(False, elem)
+            if elem is not None:
+                self.convert(value, elem)
 
     def _struct_elements(self, struct: Struct, count: int, line_ref: int) -> None:
         """Read the elements of a struct literal. Without keys, they set all fields of the struct."""
@@ -558,7 +590,8 @@ class Expressions(TypeReader):
             elif i < len(struct.fields):
                 type = struct.fields[i].type
                 self._use_field(struct.fields[i], line_ref, LITERAL)
-            self.expression(False, type)
+            value = self.expression(False, type)
+            self.convert(value, UNKNOWN if type is None else type)
 
     def _field_named(self, struct: Struct, name: str) -> Field | None:
         """Return the field that a key of a literal names. Since Go 1.27 it may be promoted."""
@@ -571,9 +604,38 @@ class Expressions(TypeReader):
     def _function(self) -> Func:
         self.open()
         type = self.signature(True)
+        results = self.results
+        self.results = type.results
         self.statements()
+        self.results = results
         self.close()
         return type
+
+    # -- conversions to interfaces
+
+    def convert(self, source: Type, target: Type) -> None:
+        """Record the conversion of a value to the type that its place requires, if that is an interface."""
+        if self.recorder is not None:
+            self.conversions.add(source, target)
+
+    def convert_interface(self, source: Type, target: Type) -> None:
+        """Like `convert`, for a type assertion: only one to an interface converts."""
+        if self.recorder is not None and isinstance(self.under(target), Interface):
+            self.conversions.add(source, target)
+
+    def _instantiate(self, params: list[TypeParam], args: list[Type]) -> None:
+        if self.recorder is not None:
+            self.conversions.instantiate(params, args)
+
+
+def _parameter(signature: Func, position: int, spread: bool) -> Type:
+    """Return the type of the parameter that an argument is passed to."""
+    params = signature.params
+    last = len(params) - 1
+    if position < last or not signature.variadic or spread:
+        return params[position] if position <= last else NOTHING
+    variadic = params[last]
+    return variadic.elem if isinstance(variadic, Slice) else variadic
 
 
 def _arithmetic(left: Type, right: Type) -> Type:

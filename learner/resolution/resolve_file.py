@@ -20,6 +20,7 @@ from golore.learner.resolution.types import (
     Named,
     Pointer,
     Struct,
+    Tuple,
     Type,
     TypeParam,
     Unknown,
@@ -39,6 +40,8 @@ class DeclarationUses(NamedTuple):
     """Uses of fields as numbers (see `UseRecorder`)."""
     unresolved: dict[tuple[str, str, str], list[int]]
     embeds: list[tuple[str, bool]]
+    conversions: dict[str, set[str]]
+    """Conversions to interfaces: id of the source → ids of the targets (see `conversions`)."""
 
 
 class FileUses(NamedTuple):
@@ -82,6 +85,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
                 recorder.fields,
                 recorder.unresolved,
                 _embeds(world, decl, recorder),
+                evaluator.conversions.found,
             )
         )
     return FileUses(found, recorder.externals, recorder.dynamic, complaints)
@@ -100,15 +104,19 @@ def _declaration(
         _bind_parameters(world, decl, evaluator)
         evaluator.type()
         return
+    declared: Type | None = None
     if facts.at >= 0:
         evaluator.at = facts.at
-        evaluator.type()
+        declared = evaluator.type()
     for entry in entries:
         if facts.at < 0 and code[entry.at + 1] == c.COMPOSITE:
             evaluator.code = code
             evaluator.at = entry.at
             evaluator.own_struct(decl, 4)
-        _run(evaluator, code, entry.at)
+        value = _value(evaluator, code, entry.at)
+        if declared is not None and decl.name != "_":
+            for type in value.types if isinstance(value, Tuple) else [value]:
+                evaluator.convert(type, declared)
 
 
 def _function(
@@ -122,7 +130,7 @@ def _function(
             evaluator.bind(evaluator.names[entries[0].receiver], Pointer(base) if decl.pointer else base)
     evaluator.at = decl.facts.at
     _bind_parameters(world, decl, evaluator)
-    evaluator.signature(True)
+    evaluator.results = evaluator.signature(True).results
     for entry in entries:
         _run(evaluator, code, entry.at)
 
@@ -146,6 +154,14 @@ def _run(evaluator: Evaluator, code: list[int], at: int) -> None:
     evaluator.in_shape = False
     evaluator.at = at
     evaluator.statements()
+
+
+def _value(evaluator: Evaluator, code: list[int], at: int) -> Type:
+    """Evaluate the value of a package-level variable or constant."""
+    evaluator.code = code
+    evaluator.in_shape = False
+    evaluator.at = at + 1
+    return evaluator.expression()
 
 
 def _embeds(world: World, decl: Declaration, recorder: UseRecorder) -> list[tuple[str, bool]]:

@@ -11,7 +11,9 @@ from typing import final
 from golore.learner.extraction import facts as f
 from golore.learner.extraction import opcodes as c
 from golore.learner.resolution.expressions import Expressions
+from golore.learner.resolution.type_reader import LOCAL
 from golore.learner.resolution.types import (
+    NOTHING,
     UNKNOWN,
     Array,
     Basic,
@@ -61,13 +63,9 @@ class Evaluator(Expressions):
             elif op == c.DEFINE:
                 self._define()
             elif op == c.ASSIGN:
-                targets = code[self.at]
-                values = code[self.at + 1]
-                self.at += 2
-                for _ in range(targets):
-                    self.accessed(WRITE)
-                for _ in range(values):
-                    self.expression()
+                self._assign()
+            elif op == c.RETURN:
+                self._return()
             elif op == c.VAR:
                 self._value_spec(False)
             elif op == c.CONST:
@@ -82,6 +80,29 @@ class Evaluator(Expressions):
                 self._case_type()
             elif op == c.SWITCH_END:
                 self._guards.pop()
+            elif op == c.SEND:
+                under = self.under(self.expression())
+                self.convert(self.expression(), under.elem if isinstance(under, Chan) else UNKNOWN)
+
+    def _assign(self) -> None:
+        targets = self._next()
+        values = self._next()
+        types = [self._target() for _ in range(targets)]
+        self._store(self._value_types(targets, values), types)
+
+    def _target(self) -> Type:
+        """Read one operand on the left of an assignment. Returns no type for the blank name."""
+        is_blank = self.code[self.at] == c.NAME and self.names[self.code[self.at + 1]] == "_"
+        type = self.accessed(WRITE)
+        return NOTHING if is_blank else type
+
+    def _store(self, values: list[Type], targets: list[Type]) -> None:
+        for value, target in zip(values, targets, strict=False):
+            self.convert(value, target)
+
+    def _return(self) -> None:
+        count = self._next()
+        self._store(self._value_types(len(self.results), count), self.results)
 
     def _define(self) -> None:
         count = self._next()
@@ -90,6 +111,8 @@ class Evaluator(Expressions):
         types = self._value_types(count, values)
         for i, name in enumerate(names):
             if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
+                if i < len(types):
+                    self.convert(types[i], self._scope[name])
                 continue  # already declared in this scope: := only assigns
             self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
 
@@ -118,6 +141,8 @@ class Evaluator(Expressions):
             types = self._const_types
         for i, name in enumerate(names):
             type = declared
+            if type is not None and i < len(types) and name != "_":
+                self.convert(types[i], type)
             if type is None:
                 type = types[i] if i < len(types) else UNKNOWN
                 if not const:
@@ -130,7 +155,7 @@ class Evaluator(Expressions):
         decl = Declaration(self.file, f.Decl(f.TYPE, name, "", -1), -1)
         if alias:
             self.open()
-            params = self.type_parameters("local")
+            params = self.type_parameters(LOCAL)
             type = self.type()
             self.close()
             self.bind(name, TypeName(GenericAlias(type, params) if params else type))
@@ -138,7 +163,7 @@ class Evaluator(Expressions):
         named = Named(decl, [], None)
         named.local = True
         named.under = UNKNOWN  # in case it is needed while it is being read
-        named.text = f"local {name} in {self.file.path}:{self.at}"
+        named.text = f"{LOCAL} {name} in {self.file.path}:{self.at}"
         decl.type = named
         self.bind(name, TypeName(named))
         self.open()
@@ -156,7 +181,9 @@ class Evaluator(Expressions):
                 name = self.names[self._next()]
                 self.bind(name, types[i] if i < len(types) else UNKNOWN)
             else:
-                self.accessed(WRITE)
+                target = self._target()
+                if i < len(types):
+                    self.convert(types[i], target)
 
     def _range_types(self, type: Type) -> list[Type]:
         """Return the types of the variables of a range over a value of this type."""
@@ -192,6 +219,7 @@ class Evaluator(Expressions):
         bound = guard
         for _ in range(count):
             type = self.expression()
+            self.convert_interface(guard, type)
             if count == 1 and type is not UNTYPED_NIL:
                 bound = type
         if name:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from golore.learner.extraction import opcodes as c
+from golore.learner.resolution.conversions import OUTSIDE, Conversions
 from golore.learner.resolution.generics import core_type
 from golore.learner.resolution.types import (
     UNKNOWN,
@@ -37,6 +38,8 @@ VALUE: Final = 0
 TYPE: Final = 1
 PACKAGE: Final = 2
 BUILTIN: Final = 3
+LOCAL: Final = "local"
+"""The owner of type parameters that are declared in a function; text may follow."""
 
 
 class TypeReader:
@@ -50,6 +53,7 @@ class TypeReader:
         self.typer = typer
         self.file = file
         self.recorder = recorder
+        self.conversions = Conversions(typer)
         self.code: list[int] = file.shape_code()
         self.names: list[str] = file.names
         self.lines: list[int] = []
@@ -66,6 +70,8 @@ class TypeReader:
         self._scope_starts: list[int] = []
         self._guards: list[Type] = []
         self._const_types: list[Type] = []
+        self.results: list[Type] = []
+        """The results of the function whose body is being read."""
 
     def set_owner(self, decl: Declaration) -> None:
         """Make a type declaration the owner of the members of the interface or struct that follows, if one does.
@@ -183,12 +189,14 @@ class TypeReader:
         if known is not None and len(known) == count:
             return self._known_parameters(known)
         start = self.at
+        is_symbol = not self.file.package.external and owner != LOCAL and not owner.startswith(LOCAL + " ")
+        place = owner if is_symbol else OUTSIDE
         params: list[TypeParam] = []
         recorder = self.recorder
         self.recorder = None
         for i in range(count):
             name = self.names[self._next()]
-            params.append(TypeParam(name, i, owner))
+            params.append(TypeParam(name, i, owner, place))
             self.skip()
         self.recorder = recorder
         for param in params:

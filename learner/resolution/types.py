@@ -205,12 +205,16 @@ class Union(Type):
 
 
 class TypeParam(Type):
-    """A type parameter. Its constraint is set after all parameters of the list are read."""
+    """A type parameter. Its constraint is set after all parameters of the list are read.
 
-    def __init__(self, name: str, index: int, owner: str) -> None:
+    `place` is what it is in conversions (see `conversions`): the id of the generic declaration, if it is a symbol.
+    """
+
+    def __init__(self, name: str, index: int, owner: str, place: str) -> None:
         self.name = name
         self.index = index
         self.owner = owner
+        self.place = place
         self.constraint: Type = UNKNOWN
 
     def key(self) -> str:

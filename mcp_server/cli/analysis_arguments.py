@@ -1,4 +1,4 @@
-"""Declares the commands that analyse whole packages: `cycles`, `breaking`."""
+"""Declares the commands that analyse whole packages: `cycles`, `dead`, `breaking`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ def add_commands(make: AddParser) -> None:
     cycles.add_argument("target", nargs="?", default="", metavar="DIRECTORY", help="only packages below it")
     cycles.add_argument("--tests", action="store_true", help="count the imports of test files between directories, too")
     add_limit(cycles)
+    about = "list declarations that nothing reaches from main and init, and what only reflection or the like reaches"
+    dead = add(make, "dead", about, _dead)
+    dead.add_argument("target", nargs="?", default="", metavar="DIRECTORY", help="only packages below it")
+    dead.add_argument("--tests", action="store_true", help="what tests reach is in use, too")
+    dead.add_argument(
+        "--exported",
+        action="store_true",
+        help="what other modules can import is in use, too (default: only if the repository has no program)",
+    )
+    add_limit(dead)
     about = "list the changes of exported API that break code which uses it, between two revisions"
     breaking = add(make, "breaking", about, _breaking)
     breaking.add_argument(
@@ -28,6 +38,19 @@ def _cycles(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.cycles import run_cycles
 
     return run_cycles(options.target, options.repo, as_json=options.as_json, tests=options.tests, limit=options.limit)
+
+
+def _dead(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.dead import run_dead
+
+    return run_dead(
+        options.target,
+        options.repo,
+        as_json=options.as_json,
+        tests=options.tests,
+        exported=options.exported,
+        limit=options.limit,
+    )
 
 
 def _breaking(options: argparse.Namespace) -> int:

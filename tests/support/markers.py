@@ -12,6 +12,8 @@ This module only reads the store; it does not compare the graph with the compile
     candidate("F")                     F is a candidate of an unresolved use on this line
     implements("I"[, "pointer"])       what this line declares implements I; with "pointer", only its pointer does
     embeds("T"[, "pointer"])           what this line declares embeds T; with "pointer", as `*T`
+    converts("T", "I")                 what this line declares converts T to I, an interface, or to `any`; `<any` as
+                                       the second: it converts from `any` to T
     tests("F")                         the test that this line declares exercises F
     imports("p")                       this line imports p
     declares("kind", "p.F")            this line declares F
@@ -46,7 +48,7 @@ _FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"//@(.*)$")
 _MARKER: Final = re.compile(r'\s*(!?)(\w+)\(((?:"[^"]*"(?:,\s*"[^"]*")*)?)\)\s*(,|$)')
 _TWIN: Final = re.compile(r"@[^/]*\.go(#\d+)?$")
-_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "TESTS", "IMPORTS")
+_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "CONVERTS", "TESTS", "IMPORTS")
 _ARGUMENTS: Final = {
     "calls": (1, 2),
     "refs": (1, 2),
@@ -55,6 +57,7 @@ _ARGUMENTS: Final = {
     "candidate": (1, 1),
     "implements": (1, 2),
     "embeds": (1, 2),
+    "converts": (2, 2),
     "tests": (1, 1),
     "imports": (1, 1),
     "declares": (2, 2),
@@ -181,7 +184,7 @@ def read_graph(store: Store, markers: Iterable[Marker] = ()) -> Graph:
             symbol = symbols.get(edge.source)
             file = symbol.file if symbol is not None else edge.source
             sites = edge.sites
-            if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "TESTS"):
+            if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "CONVERTS", "TESTS"):
                 sites = (symbol.line,)
             for line, access in zip_longest(sites, edge.access):
                 relation = Relation(edge.source, edge.target, edge.evidence, edge.pointer, access or "")
@@ -243,6 +246,15 @@ def _edge_check(label: str) -> _Check:
     return check
 
 
+def _converts(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    relations = graph.at["CONVERTS"][marker.file, marker.line]
+    source, target = marker.arguments
+    holds = any(
+        _matches(one.target, source) and any(_matches(id, target) for id in one.evidence.split()) for one in relations
+    )
+    return [f"{one.target} to {one.evidence}" for one in relations], holds
+
+
 def _field(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
     relations = [one for one in graph.at["REFERENCES"][marker.file, marker.line] if one.access]
     access, name = marker.arguments
@@ -288,6 +300,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "refs": _edge_check("REFERENCES"),
     "implements": _edge_check("IMPLEMENTS"),
     "embeds": _edge_check("EMBEDS"),
+    "converts": _converts,
     "tests": _edge_check("TESTS"),
     "imports": _edge_check("IMPORTS"),
     "field": _field,
