@@ -74,6 +74,8 @@ COMPILED: tuple[str, ...] = (
 
 ROOT = Path(__file__).resolve().parent
 TOP_FOLDERS = ("graph", "learner", "mcp_server", "summarizers")
+PUBLIC = Path("mcp_server", "public")
+"""The folder of the package `golore` itself, with the names that `import golore` offers."""
 EXT_SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 MYPY_OPTIONS = (
     "--config-file=",
@@ -250,7 +252,9 @@ def packages() -> dict[str, str]:
     people's projects must not occupy a name such as `graph`.
     """
     folders = sorted(path.parent.relative_to(ROOT) for top in TOP_FOLDERS for path in (ROOT / top).rglob("__init__.py"))
-    return {f"golore.{'.'.join(folder.parts)}": folder.as_posix() for folder in folders}
+    return {
+        ".".join(("golore", *folder.parts)) if folder != PUBLIC else "golore": folder.as_posix() for folder in folders
+    }
 
 
 def readme() -> str:

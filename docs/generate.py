@@ -1,4 +1,4 @@
-"""Writes the reference pages that are derived from the code: commands, MCP tools, graph schema, packages.
+"""Writes the reference pages that are derived from the code: commands, MCP tools, Python API, graph schema, packages.
 
     uv run python docs/generate.py
 
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
 import anyio
+import golore
 from golore.graph.model.edge_kinds import EDGE_LABELS
 from golore.graph.model.tables import NODE_COLUMNS, NODE_TYPES
 from golore.mcp_server.cli.main import build_parser
@@ -65,6 +68,72 @@ def tools_page() -> str:
     return "".join(parts)
 
 
+def api_page() -> str:
+    """The public names of `import golore`, from their docstrings."""
+    module = _docstring(ROOT / "mcp_server" / "public" / "__init__.py")
+    about, _, rest = module.partition("\n\n")
+    example, _, more = rest.rpartition("\n\n")
+    parts = [f"# Python API\n\n{about}\n\n```python\n{textwrap.dedent(example)}\n```\n\n{' '.join(more.split())}\n"]
+    parts.append("\n[How to use it](../how-to/python.md), with worked examples.\n")
+    for name, node in public_nodes().items():
+        parts.append(f"\n## golore.{name}\n\n")
+        if isinstance(node, ast.FunctionDef):
+            parts.append(f"```python\n{_signature(node)}\n```\n\n{ast.get_docstring(node)}\n")
+            continue
+        bases = [base for base in map(ast.unparse, node.bases) if base.endswith("Error")]
+        parts.append(f"{ast.get_docstring(node)}{f' A `{bases[0]}`.' if bases else ''}\n")
+        if fields := list(_fields(node)):
+            parts.append("\n| field | type |\n|---|---|\n")
+            parts += [f"| `{field}` | `{_escaped(type)}` |\n" for field, type in fields]
+        for method in _methods(node):
+            parts.append(f"\n### {name}.{method.name}\n\n```python\n{_signature(method)}\n```\n\n")
+            parts.append(f"{ast.get_docstring(method) or ''}\n")
+    return "".join(parts)
+
+
+def public_nodes() -> dict[str, ast.ClassDef | ast.FunctionDef]:
+    """The definitions of the public names: functions first, then the repository, then the types of results."""
+    homes = {name: home for home, names in golore._HOMES.items() for name in names.split()}  # noqa: SLF001  no other use
+    found: dict[str, ast.ClassDef | ast.FunctionDef] = {}
+    for name in sorted(golore.__all__, key=lambda name: (not name.islower(), name != "Repository", name)):
+        path = (ROOT / Path(*homes[name].split(".")[1:])).with_suffix(".py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+                found[name] = node
+    return found
+
+
+def api_surface() -> str:
+    """A digest of the public names with their parameters, fields and types. CHANGELOG.md names it, so that it cannot
+    change without an entry."""
+    lines: list[str] = []
+    for name, node in public_nodes().items():
+        if isinstance(node, ast.FunctionDef):
+            lines.append(_signature(node))
+        else:
+            lines += [f"{name}: {', '.join(map(ast.unparse, node.bases))}"]
+            lines += [f"{name}.{field}: {type}" for field, type in _fields(node)]
+            lines += [f"{name}.{_signature(method)}" for method in _methods(node)]
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=4).hexdigest()
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for part in node.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.target.id[0] != "_":
+            yield part.target.id, ast.unparse(part.annotation)
+
+
+def _methods(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    return (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name[0] != "_")
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    given = ast.unparse(node.args).removeprefix("self").removeprefix(", ")
+    is_property = any(ast.unparse(one) == "property" for one in node.decorator_list)
+    returns = ast.unparse(node.returns) if node.returns else ""
+    return f"{node.name}: {returns}" if is_property else f"{node.name}({given}) -> {returns}"
+
+
 def schema_page() -> str:
     """Nodes and edges of the graph, from the row types and the table of edge labels."""
     parts = [
@@ -106,6 +175,7 @@ def packages_page() -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "mcp-tools.md": tools_page,
+    "python-api.md": api_page,
     "graph-schema.md": schema_page,
     "packages.md": packages_page,
 }

@@ -31,6 +31,8 @@ class GoloreError(Exception):
 
 
 class UsageError(GoloreError):
+    """What was asked for does not exist or does not fit: a name, an option, a path, a query."""
+
     exit_code = 2
 
 
@@ -59,7 +61,7 @@ class AnswerFailed(ModelError):
 
 
 class StoreError(GoloreError):
-    pass
+    """The store of a repository is missing, in use, damaged or made by something else."""
 
 
 class StoreUntrusted(StoreError):
@@ -67,7 +69,7 @@ class StoreUntrusted(StoreError):
 
 
 class StoreMissing(StoreError):
-    pass
+    """The repository has not been learned."""
 
 
 class StoreBusy(StoreError):

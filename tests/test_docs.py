@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import pytest
 from golore.mcp_server.cli.main import build_parser
 from golore.mcp_server.server import tools
+from support.git_repository import git
 from support.shop import make_shop
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,12 +59,19 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "mcp-tools.md", "graph-schema.md", "packages.md"])
+@pytest.mark.parametrize("name", ["commands.md", "mcp-tools.md", "python-api.md", "graph-schema.md", "packages.md"])
 def test_generated_pages_are_up_to_date(name: str) -> None:
     pages = generator()
     assert name in pages.PAGES
     written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
     assert written == pages.NOTICE + pages.PAGES[name](), "run `uv run python docs/generate.py`"
+
+
+def test_the_python_api_changes_only_with_an_entry_in_the_changelog() -> None:
+    surface = generator().api_surface()
+    unreleased = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
+    entry = f"surface `{surface}`"
+    assert entry in unreleased, f"describe the change of the Python API in CHANGELOG.md, and write {entry} there"
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
@@ -144,3 +153,26 @@ def test_the_card_in_the_readme_is_real(tmp_path: Path) -> None:
     card = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     (shown,) = blocks(ROOT / "README.md", "text")
     assert shown in card
+
+
+def test_python_examples_run(tmp_path: Path) -> None:
+    """All blocks of the page, in order and in one program, as a reader would type them."""
+    root = make_shop(tmp_path / "shop")
+    (root / ".gitignore").write_text(".golore/\n", encoding="utf-8")
+    for words in ("init -q", "add .", "commit -qm one"):
+        git(root, *words.split())
+    program = "\n".join(blocks(ROOT / "docs" / "how-to" / "python.md", "python"))
+    script = tmp_path / "examples.py"
+    script.write_text(f"def main():\n{textwrap.indent(program, '    ')}\n\nif __name__ == '__main__':\n    main()\n")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for line in (
+        "example.com/shop.run main.go (14,)",
+        "1 may call it through an interface; 1 uses are unresolved",
+        "example.com/shop/store never reaches example.com/shop",
+        "100% t",
+        "read example.com/shop/store.Memory.Save store/store.go:(19,)",
+        "Limit is used by ['example.com/shop']",
+        "Flush is used by no other package",
+    ):
+        assert line in done.stdout, done.stdout

@@ -56,12 +56,19 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
+    """The text of a reply, and the lines of declarations in it."""
+
     text: str
     parts: tuple[Part, ...]
 
     @property
     def tokens(self) -> int:
         return -(-len(self.text) // CHARACTERS_PER_TOKEN)
+
+    def _repr_html_(self) -> str:
+        from golore.graph.diagrams.html import text_html
+
+        return text_html(f"{self.tokens:,} tokens", self.text)
 
 
 class _Piece(NamedTuple):

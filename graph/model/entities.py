@@ -60,6 +60,8 @@ class Package(NamedTuple):
 
 
 class File(NamedTuple):
+    """A Go file. `digest` is that of its content, `shape` that of what other files see of it."""
+
     id: str
     path: str
     package: str

@@ -1,12 +1,24 @@
 """Types of answers: symbols as answers name them, and answers with three values.
 
 *Resolved* are edges of the graph. *Candidates* are possible, through an interface, and never edges. *Unresolved* are
-uses with the same name whose symbol could not be determined. `questions` and `impact` compute the answers.
+uses with the same name whose symbol could not be determined. `questions` and `impact` compute the answers. In
+notebooks, answers show themselves as a drawing and a table (see `answer_diagrams`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+class _Shown:
+    """What shows itself in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from golore.graph.queries.answer_diagrams import html_of
+
+        return html_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +96,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedUse:
+    """A use in the declaration `source` whose symbol could not be determined, with the reason."""
+
     file: str
     line: int
     source: str
@@ -104,7 +118,7 @@ class UnresolvedUses:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(_Shown):
     """`other_accesses` counts the uses of a field that were not asked for, by access."""
 
     question: str
@@ -127,7 +141,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
+class Impact(_Shown):
     """`complete` is false if the search stopped at its limit of symbols or at the requested depth."""
 
     subject: Meaning
@@ -150,7 +164,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Route(_Shown):
     """A chain of calls from one symbol to another. `certain` is false if a step goes through an interface or a function
     value."""
 
@@ -186,7 +200,7 @@ class SymbolDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class SymbolAnswer:
+class SymbolAnswer(_Shown):
     """The declarations of a name, and the number of unresolved sites with that name."""
 
     subject: Meaning

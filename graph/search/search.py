@@ -69,6 +69,8 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class InnerHit:
+    """A declaration inside a file that was found."""
+
     kind: str
     name: str
     line: int
@@ -99,6 +101,14 @@ class Hits:
     hits: tuple[Hit, ...]
     left_out: int
     suggestions: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        from golore.graph.diagrams.html import result_html
+
+        rows = [
+            (hit.kind, hit.name, f"{hit.file}:{hit.line}" if hit.line else hit.file, hit.snippet) for hit in self.hits
+        ]
+        return result_html(f"{len(rows)} results", ("kind", "name", "place", "text"), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,12 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=positive_int, metavar="N", help="list at most N rows per section")
 
 
+def add_diagram(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=("mermaid", "dot"), dest="diagram", help="print a diagram, for Mermaid or Graphviz"
+    )
+
+
 def positive_int(text: str) -> int:
     number = int(text)
     if number < 1:

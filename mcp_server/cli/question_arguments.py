@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from golore.mcp_server.cli.options import AddParser, add, add_limit, add_symbol, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_limit, add_symbol, positive_int
 
 _QUESTIONS: Final = {
     "callers": "list the callers of a function or method",
@@ -32,22 +32,24 @@ def add_commands(make: AddParser) -> None:
         command.set_defaults(question=name)
         add_symbol(command)
         add_limit(command)
+        add_diagram(command)
         if name == "users":
             access = command.add_mutually_exclusive_group()
             access.add_argument(
-                "--reads", dest="access", action="store_const", const="read", help="of a field: only where it is read"
+                "--reads", dest="access", action="store_const", const="reads", help="of a field: only where it is read"
             )
             access.add_argument(
                 "--writes",
                 dest="access",
                 action="store_const",
-                const="write",
+                const="writes",
                 help="of a field: only assignments to it",
             )
     _add_impact(make)
     path = add(make, "path", "print a chain of calls from one function to another", _path)
     path.add_argument("source", metavar="A", help="function to start from")
     path.add_argument("target", metavar="B", help="function to reach")
+    add_diagram(path)
     _add_search(make)
     query = add(make, "query", "run a read-only Cypher query on the graph", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
@@ -82,6 +84,7 @@ def _add_impact(make: AddParser) -> None:
     impact = add(make, "impact", "list what a change of a symbol may affect; tests are listed separately", _impact)
     add_symbol(impact)
     add_limit(impact)
+    add_diagram(impact)
     impact.add_argument(
         "--depth", type=positive_int, default=3, metavar="N", help="follow at most N steps (default: 3)"
     )
@@ -132,27 +135,25 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _question(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_question
+    from golore.mcp_server.commands.questions import Shape, run_question
 
-    if options.question == "users" and options.access:
-        from golore.mcp_server.commands.questions import run_field_uses
-
-        return run_field_uses(
-            options.access, options.symbol, options.repo, as_json=options.as_json, limit=options.limit
-        )
-    return run_question(options.question, options.symbol, options.repo, as_json=options.as_json, limit=options.limit)
+    question = options.access if options.question == "users" and options.access else options.question
+    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)
+    return run_question(question, options.symbol, options.repo, shape)
 
 
 def _impact(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_impact
+    from golore.mcp_server.commands.questions import Shape, run_impact
 
-    return run_impact(options.symbol, options.repo, as_json=options.as_json, depth=options.depth, limit=options.limit)
+    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)
+    return run_impact(options.symbol, options.repo, shape, depth=options.depth)
 
 
 def _path(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_path
+    from golore.mcp_server.commands.questions import Shape, run_path
 
-    return run_path(options.source, options.target, options.repo, as_json=options.as_json)
+    shape = Shape(as_json=options.as_json, diagram=options.diagram)
+    return run_path(options.source, options.target, options.repo, shape)
 
 
 def _search(options: argparse.Namespace) -> int:

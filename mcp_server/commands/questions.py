@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from golore.graph.database.read_only import require_read_only
-from golore.graph.database.store import Store
-from golore.graph.queries import impact, questions
+from golore.graph.errors import UsageError
+from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.mcp_server.services.current_summary import symbol_summaries
+from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.services.targets import UnclearName, only_field, only_meaning
+from golore.mcp_server.services.targets import UnclearName, only_meaning
 from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
@@ -35,35 +36,27 @@ _STEPS: Final = 1_000
 """Steps of a path in text."""
 _Stale = tuple[str, ...] | None
 """Files that changed since the last learn; None if that is unknown."""
-_QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
-    "callers": (questions.callers, questions.CALLABLE),
-    "callees": (questions.callees, questions.CALLING),
-    "implementers": (questions.implementers, questions.TYPES),
-    "users": (questions.users, frozenset()),
-    "tests": (questions.tests, frozenset()),
-}
 
 
-def run_question(question: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
-    ask, kinds = _QUESTIONS[question]
-    with _open(start, as_json=as_json) as (opened, stale):
-        meaning = only_meaning(opened, text, kinds)
-        answer = ask(opened.store, meaning)
-    return _print_answer(answer, stale, as_json=as_json, limit=limit)
+class Shape(NamedTuple):
+    """How an answer is printed: as JSON, as a diagram (`mermaid`, `dot`), or as text. `limit`: rows of a section."""
+
+    as_json: bool = False
+    diagram: str | None = None
+    limit: int | None = None
 
 
-def run_field_uses(access: str, text: str, start: Path, *, as_json: bool, limit: int | None) -> int:
-    """Print where a field is read or written."""
-    with _open(start, as_json=as_json) as (opened, stale):
-        answer = questions.users(opened.store, only_field(opened, text), access)
-    return _print_answer(answer, stale, as_json=as_json, limit=limit)
-
-
-def _print_answer(answer: Answer, stale: _Stale, *, as_json: bool, limit: int | None) -> int:
-    if as_json:
-        print_json({**_answer_document(answer, limit), "stale": stale})
+def run_question(question: str, text: str, start: Path, shape: Shape) -> int:
+    """Print the answer to one of the questions of `ask`."""
+    _require_one_form(shape)
+    with _open(start, as_json=shape.as_json) as (opened, stale):
+        answer = ask(opened, question, text)
+    if shape.diagram:
+        return _print_diagram(_cut_answer(answer, shape.limit), shape.diagram)
+    if shape.as_json:
+        print_json({**_answer_document(answer, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(answer_reply(answer, full_name), limit or _SHOWN))
+        print_lines(people_lines(answer_reply(answer, full_name), shape.limit or _SHOWN))
     return 0
 
 
@@ -83,26 +76,43 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
     return 0
 
 
-def run_impact(text: str, start: Path, *, as_json: bool, depth: int, limit: int | None) -> int:
-    with _open(start, as_json=as_json) as (opened, stale):
-        meaning = only_meaning(opened, text)
-        found = impact.impact(opened.store, meaning, depth)
-    if as_json:
-        print_json({**_impact_document(found, limit), "stale": stale})
+def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
+    _require_one_form(shape)
+    with _open(start, as_json=shape.as_json) as (opened, stale):
+        found = ask_impact(opened, text, depth=depth)
+    if shape.diagram:
+        return _print_diagram(_cut_impact(found, shape.limit), shape.diagram)
+    if shape.as_json:
+        print_json({**_impact_document(found, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(impact_reply(found, full_name), limit or _SHOWN))
+        print_lines(people_lines(impact_reply(found, full_name), shape.limit or _SHOWN))
     return 0
 
 
-def run_path(source: str, target: str, start: Path, *, as_json: bool) -> int:
-    with _open(start, as_json=as_json) as (opened, stale):
-        first = only_meaning(opened, source, questions.CALLING)
-        last = only_meaning(opened, target, questions.CALLABLE)
-        route = impact.path(opened.store, first, last)
-    if as_json:
+def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
+    _require_one_form(shape)
+    with _open(start, as_json=shape.as_json) as (opened, stale):
+        route = ask_path(opened, source, target)
+    if shape.diagram:
+        return _print_diagram(route, shape.diagram)
+    if shape.as_json:
         print_json({**_route_document(route), "stale": stale})
     else:
         print_lines(people_lines(route_reply(route, full_name), _STEPS))
+    return 0
+
+
+def _require_one_form(shape: Shape) -> None:
+    if shape.as_json and shape.diagram:
+        raise UsageError("Give --json or --format, not both.")
+
+
+def _print_diagram(answer: Answer | Impact | Route, format: str) -> int:
+    from golore.graph.diagrams.dot import dot_lines
+    from golore.graph.diagrams.mermaid import mermaid_lines
+    from golore.graph.queries.answer_diagrams import diagram_of
+
+    print_lines((mermaid_lines if format == "mermaid" else dot_lines)(diagram_of(answer)))
     return 0
 
 
@@ -159,8 +169,18 @@ def _meaning_document(meaning: Meaning) -> dict[str, Any]:
     return {**document, "explanation": meaning.explanation} if meaning.explanation else document
 
 
+def _cut_answer(answer: Answer, limit: int | None) -> Answer:
+    return replace(answer, resolved=answer.resolved[:limit], candidates=answer.candidates[:limit])
+
+
+def _cut_impact(found: Impact, limit: int | None) -> Impact:
+    return replace(
+        found, resolved=found.resolved[:limit], candidates=found.candidates[:limit], tests=found.tests[:limit]
+    )
+
+
 def _answer_document(answer: Answer, limit: int | None) -> dict[str, Any]:
-    shown = replace(answer, resolved=answer.resolved[:limit], candidates=answer.candidates[:limit])
+    shown = _cut_answer(answer, limit)
     left_out = len(answer.resolved) + len(answer.candidates) - len(shown.resolved) - len(shown.candidates)
     return {
         **to_json_value(shown),
@@ -176,10 +196,12 @@ def _show_document(shown: SymbolAnswer) -> dict[str, Any]:
 
 def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
     parts = (found.resolved, found.candidates, found.tests)
-    resolved, candidates, tests = (part[:limit] for part in parts)
     left_out = sum(len(part) - len(part[:limit]) for part in parts)
-    shown = replace(found, resolved=resolved, candidates=candidates, tests=tests)
-    return {**to_json_value(shown), "subject": _meaning_document(found.subject), "left_out": left_out}
+    return {
+        **to_json_value(_cut_impact(found, limit)),
+        "subject": _meaning_document(found.subject),
+        "left_out": left_out,
+    }
 
 
 def _route_document(route: Route) -> dict[str, Any]:

@@ -12,9 +12,8 @@ import py_compile
 from importlib.util import cache_from_source
 from pathlib import Path
 
-import golore
-
 _LOADED_BY_HOOKS = (
+    "__init__.py",
     "graph/__init__.py",
     "graph/cards/__init__.py",
     "graph/cards/card_store.py",
@@ -43,5 +42,5 @@ def compile_ahead() -> int:
 
 def hook_modules() -> list[Path]:
     """Source files of all modules that a hook may load."""
-    (root,) = golore.__path__
-    return sorted(path for pattern in _LOADED_BY_HOOKS for path in Path(root).glob(pattern))
+    root = Path(__file__).parents[2]  # of the package: an import of it would depend on all its public names
+    return sorted(path for pattern in _LOADED_BY_HOOKS for path in root.glob(pattern))

@@ -94,9 +94,8 @@ def only_meaning(opened: OpenRepository, text: str, kinds: frozenset[str] = froz
     return meaning if meaning.is_group else replace(meaning, name=meaning.first.qualified_name)
 
 
-def only_field(opened: OpenRepository, text: str) -> Meaning:
-    """The field that a name means. Raises `UsageError` if it means something else."""
-    found = only_meaning(opened, text, frozenset(("field",)))
+def require_field(found: Meaning) -> Meaning:
+    """The same meaning. Raises `UsageError` if it is not a field."""
     if found.first.kind != "field":
         raise UsageError(f"{found.name} is a {found.first.kind}. Only fields have reads and writes; ask for its users.")
     return found

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
-from golore.graph.queries import impact, questions
-from golore.graph.queries.answers import Answer, Meaning
+from golore.graph.queries.answers import Meaning
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
-from golore.mcp_server.services.targets import only_field, only_meaning
+from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.text.replies import (
     DEFAULT_BUDGET,
     Reply,
@@ -32,14 +30,6 @@ comes to call B. No callers and no unresolved uses means unused, except by refle
 _MAX_REACHED: Final = 200
 _MAX_STEPS: Final = 1_000
 _MAX_UNRESOLVED: Final = 10
-_IMPLEMENTING: Final = questions.TYPES | {"imethod"}
-_DIRECT_QUESTIONS: Final[dict[str, tuple[Callable[[Store, Meaning], Answer], frozenset[str]]]] = {
-    "callers": (questions.callers, questions.CALLABLE),
-    "callees": (questions.callees, questions.CALLING),
-    "implementers": (questions.implementers, questions.TYPES),
-    "users": (questions.users, frozenset()),
-    "tests": (questions.tests, frozenset()),
-}
 
 Question = Annotated[
     Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path"],
@@ -79,28 +69,18 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
         reply = _search_reply(opened, steps, question, symbol, to, depth)
         opened.adjacency_job.consider(opened.store.directory, steps)
         return reply
-    if question in ("reads", "writes"):
-        field = only_field(opened, symbol)
-        return answer_reply(questions.users(opened.store, field, question.removesuffix("s")), short_name)
-    answer_to, kinds = _DIRECT_QUESTIONS[question]
-    subject = only_meaning(opened, symbol, kinds)
-    if question == "implementers" and subject.first.kind not in _IMPLEMENTING and not subject.first.external:
-        raise UsageError(f"{subject.name} is a {subject.first.kind}. Ask for the implementers of a type or interface.")
-    reply = answer_reply(answer_to(opened.store, subject), short_name)
-    return reply.with_tail(*_unresolved_lines(opened.store, subject)) if question == "callees" else reply
+    answer = ask(opened, question, symbol)
+    reply = answer_reply(answer, short_name)
+    return reply.with_tail(*_unresolved_lines(opened.store, answer.subject)) if question == "callees" else reply
 
 
 def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
     """The reply to a question over several steps."""
     if question == "impact":
-        return impact_reply(
-            impact.impact(opened.store, only_meaning(opened, symbol), depth, _MAX_REACHED, steps), short_name
-        )
+        return impact_reply(ask_impact(opened, symbol, depth=depth, most=_MAX_REACHED, steps=steps), short_name)
     if not to:
         raise UsageError("A path needs two functions. Give the one at its end as `to`.")
-    source = only_meaning(opened, symbol, questions.CALLING)
-    target = only_meaning(opened, to, questions.CALLABLE)
-    return route_reply(impact.path(opened.store, source, target, _MAX_STEPS, steps), short_name)
+    return route_reply(ask_path(opened, symbol, to, most=_MAX_STEPS, steps=steps), short_name)
 
 
 def _unresolved_lines(store: Store, subject: Meaning) -> list[str]:
