@@ -81,3 +81,15 @@ class ChangeSet(NamedTuple):
     files: tuple[FileChange, ...]
     declarations: tuple[DeclarationChange, ...]
     untouched: int = 0
+
+
+class OtherChanges(NamedTuple):
+    """Files that differ and are no Go code, by what depends on them.
+
+    `embedding`: the Go files, and variables in them, that embed one. `tested`: directories of packages whose tests read
+    one. `built`: directories of packages that are built with one.
+    """
+
+    embedding: tuple[tuple[str, str], ...] = ()
+    tested: tuple[str, ...] = ()
+    built: tuple[str, ...] = ()

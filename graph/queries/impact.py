@@ -6,7 +6,7 @@ the order of ids is taken, so that the same graph always gives the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
@@ -54,12 +54,7 @@ def impact(
     for symbol in subject.symbols:
         if symbol.kind in _WITH_MEMBERS and not symbol.external:
             starts += _all_members(store, symbol.id)
-    touches, complete = _touches(steps, types, [steps.number(symbol) for symbol in starts], depth, most)
-    found = (
-        Reached(steps.ref(touch.number), touch.depth, touch.certain, touch.how, steps.ref(touch.through).id)
-        for touch in touches
-    )
-    ordered = sorted(found, key=lambda reached: (reached.depth, by_location(reached.symbol)))
+    ordered, complete = users_of_all(steps, types, starts, depth, most)
     return Impact(
         subject,
         depth,
@@ -69,6 +64,18 @@ def impact(
         unknown_uses(store, types, steps, subject),
         complete,
     )
+
+
+def users_of_all(
+    steps: Steps, types: InterfaceDispatch, starts: Iterable[Ref], depth: int, most: int
+) -> tuple[list[Reached], bool]:
+    """The users of these symbols, their users and so on, the nearest first; and whether these are all."""
+    touches, complete = _touches(steps, types, [steps.number(symbol) for symbol in starts], depth, most)
+    found = (
+        Reached(steps.ref(touch.number), touch.depth, touch.certain, touch.how, steps.ref(touch.through).id)
+        for touch in touches
+    )
+    return sorted(found, key=lambda reached: (reached.depth, by_location(reached.symbol))), complete
 
 
 def _all_members(store: Store, owner: str) -> Iterator[Ref]:

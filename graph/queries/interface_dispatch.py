@@ -33,12 +33,12 @@ class InterfaceDispatch:
         for type in types:
             target = own.get(type)
             if target is None:
-                target = self._method_of(type, name)
+                target = self.method_of(type, name)
             if target is not None and target != method and steps.kind(target) in ("method", "imethod"):
                 found.add(target)
         return steps.by_location(found)
 
-    def _method_of(self, type: int, name: str) -> int | None:
+    def method_of(self, type: int, name: str) -> int | None:
         """A type's own member of that name, or the one promoted from the shallowest embedded type."""
         # Many interfaces that a type satisfies require the same method.
         key = (type, name)
@@ -77,7 +77,7 @@ class InterfaceDispatch:
         return sorted(
             {
                 interface.qualified_name
-                for type in self._types_with(method)
+                for type in self.types_with(method)
                 for interface, required in self._steps.outside_interfaces(type)
                 if name in required
             }
@@ -85,11 +85,11 @@ class InterfaceDispatch:
 
     def _satisfied(self, method: int) -> list[int]:
         interfaces: dict[int, None] = {}
-        for type in self._types_with(method):
+        for type in self.types_with(method):
             interfaces.update(dict.fromkeys(self._steps.outbound(type, "IMPLEMENTS")))
         return list(interfaces)
 
-    def _types_with(self, method: int) -> list[int]:
+    def types_with(self, method: int) -> list[int]:
         """The type of a method and the types that promote it; none for other symbols."""
         steps = self._steps
         if steps.kind(method) != "method" or steps.is_external(method):

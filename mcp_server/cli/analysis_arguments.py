@@ -1,10 +1,10 @@
-"""Declares the commands that analyse whole packages: `cycles`, `dead`, `breaking`."""
+"""Declares the commands that analyse packages and changes: `cycles`, `dead`, `breaking`, `affected`."""
 
 from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import AddParser, add, add_limit
+from golore.mcp_server.cli.options import AddParser, add, add_limit, positive_int
 
 
 def add_commands(make: AddParser) -> None:
@@ -32,6 +32,23 @@ def add_commands(make: AddParser) -> None:
     choice.add_argument("--base", default="", metavar="REV", help="compare the files with this revision")
     choice.add_argument("--staged", action="store_true", help="compare what is staged with HEAD")
     add_limit(breaking)
+    about = "list what a change affects: code that uses it, tests to run, breaking changes, notes, files left out"
+    affected = add(make, "affected", about, _affected)
+    affected.add_argument(
+        "change",
+        nargs="?",
+        default="",
+        metavar="A..B|PATCH",
+        help="a range of revisions, or a file with a unified diff against HEAD (default: HEAD and the files)",
+    )
+    choice = affected.add_mutually_exclusive_group()
+    choice.add_argument("--base", default="", metavar="REV", help="compare the files with this revision")
+    choice.add_argument("--staged", action="store_true", help="compare what is staged with HEAD")
+    affected.add_argument("--markdown", action="store_true", help="print a comment for a pull request")
+    affected.add_argument("--top", type=positive_int, metavar="N", help="choose at most N tests, the nearest first")
+    affected.add_argument("--benchmarks", action="store_true", help="choose benchmarks, too")
+    affected.add_argument("--depth", type=positive_int, default=3, metavar="N", help="steps to users (default: 3)")
+    add_limit(affected)
 
 
 def _cycles(options: argparse.Namespace) -> int:
@@ -59,3 +76,17 @@ def _breaking(options: argparse.Namespace) -> int:
 
     request = Request(options.base, options.revisions, staged=options.staged)
     return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit)
+
+
+def _affected(options: argparse.Namespace) -> int:
+    from golore.graph.changes.affected import AffectedLimits
+    from golore.mcp_server.commands.affected import request_for, run_affected
+
+    return run_affected(
+        request_for(options.change, options.base, staged=options.staged),
+        options.repo,
+        AffectedLimits(options.depth, top=options.top, benchmarks=options.benchmarks),
+        as_json=options.as_json,
+        markdown=options.markdown,
+        limit=options.limit,
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from golore.graph.changes.broken_users import BreakingChange, BreakingReport
+from golore.graph.changes.broken_users import BreakingReport
 from golore.learner.changes.compared_files import Request
 from golore.learner.compatibility.breaking_report import breaking_report
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.text.breaking_text import breaking_reply
+from golore.mcp_server.text.breaking_text import breaking_reply, change_document
 from golore.mcp_server.text.output import print_json, print_lines, to_json_value
 from golore.mcp_server.text.replies import full_name, people_lines
 
@@ -33,15 +33,4 @@ def report_document(report: BreakingReport) -> dict[str, Any]:
         **to_json_value(report),
         "breaking": [change_document(one) for one in report.breaking],
         "uncertain": [change_document(one) for one in report.uncertain],
-    }
-
-
-def change_document(one: BreakingChange) -> dict[str, Any]:
-    return {
-        **to_json_value(one.change),
-        "users": [
-            {"symbol": link.symbol.qualified_name, "how": link.how, "file": link.file, "sites": list(link.sites)}
-            for link in one.users
-        ],
-        "unresolved": to_json_value(one.unresolved),
     }

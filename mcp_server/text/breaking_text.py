@@ -1,13 +1,14 @@
-"""API changes as text."""
+"""API changes as text and as JSON."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from golore.graph.changes.api_change import ApiChange, Release
 from golore.graph.changes.broken_users import BreakingChange, BreakingReport
 from golore.graph.phrases import counted, joined, listed
 from golore.graph.queries.answers import Link
+from golore.mcp_server.text.output import to_json_value
 from golore.mcp_server.text.replies import Naming, Reply, Section, location
 
 _USERS: Final = 3
@@ -56,3 +57,14 @@ def _row(change: ApiChange, name: Naming) -> tuple[str, ...]:
 def _release(release: Release) -> str:
     part = f"{release.module or 'Without a module'}: semantic versioning asks for a new {release.bump} version"
     return f"{part}, {release.version}." if release.version else f"{part}."
+
+
+def change_document(one: BreakingChange) -> dict[str, Any]:
+    return {
+        **to_json_value(one.change),
+        "users": [
+            {"symbol": link.symbol.qualified_name, "how": link.how, "file": link.file, "sites": list(link.sites)}
+            for link in one.users
+        ],
+        "unresolved": to_json_value(one.unresolved),
+    }

@@ -1,17 +1,21 @@
-"""`memory_graph`: callers, callees, implementers, users, tests, impact, and the path from one function to another."""
+"""`memory_graph`: callers, callees, implementers, users, tests, impact, paths, and what a change affects."""
 
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
+from golore.graph.changes.affected import AffectedLimits
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Meaning
 from golore.graph.queries.symbol_steps import Steps, open_steps
+from golore.learner.changes.compared_files import Request
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
+from golore.mcp_server.services.affected import affected
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
+from golore.mcp_server.text.affected_text import affected_reply
 from golore.mcp_server.text.replies import (
     DEFAULT_BUDGET,
     Reply,
@@ -32,12 +36,13 @@ _MAX_STEPS: Final = 1_000
 _MAX_UNRESOLVED: Final = 10
 
 Question = Annotated[
-    Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path"],
+    Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path", "affected"],
     Field(
         description="implementers: also the interfaces of a type. reads, writes: of a field. path: from symbol to `to`."
+        " affected: by a change; symbol empty or A..B."
     ),
 ]
-Symbol = Annotated[str, Field(description="Such as Save, Memory.Save, store.Memory.Save, io.Reader.")]
+Symbol = Annotated[str, Field(description="Such as Save, store.Memory.Save, io.Reader.")]
 Target = Annotated[str, Field(description="End of a path.")]
 Depth = Annotated[int, within(1, 10), Field(description="Steps of impact.")]
 
@@ -45,14 +50,14 @@ Depth = Annotated[int, within(1, 10), Field(description="Steps of impact.")]
 def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(
         name="memory_graph",
-        title="Callers, implementers, tests, impact",
+        title="Callers, tests, impact",
         description=_DESCRIPTION,
         annotations=READS,
         structured_output=False,
     )
     def memory_graph(
         question: Question,
-        symbol: Symbol,
+        symbol: Symbol = "",
         to: Target = "",
         depth: Depth = 3,
         budget: Budget = DEFAULT_BUDGET,
@@ -64,6 +69,10 @@ def register(server: MCPServer, repositories: Repositories) -> None:
 
 
 def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
+    if question == "affected":
+        return _affected_reply(opened, symbol, depth)
+    if not symbol:
+        raise UsageError(f"Give the symbol whose {question} you ask for.")
     if question in ("path", "impact"):
         steps = open_steps(opened.store)
         reply = _search_reply(opened, steps, question, symbol, to, depth)
@@ -81,6 +90,15 @@ def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, sym
     if not to:
         raise UsageError("A path needs two functions. Give the one at its end as `to`.")
     return route_reply(ask_path(opened, symbol, to, most=_MAX_STEPS, steps=steps), short_name)
+
+
+def _affected_reply(opened: OpenServedRepository, revisions: str, depth: int) -> Reply:
+    steps = open_steps(opened.store)
+    request = Request(revisions=revisions) if ".." in revisions else Request(base=revisions)
+    limits = AffectedLimits(depth, _MAX_REACHED)
+    found = affected(opened.repository.root, opened.store, request, limits, steps=steps)
+    opened.adjacency_job.consider(opened.store.directory, steps)
+    return affected_reply(found, short_name)
 
 
 def _unresolved_lines(store: Store, subject: Meaning) -> list[str]:
