@@ -32,7 +32,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
 COMPILED: tuple[str, ...] = (
+    "golore.graph.cards.card_sections",
     "golore.graph.cards.card_text",
+    "golore.graph.cards.card_users",
     "golore.graph.cards.package_cards",
     "golore.graph.cards.page_rank",
     "golore.graph.cards.related_files",

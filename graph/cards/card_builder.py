@@ -8,34 +8,42 @@ build or new HEAD.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-from golore.graph.cards.annotations import NO_ANNOTATIONS, AnnotationReader, Annotations
+from golore.graph.cards.annotations import AnnotationReader, Annotations
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
 from golore.graph.cards.card_text import (
     MAX_CARD_CHARACTERS,
-    Users,
     file_texts,
     own_text,
     symbol_texts,
-    with_annotations,
 )
+from golore.graph.cards.card_users import Users
 from golore.graph.cards.edit_effects import EditEffects, shift_lines
-from golore.graph.cards.package_cards import OutsideUse, importers_of, overview_text, package_texts
+from golore.graph.cards.package_builder import (
+    added_or_removed,
+    all_package_cards,
+    annotated_text,
+    base_text,
+    build_packages,
+    has_other_directories,
+)
+from golore.graph.cards.package_cards import OutsideUse
 from golore.graph.cards.page_rank import page_ranks
-from golore.graph.cards.related_files import Surroundings, by_directory, stem_of, surroundings
+from golore.graph.cards.related_files import Surroundings, by_directory, surroundings
 from golore.graph.cards.related_reasons import related_files
+from golore.graph.cards.stored_ranks import StoredRanks, file_rows, to_json
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import gc_disabled
-from golore.graph.history.co_change import FileHistory, History, Partner, directory_of, file_histories
+from golore.graph.history.co_change import FileHistory, History, directory_of, file_histories
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
-from golore.graph.queries.file_facts import FileFacts, SingleFile, UnresolvedName, WholeGraph
+from golore.graph.queries.file_facts import FileFacts, UnresolvedName, WholeGraph
+from golore.graph.queries.single_file import SingleFile
 
 _MOST_SINGLE: Final = 100
 """For more changed files than this, reading the whole graph is quicker than querying around each of them."""
@@ -45,15 +53,12 @@ _MOST_AT_ONCE: Final = 10
 """Like `_MOST_TOUCHED`, for an incremental update after an edit, while somebody works."""
 _WAITING_KEY: Final = "waiting"
 """Meta: the files whose cards are outdated although the files have not changed."""
-_BASE_KEY: Final = "base"
-"""Meta, with a card path: the text of a package or repository card without annotations."""
 _SYMBOL_LINE_KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
-_encoder: Final = msgspec.json.Encoder()
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "2"
+_TEXT_VERSION: Final = "3"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 
@@ -93,12 +98,16 @@ def build_cards(
     version = _build_version(store)
     whole = whole or card_store.meta("edition") != version
     if changed is not None and not whole and not is_new_history and len(changed.paths) <= _MOST_SINGLE:
-        return _build_some(store, card_store, changed.paths, changed.effects) if changed.paths else BuiltCards(0, False)
+        whole = has_other_directories(store, card_store, changed.paths)
+        if not whole:
+            effects = changed.effects
+            return _build_some(store, card_store, changed.paths, effects) if changed.paths else BuiltCards(0, False)
     known = card_store.digests()
     paths, digests = store.columns("MATCH (f:File) RETURN f.id, f.digest")
     now: dict[str, str] = dict(zip(paths, digests, strict=True))
     outdated = {path for path in known.keys() | now.keys() if known.get(path) != now.get(path)}
     whole = whole or not known or len(outdated) > _MOST_SINGLE
+    whole = whole or has_other_directories(store, card_store, outdated)
     if is_new_history and not whole:
         outdated |= _update_history(card_store, history(), head, now)
     if whole or len(outdated) > _MOST_SINGLE:
@@ -145,22 +154,10 @@ def _build_all(
             if progress is not None:
                 progress.tick(1)
         cards += [_unlearned_card(path, coupled.get(path), around) for path in sorted(unlearned)]
-        importers = importers_of(graph)
-        texts = [
-            *package_texts(store, graph, outside, importers, ranks, coupled),
-            ("", overview_text(store, graph, importers, ranks, coupled)),
-        ]
-        cards += [
-            Card(
-                card_path,
-                "",
-                _with_annotations(card_store, card_path, text, annotation_reader.annotations_at(card_path)),
-            )
-            for card_path, text in texts
-        ]
+        cards += all_package_cards(store, card_store, annotation_reader, graph, outside, ranks, coupled)
         card_store.set_meta(TASKS, annotation_reader.tasks().encode())
     card_store.replace_all(cards, symbols)
-    card_store.replace_files(_file_rows(all_files, by_directory(all_files), ranks, coupled))
+    card_store.replace_files(file_rows(all_files, by_directory(all_files), ranks, coupled))
     card_store.set_meta(_HISTORY_KEY, head.encode())
     card_store.set_meta(_WAITING_KEY, b"[]")
     return BuiltCards(len(cards), True)
@@ -170,9 +167,9 @@ def _update_history(card_store: CardStore, history: History | None, head: str, f
     """Replace the stored couplings by those of a new HEAD. Returns the files whose number of commits changed."""
     all_files = files.keys() | _unlearned_files(history, files)
     coupled = file_histories(history, all_files)
-    ranks = _StoredRanks(card_store)
+    ranks = StoredRanks(card_store)
     before = {path: _commits(card_store, path) for path in files}
-    rows = list(_file_rows(all_files, by_directory(all_files), ranks, coupled))
+    rows = list(file_rows(all_files, by_directory(all_files), ranks, coupled))
     card_store.replace_files(rows)
     card_store.set_meta(_HISTORY_KEY, head.encode())
     after = {path: coupled[path].commits if path in coupled else 0 for path in files}
@@ -191,7 +188,8 @@ def _build_some(
 
     Of the latter at most `_MOST_TOUCHED`, or `_MOST_AT_ONCE` if the effects are known; the rest wait for the next call.
     """
-    graph, stored = SingleFile(store), _StoredRanks(card_store)
+    graph, stored = SingleFile(store), StoredRanks(card_store)
+    directories = {directory_of(path) for path in added_or_removed(store, card_store, changed)}
     most = _MOST_TOUCHED if effects is None else _MOST_AT_ONCE
     with AnnotationReader(store.directory) as annotation_reader:
         called = _build_files(graph, card_store, stored, annotation_reader, sorted(changed))
@@ -201,6 +199,7 @@ def _build_some(
         # A wrong line number is worse than a count that is off by one.
         affected = [*sorted(mentioning.difference(changed)), *sorted((waiting | used) - mentioning - set(changed))]
         _build_files(graph, card_store, stored, annotation_reader, affected[:most])
+        build_packages(store, card_store, stored, annotation_reader, directories)
     if waiting or affected[most:]:
         card_store.set_meta(_WAITING_KEY, json.dumps(affected[most:]).encode())
     return BuiltCards(len(changed) + len(affected[:most]), False)
@@ -215,10 +214,8 @@ def _shift_lines(card_store: CardStore, changed: Collection[str], lines: Mapping
         symbols: list[tuple[int, str]] = []
         for card_path, text in card_store.cards_mentioning(path):
             shifted = shift_lines(text, path, new_lines)
-            # A number of another length changes how many lines fit.
-            if shifted is None or (
-                len(shifted) != len(text) and ("left out" in text or len(shifted) > MAX_CARD_CHARACTERS)
-            ):
+            # A number of another length changes what fits on a card that is nearly full.
+            if shifted is None or (len(shifted) != len(text) and len(shifted) > MAX_CARD_CHARACTERS // 2):
                 failed.add(card_path)
             elif shifted != text:
                 cards.append((card_path, shifted))
@@ -263,7 +260,7 @@ def _waiting(card_store: CardStore) -> set[str]:
 def _build_files(
     graph: SingleFile,
     card_store: CardStore,
-    stored: _StoredRanks,
+    stored: StoredRanks,
     annotation_reader: AnnotationReader,
     paths: list[str],
 ) -> set[str]:
@@ -296,17 +293,12 @@ def rebuild_cards(store: Store, card_store: CardStore, card_paths: Collection[st
     files = sorted(card_path for card_path in card_paths if card_path.endswith(".go"))
     with AnnotationReader(store.directory) as annotation_reader:
         if files:
-            _build_files(SingleFile(store), card_store, _StoredRanks(card_store), annotation_reader, files)
+            _build_files(SingleFile(store), card_store, StoredRanks(card_store), annotation_reader, files)
         for card_path in sorted(set(card_paths).difference(files)):
             card = card_store.card(card_path, include_empty=True)
             if card is not None:
-                base = card_store.meta(f"{_BASE_KEY} {card_path}")
-                text = _with_annotations(
-                    card_store,
-                    card_path,
-                    base.decode() if base else card.text,
-                    annotation_reader.annotations_at(card_path),
-                )
+                annotations = annotation_reader.annotations_at(card_path)
+                text = annotated_text(card_store, card_path, base_text(card_store, card), annotations)
                 card_store.replace([Card(card_path, "", text, card.related)], (), [card_path])
         card_store.set_meta(TASKS, annotation_reader.tasks().encode())
 
@@ -319,20 +311,11 @@ def with_package_files(card_store: CardStore, card_paths: Collection[str]) -> se
     }
 
 
-def _with_annotations(card_store: CardStore, card_path: str, text: str, annotations: Annotations) -> str:
-    """The card of a package or the repository with its annotations. The text without them is stored under `_BASE_KEY`,
-    because building it takes the whole graph."""
-    key = f"{_BASE_KEY} {card_path}"
-    if annotations != NO_ANNOTATIONS or card_store.meta(key):
-        card_store.set_meta(key, b"" if annotations == NO_ANNOTATIONS else text.encode())
-    return with_annotations(text, annotations)
-
-
 def _card(
     facts: FileFacts, coupled: FileHistory | None, around: Surroundings, users: Users, annotations: Annotations
 ) -> Card:
     main, own = file_texts(facts, coupled, users, annotations=annotations)
-    return Card(facts.path, facts.digest, main, _to_json(related_files(facts, coupled, around)), own)
+    return Card(facts.path, facts.digest, main, to_json(related_files(facts, coupled, around)), own)
 
 
 def _unlearned_files(history: History | None, files: Mapping[str, object]) -> set[str]:
@@ -341,8 +324,8 @@ def _unlearned_files(history: History | None, files: Mapping[str, object]) -> se
 
 
 def _unlearned_card(path: str, coupled: FileHistory | None, around: Surroundings) -> Card:
-    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, (), (), (), (), (), (), (), (), {}, (), ())
-    return Card(path, "", "", _to_json(related_files(no_facts, coupled, around)))
+    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, "", (), (), (), (), (), (), (), (), {}, (), ())
+    return Card(path, "", "", to_json(related_files(no_facts, coupled, around)))
 
 
 def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:
@@ -358,68 +341,12 @@ def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:
         yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
 
 
-def _file_rows(
-    files: Iterable[str],
-    directories: Mapping[str, object],
-    ranks: Mapping[str, float],
-    coupled: Mapping[str, FileHistory],
-) -> Iterator[tuple[str, str, str, float, str]]:
-    # Sorted by the primary key: inserting is twice as fast.
-    for path in sorted(files):
-        yield path, directory_of(path), stem_of(path), ranks.get(path, 0.0), _history_json(coupled.get(path))
-    for directory in directories:
-        yield directory, "", "", 0.0, _history_json(coupled.get(directory))
-
-
-def _history_json(coupled: FileHistory | None) -> str:
-    return "" if coupled is None else _to_json(coupled[1:])
-
-
-def _to_json(value: object) -> str:
-    """The value as JSON without spaces. The `json` module takes ten times as long, and there are a million values."""
-    return _encoder.encode(value).decode()
-
-
-class _StoredRanks(Mapping[str, float]):
-    """Ranks and couplings from the card store, looked up on demand."""
-
-    def __init__(self, card_store: CardStore) -> None:
-        self._card_store = card_store
-        self._rows: dict[str, tuple[float, str]] = {}
-        self._coupled: dict[str, FileHistory | None] = {}
-
-    def __getitem__(self, path: str) -> float:
-        return self._row(path)[0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def coupled(self, path: str) -> FileHistory | None:
-        if path not in self._coupled:
-            text = self._row(path)[1]
-            self._coupled[path] = _coupled_from_json(path, text) if text else None
-        return self._coupled[path]
-
-    def _row(self, path: str) -> tuple[float, str]:
-        if path not in self._rows:
-            self._rows[path] = self._card_store.rank_and_history(path) or (0.0, "")
-        return self._rows[path]
-
-
-def _coupled_from_json(path: str, text: str) -> FileHistory:
-    mass, commits, busy, partners = json.loads(text)
-    return FileHistory(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
-
-
 def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> str:
     """A file's card of at most `longest` characters, built from the current graph; empty if it has no such file."""
     facts = SingleFile(store).facts(path)
     if facts is None:
         return ""
-    stored = _StoredRanks(card_store)
+    stored = StoredRanks(card_store)
     with AnnotationReader(store.directory) as annotation_reader:
         main, own = file_texts(
             facts, stored.coupled(path), Users(facts, stored), longest, annotation_reader.annotations_at(path)
@@ -433,4 +360,4 @@ def declaration_text(store: Store, card_store: CardStore, path: str, qualified_n
     if facts is None:
         return ""
     found = [symbol for symbol in facts.symbols if symbol.qualified_name == qualified_name]
-    return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, _StoredRanks(card_store))))
+    return "\n".join(text for _, text in symbol_texts(facts, found, Users(facts, StoredRanks(card_store))))

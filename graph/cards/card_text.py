@@ -2,83 +2,45 @@
 
 A card states facts and nothing else. A possible call through an interface is called a candidate, and unresolved uses
 are reported as such. Each section shows the lines that fit and says how many were left out. `queries.file_facts`
-collects the facts; `card_builder` decides which cards are built.
+collects the facts, `card_users` says who uses them, and `card_builder` decides which cards are built.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from golore.graph.cards.annotations import NO_ANNOTATIONS, Annotations
+from golore.graph.cards.card_sections import DROPPED, CardSection, fit_sections
+from golore.graph.cards.card_users import LEFT_OUT, LEGEND, UsedDeclaration, Users, distance, is_coincidence, used_list
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
-from golore.graph.phrases import counted, listed
-from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName, Use
+from golore.graph.phrases import counted, joined, listed
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName
 from golore.graph.safety.visible_text import visible_line
 
 MAX_CARD_CHARACTERS: Final = 2_000
 """Most characters of a card."""
-_SYMBOLS: Final = 8
+_LIST_ROOMS: Final = (1_000, 850, 700, 550)
+"""Characters that the list of used declarations gets even if other sections then lose lines; less if they would be
+lost as a whole."""
+_LONG_LIST: Final = 600
+"""If the list of used declarations is longer than this, the other sections are shortened."""
+_DENSE: Final = 1
+_GENERATED_ROOMS: Final = (300,)
+"""Like `_LIST_ROOMS`, for a generated file."""
 _LOCATIONS: Final = 3
 _NAMES: Final = 4
 _FEW: Final = 5
+_PLACES: Final = 2
+"""With more interfaces or types than this, they are named without their places."""
 _OWN_SHARE: Final = 3
 """Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
-"""With more unresolved uses than this, a name is so common, like `String`, that they say nothing about one method."""
-
-Ranks = Mapping[str, float]
-
-
-class CardSection(NamedTuple):
-    """A title, lines below it, or both. `rest` is the number of further lines that were not passed."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    rest: int = 0
-
-
-class Users:
-    """The uses of a file's declarations, by declaration, and a text about each; for its card and its symbol lines."""
-
-    def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
-        self.by_symbol: defaultdict[CardSymbol, list[Use]] = defaultdict(list)
-        for use in facts.uses:
-            self.by_symbol[use.target].append(use)
-        self._ranks = ranks
-        self._texts: dict[CardSymbol, str] = {}
-        self._callers_of: defaultdict[CardSymbol, list[tuple[int, str]]] = defaultdict(list)
-        for reach in facts.candidate_calls:
-            self._callers_of[reach.method].append((reach.callers, reach.through.short))
-        self._outside: defaultdict[CardSymbol, list[str]] = defaultdict(list)
-        for method, interface in facts.outside_calls:
-            self._outside[method].append(interface.short)
-        self._unresolved = dict(facts.same_named_unresolved)
-
-    def text(self, symbol: CardSymbol) -> str:
-        """The known users; empty if there are none."""
-        if symbol not in self._texts:
-            uses = self.by_symbol.get(symbol)
-            is_all = not self.possible(symbol)
-            self._texts[symbol] = _users_text(uses, self._ranks, is_all=is_all) if uses else ""
-        return self._texts[symbol]
-
-    def possible(self, symbol: CardSymbol) -> str:
-        """The uses that are possible but not known: calls through interfaces, and unresolved uses of its name."""
-        parts: list[str] = []
-        if symbol in self._callers_of:
-            callers, through = max(self._callers_of[symbol])
-            more = len(self._callers_of[symbol]) - 1
-            others = f" and {counted(more, 'other interface')}" if more else ""
-            parts.append(f"may be called through {through} ({counted(callers, 'caller')}){others}")
-        if symbol in self._outside:
-            parts.append(f"satisfies {listed(sorted(set(self._outside[symbol])), _LOCATIONS)} from outside")
-        if symbol.kind in ("method", "imethod", "field") and (number := self._unresolved.get(symbol.name)):
-            parts.append(f"{counted(number, 'unresolved use')} of the name {symbol.name}")
-        return "; ".join(parts)
+"""With more unresolved uses than this, a name is so common that they say nothing about one method."""
+_SAYS_NOTHING: Final = frozenset(("error", "fmt.Stringer"))
+"""External interfaces that a reader sees from the method itself."""
 
 
 def file_texts(
@@ -89,21 +51,56 @@ def file_texts(
     annotations: Annotations = NO_ANNOTATIONS,
 ) -> tuple[str, str]:
     """The card of a file in two parts, `Card.main` and `Card.own`. Both are empty if there is nothing to say."""
-    sections = [
-        *_role_and_notes(annotations),
-        *_used_by(facts, users),
+    used = users.in_order()
+    rest = used[len(users.placed(used)) :]
+    most = _DENSE if len(used_list(rest, longest)) > _LONG_LIST else _LOCATIONS
+    before = [*_role_and_notes(annotations), *_used_by(facts, users, used)]
+    after = [
         *_interfaces(facts),
-        *_candidate_calls(facts),
-        *_tests(facts),
-        *_changes_with(coupled),
+        *_candidate_calls(facts, most),
+        *_tests(facts, most),
+        *_changes_with(coupled, facts.generated_files, most + 2),
         *_documents(annotations),
     ]
     # These are shown only beside other facts: alone they do not justify a card.
-    if sections:
-        sections += [*_last_commit(annotations), *_same_named_uses(facts)]
+    minor: list[CardSection] = []
+    if before or after:
+        before = [*_origin(facts), *before]
+        minor = [*_last_commit(annotations), *_same_named_uses(facts)]
     exercised = [(target.file, target.local) for _, target in facts.tested]
-    own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not sections)
-    return fit_sections(sections, longest - len(own) - 1), own
+    own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not before and not after)
+    room = longest - len(own) - 1
+    if not rest:
+        return fit_sections([*before, *after, *minor], room), own
+    rooms = _GENERATED_ROOMS if facts.generated else _LIST_ROOMS
+    return _fit_with_list(before, rest, after, minor, room, rooms), own
+
+
+def _fit_with_list(
+    before: Sequence[CardSection],
+    used: Sequence[UsedDeclaration],
+    after: Sequence[CardSection],
+    minor: Sequence[CardSection],
+    room: int,
+    list_rooms: Sequence[int],
+) -> str:
+    """The sections with a list of used declarations between them. The list gets the first of `list_rooms` with which no
+    section but minor ones is lost; if it does not fit into that, it also gets what the sections leave."""
+
+    def fitted(characters: int, last: Sequence[CardSection]) -> tuple[str, str]:
+        shown = used_list(used, characters)
+        return shown, fit_sections([*before, CardSection("", (shown,)), *after, *last], room)
+
+    shown, text = fitted(list_rooms[0], minor)
+    if DROPPED in text or LEFT_OUT in shown:
+        minor = ()
+        for characters in list_rooms:
+            shown, text = fitted(characters, minor)
+            if DROPPED not in text:
+                break
+    if LEFT_OUT in shown and len(text) < room:
+        shown, text = fitted(len(shown) + room - len(text), minor)
+    return text
 
 
 def own_text(
@@ -149,7 +146,8 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
     for test, target in facts.tests:
         tests[target].add(test.name)
     for kind, interface in facts.satisfies:
-        interfaces[kind].append(interface)
+        if not _is_coincidence(facts, interface):
+            interfaces[kind].append(interface)
     types = Counter(interface for interface, _ in facts.satisfied)
     for symbol in wanted:
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
@@ -158,45 +156,11 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
         if symbol in tests:
             parts.append(f"tested by {listed(sorted(tests[symbol]), _LOCATIONS)}")
         if symbol in interfaces:
-            parts.append(f"satisfies {listed(_interface_names(interfaces[symbol]), _LOCATIONS)}")
+            shown = _interfaces_in_order(interfaces[symbol], facts)
+            parts.append(f"satisfies {_few_or_number(_names_and_places(shown, facts.path), 'interface')}")
         if types[symbol]:
             parts.append(f"satisfied by {counted(types[symbol], 'type')}")
         yield symbol, visible_line("; ".join(parts))
-
-
-def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
-    """The sections as text of at most `longest` characters. While it is too long, the section with the most lines loses
-    its last line; once none has more than one, whole sections are dropped from the end. Each title and line stays on
-    its line, whatever it contains."""
-    titles = [visible_line(section.title) for section in sections]
-    kept = [[visible_line(line) for line in section.lines] for section in sections]
-    dropped = 0
-    while True:
-        lines = [
-            line
-            for section, title, section_lines in zip(sections, titles, kept, strict=False)
-            for line in _section_lines(section, title, section_lines)
-        ]
-        if dropped:
-            lines.append(f"{counted(dropped, 'more section')} left out")
-        text = "\n".join(lines)
-        if len(text) <= longest or not kept:
-            return text[:longest]
-        widest = max(range(len(kept)), key=lambda index: (len(kept[index]), -index))
-        if len(kept[widest]) > 1:
-            kept[widest].pop()
-        else:
-            kept.pop()
-            dropped += 1
-
-
-def _section_lines(section: CardSection, title: str, lines: Sequence[str]) -> Iterable[str]:
-    if title:
-        yield title
-    yield from (f"- {line}" for line in lines)
-    rest = section.rest + len(section.lines) - len(lines)
-    if rest:
-        yield f"- {rest:,} more left out"
 
 
 def _role_and_notes(annotations: Annotations) -> Iterable[CardSection]:
@@ -216,149 +180,182 @@ def _last_commit(annotations: Annotations) -> Iterable[CardSection]:
         yield CardSection(annotations.recent)
 
 
-def _used_by(facts: FileFacts, users: Users) -> Iterable[CardSection]:
-    """Who uses the file's declarations, by symbol. If only tests do, the section about tests is enough."""
+def _origin(facts: FileFacts) -> Iterable[CardSection]:
+    if facts.generated:
+        source = facts.origin.partition(" from ")[2]
+        where = f": changes belong in {source}" if source else ": changes here are lost when it is generated again"
+        yield CardSection(f"Generated {facts.origin}".rstrip() + where)
+
+
+def _used_by(facts: FileFacts, users: Users, used: Sequence[UsedDeclaration]) -> Iterable[CardSection]:
+    """Where the file's declarations are used, and the places of the most important users."""
+    if not used:
+        return
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
-    if facts.uses and tests == len(files) and not facts.test:
+    if tests == len(files) and not facts.test:
         is_all = not any(users.possible(symbol) for symbol in facts.symbols)
-        yield CardSection(
-            "No use outside of tests is known." if is_all else "Its known users in other files are tests."
-        )
-        if facts.tests:
-            return
-    elif facts.uses:
+        title = "No use outside of tests is known" if is_all else "Its known users in other files are tests"
+    else:
         directories = {directory_of(file) for file in files if not file.endswith("_test.go")}
         title = f"Used from {counted(len(files), 'other file')}"
         title += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
         is_own = not directories or directories == {directory_of(facts.path)}
         title += ", all of its own package" if is_own else f" in {counted(len(directories), 'package')}"
-        yield CardSection(f"{title}:")
-    ordered = sorted(
-        users.by_symbol.items(), key=lambda item: (-_user_score(item[0], item[1]), item[0].line, item[0].name)
-    )
-    shown = [item for item in ordered if not all(use.source.file.endswith("_test.go") for use in item[1])] or ordered
-    most = 1 if facts.generated else _SYMBOLS
-    lines = tuple(f"{symbol.local}: {users.text(symbol)}" for symbol, _ in shown[:most])
-    if lines:
-        yield CardSection("", lines, len(ordered) - len(lines))
-
-
-def _user_score(symbol: CardSymbol, uses: Sequence[Use]) -> float:
-    """How much the users of a symbol matter. Test files count less than others, and so do fields and constants."""
-    files = {use.source.file for use in uses}
-    tests = sum(1 for file in files if file.endswith("_test.go"))
-    # Files are counted first: a sum of floats depends on their order, and a set has none.
-    value = 0.3 * tests + (len(files) - tests) + len(uses) / 100
-    return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
-
-
-def _users_text(uses: Sequence[Use], ranks: Ranks, *, is_all: bool) -> str:
-    """The users of a declaration. `is_all`: no others are possible."""
-    sources: dict[CardSymbol, Use] = {}
-    for use in uses:
-        # A symbol may use a type in several ways; the first known line says most.
-        known = sources.get(use.source)
-        if known is None or (not use.sites, use.line) < (not known.sites, known.line):
-            sources[use.source] = use
-    noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
-    by_file: dict[str, list[Use]] = {}
-    for source, use in sources.items():
-        by_file.setdefault(source.file, []).append(use)
-    tests = sum(len(users) for file, users in by_file.items() if file.endswith("_test.go"))
-    # Tests have their own section, and one user from each file says more than several from one file.
-    shown = [file for file in by_file if tests == len(sources) or not file.endswith("_test.go")]
-    best = nsmallest(_LOCATIONS, shown, key=lambda file: (-ranks.get(file, 0.0), file))
-    first = [min(by_file[file], key=_by_declaration) for file in best]
-    if len(first) < _LOCATIONS:
-        first += [use for file in best for use in sorted(by_file[file], key=_by_declaration)[1 : _LOCATIONS + 1]]
-    locations = ", ".join(f"{use.source.short} ({use.source.file}:{use.line})" for use in first[:_LOCATIONS])
-    text = counted(len(sources), noun)
-    if len(by_file) > 1:
-        text += f" in {len(by_file):,} files"
-    if tests:
-        text += f", {tests:,} in tests" if tests < len(sources) else ", tests only" if is_all else ", in tests"
-    return f"{text}: {locations}"
-
-
-def _by_declaration(use: Use) -> tuple[int, str]:
-    return use.source.line, use.source.name
+    placed = users.placed(used)
+    if len(placed) < len(used):
+        title += f"; {LEGEND}"
+        lines = [*map(users.places, placed)]
+    else:
+        lines = [f"{one.symbol.local}: {users.text(one.symbol)}" for one in placed]
+    # Each line is a section of its own: of a longer one, the last line may be left out.
+    yield CardSection(title, tuple(lines[:1]))
+    yield from (CardSection("", (line,)) for line in lines[1:])
 
 
 def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
-    lines: list[str] = []
-    by_interface: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
-    for interface, kind in facts.satisfied:
-        by_interface[interface].append(kind)
-    for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
-        kinds.sort(key=lambda kind: (kind.test, *_distance(interface, kind), kind.file, kind.line))
-        names = [f"{kind.short} ({kind.file}:{kind.line})" for kind in kinds]
-        lines.append(f"{interface.local} is satisfied by {listed(names, _LOCATIONS)}")
-    by_type: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
-    for kind, interface in facts.satisfies:
-        if kind.kind != "interface" and interface.short != "error" and (kind.test or not interface.test):
-            by_type[kind].append(interface)
-    # Types that satisfy the same interfaces share a line.
-    by_interfaces: defaultdict[tuple[str, ...], list[CardSymbol]] = defaultdict(list)
-    for kind, interfaces in by_type.items():
-        by_interfaces[tuple(_interface_names(interfaces))].append(kind)
-    for interface_names, kinds in sorted(by_interfaces.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
-        subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
-        lines.append(f"{subject} {'satisfies' if len(kinds) == 1 else 'satisfy'} {listed(interface_names, _NAMES)}")
+    lines = [*_satisfied_lines(facts), *_satisfies_lines(facts)]
     if lines:
         yield CardSection("Interfaces:", tuple(lines[:_FEW]), max(0, len(lines) - _FEW))
 
 
-def _distance(one: CardSymbol, other: CardSymbol) -> tuple[bool, bool]:
-    """Sort key: declarations of the same file first, then those of the same directory."""
-    return other.file != one.file, directory_of(other.file) != directory_of(one.file)
+def _satisfied_lines(facts: FileFacts) -> Iterable[str]:
+    """The interfaces of the file, with the types that satisfy them; of more than a few, only their number and those of
+    the file itself."""
+    by_interface: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
+    for interface, kind in facts.satisfied:
+        by_interface[interface].append(kind)
+    for interface, kinds in sorted(by_interface.items(), key=lambda item: (-len(item[1]), item[0].line)):
+        near = [kind for kind in kinds if directory_of(kind.file) == directory_of(facts.path)]
+        # Types of other packages may satisfy a plain interface by coincidence.
+        certain = near if interface.qualified_name in facts.plain_interfaces else kinds
+        if len(certain) > _FEW:
+            here = [kind.local for kind in kinds if kind.file == facts.path]
+            among = f", {listed(here, _LOCATIONS)} in this file" if here else ""
+            yield f"{interface.local} is satisfied by {counted(len(certain), 'type')}{among}"
+        elif certain:
+            certain.sort(key=lambda kind: (kind.test, *distance(facts.path, kind), kind.file, kind.line))
+            names = _names_and_places(certain, facts.path)
+            yield f"{interface.local} is satisfied by {', '.join(names)}"
 
 
-def _interface_names(interfaces: Iterable[CardSymbol]) -> list[str]:
-    """The names of interfaces: those of the repository first, with their locations."""
-    ordered = sorted(
-        set(interfaces), key=lambda interface: (not interface.file, interface.test, interface.short, interface.file)
-    )
+def _satisfies_lines(facts: FileFacts) -> Iterable[str]:
+    """The types of the file, with the interfaces of other files that they satisfy. Types that satisfy the same ones
+    share a line."""
+    by_type: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
+    for kind, interface in facts.satisfies:
+        is_elsewhere = interface.file != facts.path and (kind.test or not interface.test)
+        if kind.kind != "interface" and is_elsewhere and not _is_coincidence(facts, interface):
+            by_type[kind].append(interface)
+    by_interfaces: defaultdict[tuple[CardSymbol, ...], list[CardSymbol]] = defaultdict(list)
+    for kind, interfaces in by_type.items():
+        by_interfaces[_interfaces_in_order(interfaces, facts)].append(kind)
+    for shared, kinds in sorted(by_interfaces.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
+        subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
+        verb = "satisfies" if len(kinds) == 1 else "satisfy"
+        yield f"{subject} {verb} {_few_or_number(_names_and_places(shared, facts.path), 'interface')}"
+
+
+def _is_coincidence(facts: FileFacts, interface: CardSymbol) -> bool:
+    if not interface.file:
+        return interface.short in _SAYS_NOTHING
+    is_near = directory_of(interface.file) == directory_of(facts.path)
+    return not is_near and interface.qualified_name in facts.plain_interfaces
+
+
+def _interfaces_in_order(interfaces: Iterable[CardSymbol], facts: FileFacts) -> tuple[CardSymbol, ...]:
+    """The repository's interfaces first, of these the ones with the most callers, then the nearest."""
+    callers: Counter[str] = Counter()
+    for reach in facts.candidate_calls:
+        callers[reach.through.qualified_name.rpartition(".")[0]] += reach.callers
+
+    def key(one: CardSymbol) -> tuple[bool, bool, int, tuple[bool, bool], str, str]:
+        called = callers[one.qualified_name]
+        return not one.file, one.test, -called, distance(facts.path, one), one.short, one.file
+
+    return tuple(sorted(set(interfaces), key=key))
+
+
+def _names_and_places(symbols: Collection[CardSymbol], path: str) -> list[str]:
+    """The names as other packages write them, with places if there are few. Those of the file itself need none."""
     return [
-        f"{interface.short} ({interface.file}:{interface.line})" if interface.file else interface.short
-        for interface in ordered
+        symbol.local
+        if symbol.file and symbol.file == path
+        else f"{symbol.short} ({symbol.file}:{symbol.line})"
+        if symbol.file and len(symbols) <= _PLACES
+        else symbol.short
+        for symbol in symbols
     ]
 
 
-def _candidate_calls(facts: FileFacts) -> Iterable[CardSection]:
+def _few_or_number(names: Sequence[str], noun: str) -> str:
+    """All names if there are few, else their number and the first two."""
+    if len(names) <= _FEW:
+        return ", ".join(names)
+    return f"{counted(len(names), noun)}, among them {joined(names[:2])}"
+
+
+def _candidate_calls(facts: FileFacts, most: int) -> Iterable[CardSection]:
+    """The methods that may be called through interfaces, by interface; of several interfaces the most called one."""
     best: dict[CardSymbol, tuple[int, CardSymbol]] = {}
     for reach in facts.candidate_calls:
-        if reach.method.test or not reach.through.test:
+        if (reach.method.test or not reach.through.test) and not is_coincidence(facts, reach):
             best[reach.method] = max(best.get(reach.method, (0, reach.through)), (reach.callers, reach.through))
-    by_most_called: defaultdict[tuple[int, CardSymbol], list[CardSymbol]] = defaultdict(list)
-    for method, most_called in best.items():
-        by_most_called[most_called].append(method)
-    ordered = sorted(by_most_called.items(), key=lambda item: (-item[0][0], item[1][0].line))
+    methods: defaultdict[str, list[CardSymbol]] = defaultdict(list)
+    calls: defaultdict[str, dict[CardSymbol, int]] = defaultdict(dict)
+    for method, (callers, through) in sorted(best.items(), key=lambda item: (-item[1][0], item[0].line)):
+        interface = through.short.rpartition(".")[0]
+        methods[interface].append(method)
+        calls[interface][through] = callers
+    ordered = sorted(methods, key=lambda interface: (-sum(calls[interface].values()), interface))
     texts = [
-        f"{listed([one.local for one in methods], _LOCATIONS)} behind {through.short} ({counted(callers, 'caller')})"
-        for (callers, through), methods in ordered
+        f"{listed([method.local for method in methods[interface]], most)} behind {interface} "
+        f"({counted(sum(calls[interface].values()), 'caller')})"
+        for interface in ordered
     ]
     if texts:
-        yield CardSection(f"May be called through interfaces (candidates): {listed(texts, _NAMES)}")
+        more = f" and {counted(len(texts) - most, 'other interface')}" if len(texts) > most else ""
+        yield CardSection(f"May be called through interfaces (candidates): {', '.join(texts[:most])}{more}")
 
 
-def _tests(facts: FileFacts) -> Iterable[CardSection]:
+def _tests(facts: FileFacts, most: int) -> Iterable[CardSection]:
     if facts.test or facts.generated:
         return
-    if not facts.tests:
-        is_used = facts.uses and not any(use.source.test for use in facts.uses)
+    if facts.tests:
+        by_file: defaultdict[str, set[str]] = defaultdict(set)
+        for test, _ in facts.tests:
+            by_file[test.file].add(test.name)
+        number = sum(map(len, by_file.values()))
+        ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
+        verb = "reaches" if number == 1 else "reach"
+        title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {verb} it:"
+        if most < _LOCATIONS or len(ordered) > _LOCATIONS:
+            files = listed([f"{file} ({len(names):,})" for file, names in ordered], _LOCATIONS)
+            yield CardSection(f"{title} {files}")
+        else:
+            yield CardSection(title, tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered))
+    elif facts.uses and not any(use.source.test for use in facts.uses):
         is_certain = not facts.candidate_calls and not facts.outside_calls
-        if is_used and is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
+        if is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
             yield CardSection("No test calls it directly.")
-        return
-    by_file: defaultdict[str, set[str]] = defaultdict(set)
-    for test, _ in facts.tests:
-        by_file[test.file].add(test.name)
-    number = sum(map(len, by_file.values()))
-    ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines = tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered[:_LOCATIONS])
-    title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {'reaches' if number == 1 else 'reach'} it:"
-    yield CardSection(title, lines, len(ordered) - len(lines))
+    yield from _candidate_tests(facts)
+
+
+def _candidate_tests(facts: FileFacts) -> Iterable[CardSection]:
+    """Tests that call an interface method behind which a method of the file may be, and do not reach the file else."""
+    known = {test for test, _ in facts.tests}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for reach in facts.candidate_calls:
+        if not is_coincidence(facts, reach):
+            for test in reach.tests:
+                if test not in known:
+                    found[test.file].add(test.name)
+    if found:
+        directory = directory_of(facts.path)
+        ordered = sorted(found, key=lambda file: (directory_of(file) != directory, -len(found[file]), file))
+        number = sum(map(len, found.values()))
+        names = listed([f"{file} ({len(found[file]):,})" for file in ordered], _LOCATIONS)
+        yield CardSection(f"{counted(number, 'test')} may reach it through interfaces (candidates): {names}")
 
 
 def _tested_files(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
@@ -379,23 +376,28 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
     return (-item[1], item[0])
 
 
-def _changes_with(coupled: FileHistory | None) -> Iterable[CardSection]:
+def _changes_with(coupled: FileHistory | None, generated: Collection[str], most: int) -> Iterable[CardSection]:
     if coupled is None:
         return
     least = max(MIN_SHARED_COMMITS, coupled.commits * MIN_SHARED_FRACTION)
-    often = [partner for partner in coupled.partners if partner.commits >= least][:_FEW]
-    if often:
-        often.sort(key=lambda partner: (-partner.commits, partner.path))
-        names = ", ".join(f"{partner.path} ({partner.commits:,})" for partner in often)
+    partners = [one for one in coupled.partners if one.focused >= least and one.path not in generated][:most]
+    if partners:
+        partners.sort(key=lambda partner: (-partner.commits, partner.path))
+        names = ", ".join(f"{partner.path} ({partner.commits:,})" for partner in partners)
         yield CardSection(f"Changes along with (commits out of {coupled.commits:,}): {names}")
 
 
 def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
+    """Unresolved uses that may be uses of the file's methods. A name of one word, like `Add`, says nothing."""
     methods = {symbol.name for symbol in facts.symbols if symbol.kind in ("method", "imethod")}
-    uses = [(name, number) for name, number in facts.same_named_unresolved if name in methods and number <= _COMMON]
+    uses = [
+        (name, number)
+        for name, number in facts.same_named_unresolved
+        if name in methods and number <= _COMMON and any(letter.isupper() for letter in name[1:])
+    ]
     if uses:
         names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
-        yield CardSection(f"Unresolved uses elsewhere bear names of its methods: {listed(names, _LOCATIONS)}")
+        yield CardSection(f"Unresolved uses in other files share names with its methods: {listed(names, _LOCATIONS)}")
 
 
 def _unresolved(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from golore.graph.cards.card_text import MAX_CARD_CHARACTERS, CardSection, fit_sections
+from golore.graph.cards.card_sections import CardSection, fit_sections
+from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.phrases import counted, listed
@@ -46,67 +47,128 @@ class OutsideUse:
                     declarations.setdefault(use.target, set()).add(user)
 
 
+class PackageUse(NamedTuple):
+    """What other directories use of one: how often each of them does, and the directories that use each declaration."""
+
+    importers: Counter[str]
+    declarations: Mapping[CardSymbol, Collection[str]]
+
+
+class Prominence(NamedTuple):
+    """What the repository's card says about the whole graph, as of the last full build."""
+
+    depended_upon: tuple[tuple[str, int], ...]
+    """directories with the number of other directories that use them"""
+    central: tuple[str, ...]
+    busy: tuple[str, ...]
+
+
+def use_of_files(found: Iterable[FileFacts]) -> PackageUse:
+    """The use of a directory, from the facts of all its files."""
+    outside = OutsideUse()
+    importers: Counter[str] = Counter()
+    directory = ""
+    for facts in found:
+        outside.add(facts)
+        directory = directory_of(facts.path)
+        importers.update(
+            user for use in facts.uses if not use.source.test and (user := directory_of(use.source.file)) != directory
+        )
+    return PackageUse(importers, outside.by_directory[directory])
+
+
 def package_texts(
     store: Store,
-    graph: WholeGraph,
-    outside: OutsideUse,
-    importers: Importers,
+    files: Iterable[str],
+    use_of: Callable[[str, Sequence[str]], PackageUse],
     ranks: Ranks,
-    coupled: Mapping[str, FileHistory],
+    coupled: Callable[[str], FileHistory | None],
 ) -> Iterator[tuple[str, str]]:
-    """The card path ("dir/") and card text of each directory with Go files."""
+    """The card path ("dir/") and card text of each directory of `files`, which are all files of these directories.
+    `use_of` is called with each directory and its files."""
     packages = _packages(store)
-    files: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(graph.files):
-        files[directory_of(path)].append(path)
-    for directory, paths in sorted(files.items()):
+    by_directory: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(files):
+        by_directory[directory_of(path)].append(path)
+    for directory, paths in sorted(by_directory.items()):
         package = next((one for one in packages.get(directory, ()) if not one.test), None)
-        tests = sum(1 for path in paths if path.endswith("_test.go"))
-        title = f"{_heading(package, directory)}: {counted(len(paths), 'file')}" + (
-            f", {counted(tests, 'test')} among them" if tests else ""
-        )
-        sections = [CardSection(f"{title}.")]
-        if package is not None and package.doc:
-            sections.append(CardSection(f"Its documentation begins: “{_first_sentence(package.doc)}”"))
-        if directory in importers:
-            ordered = sorted(importers[directory].items(), key=lambda item: (-item[1], item[0]))
-            lines = tuple(f"{other}: {counted(number, 'use')}" for other, number in ordered[:_FEW])
-            sections.append(
-                CardSection(f"Used from {counted(len(ordered), 'other package')}:", lines, len(ordered) - len(lines))
-            )
-        if outside.by_directory[directory]:
-            symbols = sorted(outside.by_directory[directory].items(), key=lambda item: (-len(item[1]), item[0].local))
-            lines = tuple(
-                f"{symbol.local} ({symbol.kind}, {symbol.file}:{symbol.line}): from {counted(len(users), 'package')}"
-                for symbol, users in symbols[:_MANY]
-            )
-            sections.append(CardSection("Most used by other packages:", lines, len(symbols) - len(lines)))
-        central = [path for path in sorted(paths, key=lambda one: (-ranks.get(one, 0.0), one)) if not _is_test(path)]
-        if len(central) > _FEW:
-            sections.append(CardSection(f"Most central files: {', '.join(_file_names(central[:_FEW]))}"))
-        history = coupled.get(directory)
-        if history is not None:
-            far = [one for one in history.partners if directory_of(one.path) != directory and one.commits > 1][:_FEW]
-            if far:
-                names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
-                sections.append(CardSection(f"Changes along with (commits out of {history.commits:,}): {names}"))
+        use = use_of(directory, paths)
+        sections = [
+            _size_section(package, directory, paths),
+            *_doc_section(package),
+            *_use_sections(use),
+            *_central_section(paths, ranks),
+            *_history_section(directory, coupled(directory)),
+        ]
         yield directory, fit_sections(sections, MAX_CARD_CHARACTERS)
 
 
-def overview_text(
-    store: Store, graph: WholeGraph, importers: Importers, ranks: Ranks, coupled: Mapping[str, FileHistory]
-) -> str:
+def _size_section(package: _PackageFacts | None, directory: str, paths: Sequence[str]) -> CardSection:
+    tests = sum(1 for path in paths if _is_test(path))
+    size = counted(len(paths), "file") + (f", {counted(tests, 'test')} among them" if tests else "")
+    return CardSection(f"{_heading(package, directory)}: {size}.")
+
+
+def _doc_section(package: _PackageFacts | None) -> Iterator[CardSection]:
+    if package is not None and package.doc:
+        yield CardSection(f"Its documentation begins: “{_first_sentence(package.doc)}”")
+
+
+def _use_sections(use: PackageUse) -> Iterator[CardSection]:
+    if use.importers:
+        ordered = sorted(use.importers.items(), key=lambda item: (-item[1], item[0]))
+        lines = tuple(f"{other}: {counted(number, 'use')}" for other, number in ordered[:_FEW])
+        title = f"Used from {counted(len(ordered), 'other package')}:"
+        yield CardSection(title, lines, len(ordered) - len(lines))
+    if use.declarations:
+        symbols = sorted(use.declarations.items(), key=lambda item: (-len(item[1]), item[0].local))
+        lines = tuple(
+            f"{symbol.local} ({symbol.kind}, {symbol.file}:{symbol.line}): from {counted(len(users), 'package')}"
+            for symbol, users in symbols[:_MANY]
+        )
+        yield CardSection("Most used by other packages:", lines, len(symbols) - len(lines))
+
+
+def _central_section(paths: Sequence[str], ranks: Ranks) -> Iterator[CardSection]:
+    central = [path for path in sorted(paths, key=lambda one: (-ranks.get(one, 0.0), one)) if not _is_test(path)]
+    if len(central) > _FEW:
+        yield CardSection(f"Most central files: {', '.join(_file_names(central[:_FEW]))}")
+
+
+def _history_section(directory: str, history: FileHistory | None) -> Iterator[CardSection]:
+    if history is not None:
+        far = [one for one in history.partners if directory_of(one.path) != directory and one.focused > 1][:_FEW]
+        if far:
+            names = ", ".join(f"{one.path} ({one.commits:,})" for one in far)
+            yield CardSection(f"Changes along with (commits out of {history.commits:,}): {names}")
+
+
+def prominence_of(
+    files: Iterable[str], importers: Importers, ranks: Ranks, coupled: Mapping[str, FileHistory]
+) -> Prominence:
+    most_used = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
+    busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
+    return Prominence(
+        tuple((directory, len(users)) for directory, users in most_used if users),
+        tuple(sorted(files, key=lambda path: (-ranks.get(path, 0.0), path))[:_FEW]),
+        tuple(one.path for one in busy[:_FEW]),
+    )
+
+
+def overview_text(store: Store, files: Collection[str], prominent: Prominence) -> str:
     """The text of the repository's card."""
     modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
-    directories = Counter(directory_of(path) for path in graph.files)
-    tests = sum(1 for path in graph.files if _is_test(path))
+    directories = Counter(directory_of(path) for path in files)
+    tests = sum(1 for path in files if _is_test(path))
     modules_text = (
         f"Go {'module' if len(modules) == 1 else 'modules'} {listed(modules, _MODULES)}: " if modules else "Go code: "
     )
-    size_text = f"{counted(len(graph.files), 'file')} ({counted(tests, 'test')}) in {len(directories):,} directories"
+    directories_text = counted(len(directories), "directory")
+    size_text = f"{counted(len(files), 'file')} ({counted(tests, 'test')}) in {directories_text}"
     sections = [CardSection(f"{modules_text}{size_text}, learned by golore.")]
-    most_used = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
-    lines = tuple(f"{directory}: used from {counted(len(users), 'package')}" for directory, users in most_used if users)
+    lines = tuple(
+        f"{directory}: used from {counted(number, 'package')}" for directory, number in prominent.depended_upon
+    )
     if lines:
         sections.append(CardSection("Most depended upon:", lines))
     mains = sorted(
@@ -115,12 +177,11 @@ def overview_text(
     if mains:
         mains.sort(key=lambda directory: (directory.count("/"), directory))
         sections.append(CardSection(f"Programs: {listed(mains, _MANY)}"))
-    central = sorted(graph.files, key=lambda path: (-ranks.get(path, 0.0), path))[:_FEW]
-    if len(graph.files) > _MANY:
+    central = [path for path in prominent.central if path in files]
+    if len(files) > _MANY and central:
         sections.append(CardSection(f"Most central files: {', '.join(central)}"))
-    busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
-    if busy and len(directories) > _FEW:
-        sections.append(CardSection(f"Most changed of late: {', '.join(one.path for one in busy[:_FEW])}"))
+    if prominent.busy and len(directories) > _FEW:
+        sections.append(CardSection(f"Most changed recently: {', '.join(prominent.busy)}"))
     return fit_sections(sections, MAX_CARD_CHARACTERS)
 
 
@@ -153,7 +214,7 @@ def _first_sentence(doc: str) -> str:
     return text if len(text) <= _SENTENCE else f"{text[:_SENTENCE].rpartition(' ')[0]} …"
 
 
-def _file_names(paths: list[str]) -> list[str]:
+def _file_names(paths: Sequence[str]) -> list[str]:
     return [path.rpartition("/")[2] for path in paths]
 
 

@@ -108,7 +108,7 @@ def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = 
         _add_history(scored, own, around, weights)
     directory_history = around.coupled(directory)
     if directory_history is not None:
-        for other, weight, _ in directory_history.partners:
+        for other, weight, _, _ in directory_history.partners:
             scored[other] += weights.directory * sqrt(weight / (directory_history.mass + _DOUBT))
     _add_names(scored, path, directory, around, weights)
     for counts, weight in ((uses.calls, weights.calls), (uses.called, weights.called), (uses.used, weights.used)):
@@ -139,13 +139,13 @@ def best_files(scored: Mapping[str, float], most: int = MAX_RELATED) -> list[str
 def _add_history(scored: defaultdict[str, float], own: FileHistory, around: Surroundings, weights: Weights) -> None:
     through: defaultdict[str, float] = defaultdict(float)
     mass, coupled = own.mass + _DOUBT, around.coupled
-    for index, (path, weight, _) in enumerate(own.partners):
+    for index, (path, weight, _, _) in enumerate(own.partners):
         share = weight / mass
         scored[path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
         middle = coupled(path) if index < _FIRST else None
         if middle is not None:
             share /= middle.mass + _DOUBT
-            for other, second, _ in middle.partners[:_SECOND]:
+            for other, second, _, _ in middle.partners[:_SECOND]:
                 through[other] += share * second
     for other, share in through.items():
         scored[other] += weights.through * sqrt(share)

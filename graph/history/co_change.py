@@ -15,6 +15,9 @@ from typing import Final, NamedTuple
 
 MAX_FILES_PER_COMMIT: Final = 50
 """A commit that changes more files than this is ignored: it says nothing about any two of them."""
+MAX_FOCUSED: Final = 20
+"""A commit that changes more files than this is a mass edit: cards neither show it nor take it as evidence that files
+belong together."""
 HALF_LIFE: Final = 1000 * 86_400
 """Seconds after which a commit weighs half. Between half a year and no decay at all, recall differed by 0.02 to 0.10,
 depending on the repository; this value was the best or second best in most."""
@@ -52,11 +55,18 @@ class History(NamedTuple):
 
 
 class Partner(NamedTuple):
-    """A file that changed together with another: the weight and the number of the commits that changed both."""
+    """A file that changed together with another: the weight and the number of the commits that changed both, and how
+    many of these were mass edits, of more than `MAX_FOCUSED` files."""
 
     path: str
     weight: float
     commits: int
+    mass_edits: int = 0
+
+    @property
+    def focused(self) -> int:
+        """The number of commits without mass edits."""
+        return self.commits - self.mass_edits
 
 
 class FileHistory(NamedTuple):
@@ -86,6 +96,7 @@ def file_histories(history: History | None, files: Collection[str]) -> dict[str,
     existing = files if isinstance(files, (set, frozenset)) else set(files)
     weights: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    mass_edits: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     masses: defaultdict[str, float] = defaultdict(float)
     totals: defaultdict[str, int] = defaultdict(int)
     busy: defaultdict[str, float] = defaultdict(float)
@@ -108,16 +119,29 @@ def file_histories(history: History | None, files: Collection[str]) -> dict[str,
                     if other != path:
                         row[other] += share
                         seen[other] += 1
+            if len(changed) > MAX_FOCUSED:
+                for path in (*paths, *directories):
+                    mass = mass_edits[path]
+                    for other in paths:
+                        mass[other] += 1
     return {
         path: FileHistory(
-            path, mass, totals[path], log1p(3 * busy[path]), _strongest(weights.get(path), counts.get(path))
+            path,
+            mass,
+            totals[path],
+            log1p(3 * busy[path]),
+            _strongest(weights.get(path), counts.get(path), mass_edits.get(path, {})),
         )
         for path, mass in sorted(masses.items())
     }
 
 
-def _strongest(weights: dict[str, float] | None, counts: dict[str, int] | None) -> tuple[Partner, ...]:
+def _strongest(
+    weights: dict[str, float] | None, counts: dict[str, int] | None, mass_edits: dict[str, int]
+) -> tuple[Partner, ...]:
     if weights is None or counts is None:
         return ()
     ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Partner(path, round(weight, 4), counts[path]) for path, weight in ordered[:KEPT])
+    return tuple(
+        Partner(path, round(weight, 4), counts[path], mass_edits.get(path, 0)) for path, weight in ordered[:KEPT]
+    )

@@ -19,10 +19,13 @@ from golore.graph.files.cache_tables import (
     read_table_meta,
     transaction,
 )
+from golore.graph.history.co_change import MAX_FOCUSED
 
 _VERSION: Final = "1"
 _SUBJECT_LENGTH: Final = 100
 """Most characters of a commit's subject in a line."""
+_CONSIDERED: Final = 5
+"""If so many commits of a file in a row are mass edits, no commit is shown for it."""
 _TABLES: Final = {
     "recent_commits": (
         "(number INTEGER PRIMARY KEY, id TEXT NOT NULL, time INTEGER NOT NULL, author TEXT NOT NULL, "
@@ -137,13 +140,18 @@ class LastCommits:
             self._recent.close()
 
     def line_of(self, card_path: str) -> str:
-        """One line about the last commit of a file; empty if it is unknown, as at the end of a shallow clone."""
+        """One line about the last commit of a file that is no mass edit; empty if it is unknown, as at the end of a
+        shallow clone."""
         if self._recent is None or not card_path.endswith(".go"):
             return ""
-        found = self._recent.commits_of(card_path, 1)
-        if not found or found[0].id in self._roots:
-            return ""
-        return f"Last commit: {commit_line(found[0])}"
+        found = self._recent.commits_of(card_path, _CONSIDERED)
+        for commit in found:
+            if commit.id in self._roots:
+                break
+            if commit.files <= MAX_FOCUSED:
+                title = "Last commit" if commit is found[0] else f"Last commit of at most {MAX_FOCUSED} files"
+                return f"{title}: {commit_line(commit)}"
+        return ""
 
 
 def last_commit_line(store_directory: Path, card_path: str) -> str:

@@ -15,8 +15,9 @@ from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.phrases import counted, joined, listed
 from golore.graph.queries.answers import Answer, Link, Meaning, Ref
 from golore.graph.queries.edges import inbound, members, outbound, symbols
-from golore.graph.queries.file_facts import CardSymbol, FileFacts, SingleFile
+from golore.graph.queries.file_facts import CardSymbol, FileFacts
 from golore.graph.queries.questions import users
+from golore.graph.queries.single_file import SingleFile
 
 _FEW: Final = 3
 _SEVERAL: Final = 5

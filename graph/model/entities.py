@@ -74,6 +74,8 @@ class File(NamedTuple):
     generated: bool
     cgo: bool
     problems: tuple[str, ...]
+    origin: str = ""
+    """what generated the file, from what, as its header says: "by protoc-gen-go from rpc.proto\""""
 
 
 class Symbol(NamedTuple):

@@ -1,23 +1,26 @@
 """What the graph knows about one file, for its card: who uses it, what it satisfies, which tests reach it.
 
-`WholeGraph` reads the graph once, column by column, for the cards of all files; `SingleFile` queries the neighbourhood
+`WholeGraph` reads the graph once, column by column, for the cards of all files; `single_file` queries the neighbourhood
 of one file. Both return the same facts. Uses inside the file do not count: they can be read there.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.model.edge_kinds import RELATIONS, USES
+from golore.graph.model.edge_kinds import USES
+from golore.graph.queries.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
 _NO_COUNTS: Final[Mapping[str, int]] = {}
 Row = list[Any]
-_SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
-_EXTERNAL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
+FileRow = tuple[str, str, bool, bool, str]
+SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
+FILE_COLUMNS: Final = "f.digest, f.package, f.test, f.generated, f.origin"
+EXTERNAL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
 
 
 class CardSymbol(NamedTuple):
@@ -55,7 +58,7 @@ class CardSymbolFactory:
 
     def outside(self, kind: str, name: str, id: str, package: str) -> CardSymbol:
         local = id.removeprefix(package).lstrip(".")
-        short = f"{package.rpartition('/')[2]}.{local}" if package and local else local or id
+        short = f"{assumed_package_name(package)}.{local}" if package and local else local or id
         return CardSymbol(kind, name, id, "", 0, True, local, short)
 
 
@@ -74,11 +77,13 @@ class Use(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """A method of the file that may run when the interface method `through`, which has `callers` callers, is called."""
+    """A method of the file that may run when the interface method `through`, which has `callers` callers, is called.
+    `tests` are the tests among these."""
 
     method: CardSymbol
     through: CardSymbol
     callers: int
+    tests: tuple[CardSymbol, ...] = ()
 
 
 class UnresolvedName(NamedTuple):
@@ -95,6 +100,8 @@ class FileFacts(NamedTuple):
     package: str
     test: bool
     generated: bool
+    origin: str
+    """what generated the file, from what, as its header says"""
     symbols: tuple[CardSymbol, ...]
     uses: tuple[Use, ...]
     tests: tuple[tuple[CardSymbol, CardSymbol], ...]
@@ -113,15 +120,20 @@ class FileFacts(NamedTuple):
     unresolved: tuple[UnresolvedName, ...]
     same_named_unresolved: tuple[tuple[str, int], ...]
     """name of a method or field → number of unresolved uses of that name in other files, without candidates"""
+    plain_interfaces: frozenset[str] = frozenset()
+    """qualified names of the interfaces above that types satisfy by coincidence (see `is_plain`)"""
+    generated_files: frozenset[str] = frozenset()
+    """all generated files of the repository"""
 
 
-class _FactsBuilder:
+class FactsBuilder:
     """Collects the facts of one file."""
 
     __slots__ = (
         "calls",
         "exercised",
         "outside",
+        "plain",
         "reached",
         "satisfied",
         "satisfies",
@@ -140,13 +152,14 @@ class _FactsBuilder:
         self.satisfied: list[tuple[CardSymbol, CardSymbol]] = []
         self.reached: list[Reach] = []
         self.outside: list[tuple[CardSymbol, CardSymbol]] = []
+        self.plain: set[str] = set()
         self.calls: Counter[str] = Counter()
         self.unresolved: list[UnresolvedName] = []
 
     def build(
-        self, path: str, file_row: tuple[str, str, bool, bool], doubts: Mapping[str, Mapping[str, int]]
+        self, path: str, file_row: FileRow, doubts: Mapping[str, Mapping[str, int]], generated_files: frozenset[str]
     ) -> FileFacts:
-        digest, package, test, generated = file_row
+        digest, package, test, generated, origin = file_row
         names = sorted({symbol.name for symbol in self.symbols if symbol.kind in MEMBERS})
         elsewhere = [
             (name, sum(n for file, n in doubts.get(name, _NO_COUNTS).items() if file != path)) for name in names
@@ -157,6 +170,7 @@ class _FactsBuilder:
             package,
             test,
             generated,
+            origin,
             tuple(sorted(self.symbols, key=lambda symbol: (symbol.line, symbol.name))),
             tuple(self.uses),
             tuple(sorted(set(self.tests))),
@@ -168,6 +182,8 @@ class _FactsBuilder:
             self.calls,
             tuple(sorted(self.unresolved)),
             tuple((name, number) for name, number in elsewhere if number),
+            frozenset(self.plain),
+            generated_files,
         )
 
     def add_edge(self, label: str, source: CardSymbol, target: CardSymbol, sites: str | None, path: str) -> None:
@@ -187,26 +203,29 @@ class _FactsBuilder:
 
 
 class WholeGraph:
-    """The whole graph in memory. `files` maps a path to the digest, package, test and generated of the file."""
+    """The whole graph in memory. `files` maps a path to the digest, package, test, generated and origin of the file."""
 
     def __init__(self, store: Store) -> None:
-        rows = store.columns("MATCH (f:File) RETURN f.id, f.digest, f.package, f.test, f.generated")
-        self.files: dict[str, tuple[str, str, bool, bool]] = {
-            path: (digest, package, test, generated) for path, digest, package, test, generated in _rows(rows)
+        rows = store.columns(f"MATCH (f:File) RETURN f.id, {FILE_COLUMNS}")
+        self.files: dict[str, FileRow] = {
+            path: (digest, package, test, generated, origin)
+            for path, digest, package, test, generated, origin in _rows(rows)
         }
+        self._generated = frozenset(path for path, row in self.files.items() if row[3])
         packages = CardSymbolFactory(store)
         self._symbols = _all_symbols(store, packages)
-        self._builders: defaultdict[str, _FactsBuilder] = defaultdict(_FactsBuilder)
+        self._builders: defaultdict[str, FactsBuilder] = defaultdict(FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
         """(user, used) → number of uses of one file by another"""
         for symbol in self._symbols.values():
             self._builders[symbol.file].symbols.append(symbol)
         callers: Counter[int] = Counter()
+        testers: defaultdict[int, list[CardSymbol]] = defaultdict(list)
         for label in USES:
-            self._add_uses(store, label, callers)
+            self._add_uses(store, label, callers, testers)
         self._count_uses()
         self._add_tests(store)
-        self._add_interfaces(store, callers, packages)
+        self._add_interfaces(store, callers, testers, packages)
         columns = store.columns("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites, size(u.candidates)")
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for file, name, reason, sites, candidates in _rows(columns):
@@ -215,14 +234,18 @@ class WholeGraph:
                 self._doubts[name][file] += len(sites.split())
 
     def facts(self, path: str) -> FileFacts:
-        return self._builders[path].build(path, self.files[path], self._doubts)
+        return self._builders[path].build(path, self.files[path], self._doubts, self._generated)
 
-    def _add_uses(self, store: Store, label: str, callers: Counter[int]) -> None:
+    def _add_uses(
+        self, store: Store, label: str, callers: Counter[int], testers: defaultdict[int, list[CardSymbol]]
+    ) -> None:
         symbols, builders, is_call = self._symbols, self._builders, label == "CALLS"
         for source_at, target_at, sites in _edges(store, label):
             source, target = symbols[source_at], symbols[target_at]
             if is_call and target.kind == "imethod":
                 callers[target_at] += 1
+                if is_test_function(source):
+                    testers[target_at].append(source)
             if source.file != target.file:
                 builders[target.file].uses.append(Use(label, target, source, sites))
 
@@ -241,11 +264,18 @@ class WholeGraph:
                 self._builders[target.file].tests.append((test, target))
                 self._builders[test.file].exercised.append((test, target))
 
-    def _add_interfaces(self, store: Store, callers: Counter[int], packages: CardSymbolFactory) -> None:
-        symbols = self._symbols
+    def _add_interfaces(
+        self,
+        store: Store,
+        callers: Counter[int],
+        testers: Mapping[int, list[CardSymbol]],
+        packages: CardSymbolFactory,
+    ) -> None:
+        symbols, plain = self._symbols, _plain_interfaces(store)
+        tests = {at: tuple(sorted(found)) for at, found in testers.items()}
         outside = store.columns(
             "MATCH (a:Symbol)-[e:IMPLEMENTS]->(b:External) "
-            f"RETURN offset(id(a)), e.evidence, {_EXTERNAL_COLUMNS.format('b')}"
+            f"RETURN offset(id(a)), e.evidence, {EXTERNAL_COLUMNS.format('b')}"
         )
         required: list[tuple[CardSymbol, str, CardSymbol]] = []
         for at, evidence, *row in _rows(outside):
@@ -264,142 +294,46 @@ class WholeGraph:
             kind, interface = symbols[type_at], symbols[interface_at]
             self._builders[kind.file].satisfies.append((kind, interface))
             self._builders[interface.file].satisfied.append((interface, kind))
+            if interface_at in plain:
+                self._builders[kind.file].plain.add(interface.qualified_name)
+                self._builders[interface.file].plain.add(interface.qualified_name)
             for at in methods.get(interface.qualified_name, ()):
                 for method in _methods_named(by_name, kind, symbols[at].name):
-                    self._builders[method.file].reached.append(Reach(method, symbols[at], callers[at]))
+                    builder = self._builders[method.file]
+                    builder.reached.append(Reach(method, symbols[at], callers[at], tests.get(at, ())))
+                    if interface_at in plain:
+                        builder.plain.add(interface.qualified_name)
         for kind, name, interface in required:
             for method in _methods_named(by_name, kind, name):
                 self._builders[method.file].outside.append((method, interface))
 
 
-class SingleFile:
-    """One file at a time, by queries that start at its symbols: milliseconds at any size of the repository."""
+def is_test_function(symbol: CardSymbol) -> bool:
+    return symbol.test and symbol.kind == "func" and symbol.name.startswith(("Test", "Benchmark", "Fuzz", "Example"))
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._packages = CardSymbolFactory(store)
-        self._methods_by_interface: dict[str, list[tuple[CardSymbol, int]]] = {}
 
-    def facts(self, path: str) -> FileFacts | None:
-        """The facts of a file; None if the graph has no such file."""
-        statement = "MATCH (f:File {id: $id}) RETURN f.digest, f.package, f.test, f.generated"
-        rows = list(self._store.rows(statement, {"id": path}))
-        if not rows:
-            return None
-        builder = _FactsBuilder()
-        methods: defaultdict[str, dict[str, CardSymbol]] = defaultdict(dict)
-        own: dict[str, CardSymbol] = {}
-        owners: dict[str, None] = {}
-        for id, owner, *columns in self._declared(path):
-            own[id] = symbol = self._packages.named(*columns)
-            builder.symbols.append(symbol)
-            if symbol.kind == "method":
-                methods[owner][symbol.name] = symbol
-            elif owner:
-                owners[owner] = None
-        self._add_inbound(builder, own, owners, path)
-        self._add_outbound(builder, own, path)
-        for owner, named in methods.items():
-            for interface_method, callers in self._interface_methods(owner):
-                if interface_method.name in named:
-                    builder.reached.append(Reach(named[interface_method.name], interface_method, callers))
-            for interface, required in self._outside_interfaces(owner):
-                builder.outside += [(named[name], interface) for name in required if name in named]
-        statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
-        for name, reason, sites in self._store.rows(statement, {"file": path}):
-            builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
-        digest, package, test, generated = rows[0]
-        return builder.build(path, (digest, package, test, generated), self._doubts(builder))
+def _plain_interfaces(store: Store) -> set[int]:
+    """The offsets of all plain interfaces (see `is_plain`)."""
+    columns = store.columns(
+        "MATCH (i:Symbol)-[:CONTAINS]->(m:Symbol) WHERE m.kind = 'imethod' RETURN offset(id(i)), m.signature"
+    )
+    signatures: defaultdict[int, list[str]] = defaultdict(list)
+    for at, signature in _rows(columns):
+        signatures[at].append(signature)
+    plain = {at for at, found in signatures.items() if is_plain(found)}
+    for label in ("Symbol", "External"):
+        (embedding,) = store.columns(f"MATCH (i:Symbol)-[:EMBEDS]->(e:{label}) RETURN offset(id(i))")
+        plain.difference_update(embedding)
+    return plain
 
-    def _doubts(self, builder: _FactsBuilder) -> dict[str, Counter[str]]:
-        names = sorted({symbol.name for symbol in builder.symbols if symbol.kind in MEMBERS})
-        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        statement = (
-            "MATCH (u:Unresolved) WHERE u.name IN $names AND size(u.candidates) = 0 RETURN u.name, u.file, u.sites"
-        )
-        for name, file, sites in self._store.rows(statement, {"names": names}) if names else ():
-            found[name][file] += len(sites.split())
-        return found
 
-    def _declared(self, path: str) -> Iterator[Row]:
-        """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""
-        columns = f"s.id, s.owner, {_SYMBOL_COLUMNS.format('s')}"
-        statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {columns}"
-        yield from self._store.rows(statement, {"id": path})
-        pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(:Symbol)"
-        while True:
-            members = list(self._store.rows(f"{pattern}-[:CONTAINS]->(s:Symbol) RETURN {columns}", {"id": path}))
-            if not members:
-                return
-            yield from (member for member in members if member[2] in ("field", "imethod"))
-            pattern += "-[:CONTAINS]->(:Symbol)"
-
-    def _add_inbound(
-        self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], owners: Iterable[str], path: str
-    ) -> None:
-        """Add the uses of the file's declarations. One query for all declarations and one for the members of each
-        owner: for two steps of containment and a use at once, the engine would scan whole tables."""
-        link = (
-            f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
-            f"RETURN b.id, label(e), e.sites, {_SYMBOL_COLUMNS.format('a')}"
-        )
-        queries = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
-        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in owners]
-        for statement, start, is_type in queries:
-            for id, label, sites, *other in self._store.rows(statement, {"id": start}):
-                target = own.get(id)
-                if target is None or is_type != (target.kind in ("field", "imethod")):
-                    continue  # a type's methods are declarations of their own files
-                source = self._packages.named(*other)
-                if source.file != path:
-                    builder.add_edge(label, source, target, sites, path)
-
-    def _add_outbound(self, builder: _FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
-        start = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)"
-        inside = f"{start}-[e:CALLS|TESTS|IMPLEMENTS]->(a:Symbol) RETURN b.id, label(e), {_SYMBOL_COLUMNS.format('a')}"
-        for id, label, *other in self._store.rows(inside, {"id": path}):
-            target = self._packages.named(*other)
-            if label == "IMPLEMENTS":
-                builder.satisfies.append((own[id], target))
-                if target.file == path:
-                    builder.satisfied.append((target, own[id]))
-            elif target.file != path:
-                builder.add_edge(label, own[id], target, "", path)
-        # With a pattern that starts at the file, the engine would scan all external nodes.
-        outside = f"MATCH (b:Symbol {{id: $id}})-[:IMPLEMENTS]->(a:External) RETURN {_EXTERNAL_COLUMNS.format('a')}"
-        for id, symbol in own.items():
-            if symbol.kind in ("struct", "type"):
-                rows = self._store.rows(outside, {"id": id})
-                builder.satisfies += [(symbol, self._packages.outside(*other)) for other in rows]
-
-    def _interface_methods(self, owner: str) -> list[tuple[CardSymbol, int]]:
-        """The methods of the interfaces that a type satisfies, with the number of their callers, if they have any."""
-        methods: list[tuple[CardSymbol, int]] = []
-        for (interface,) in self._store.rows(
-            "MATCH (o:Symbol {id: $id})-[:IMPLEMENTS]->(i:Symbol) RETURN i.id", {"id": owner}
-        ):
-            if interface not in self._methods_by_interface:
-                self._methods_by_interface[interface] = list(self._called_methods(interface))
-            methods += self._methods_by_interface[interface]
-        return methods
-
-    def _outside_interfaces(self, owner: str) -> Iterator[tuple[CardSymbol, list[str]]]:
-        """The external interfaces that a type satisfies, each with the names of its methods."""
-        statement = (
-            "MATCH (o:Symbol {id: $id})-[e:IMPLEMENTS]->(i:External) "
-            f"RETURN e.evidence, {_EXTERNAL_COLUMNS.format('i')}"
-        )
-        for evidence, *row in self._store.rows(statement, {"id": owner}):
-            yield self._packages.outside(*row), evidence.split()[1:]
-
-    def _called_methods(self, interface: str) -> Iterator[tuple[CardSymbol, int]]:
-        columns = _SYMBOL_COLUMNS.format("s")
-        members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN s.id, {columns}"
-        for id, *row in list(self._store.rows(members, {"id": interface})):
-            statement = "MATCH (b:Symbol {id: $id})<-[:CALLS]-(a:Symbol) RETURN count(*)"
-            callers = next(iter(self._store.rows(statement, {"id": id})))[0]
-            if callers:
-                yield self._packages.named(*row), callers
+def is_plain(signatures: Collection[str]) -> bool:
+    """Whether an interface with these methods is so plain that types satisfy it by coincidence: it has one method, in
+    whose signature all types are predeclared, like `Name() string`. Types of packages begin with a capital letter."""
+    if len(signatures) != 1:
+        return False
+    (signature,) = signatures
+    return not any(letter.isupper() for letter in signature[signature.find("(") :])
 
 
 def _methods_named(by_name: Mapping[str, list[CardSymbol]], kind: CardSymbol, name: str) -> list[CardSymbol]:
@@ -409,7 +343,7 @@ def _methods_named(by_name: Mapping[str, list[CardSymbol]], kind: CardSymbol, na
 
 
 def _all_symbols(store: Store, packages: CardSymbolFactory) -> dict[int, CardSymbol]:
-    columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {_SYMBOL_COLUMNS.format('s')}")
+    columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {SYMBOL_COLUMNS.format('s')}")
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
 
 

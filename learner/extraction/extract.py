@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from golore.learner.extraction import facts as f
 from golore.learner.extraction import node_kinds as g
 from golore.learner.extraction.declarations import Declarations, flattened
-from golore.learner.extraction.doc_comments import is_generated
+from golore.learner.extraction.doc_comments import is_generated, origin_of
 from golore.learner.extraction.newer_syntax import Receiver, rewrites, with_new_renamed
 from golore.learner.extraction.parser import Node, Tree, parse, top_level
 from golore.learner.extraction.skeleton import find_cuts
@@ -181,6 +181,8 @@ def _shape(declarations: Declarations) -> f.Shape:
 
 def _outline(declarations: Declarations, shape: f.Shape) -> f.Outline:
     source = declarations.source
+    header = source[: declarations.header_end]
+    is_marked = is_generated(header)
     return f.Outline(
         declarations.package,
         declarations.doc,
@@ -189,10 +191,11 @@ def _outline(declarations: Declarations, shape: f.Shape) -> f.Outline:
         tuple(declarations.import_lines),
         tuple(declarations.symbols),
         len(declarations.encoder.line_starts) - (1 if not source or source.endswith(b"\n") else 0),
-        is_generated(source[: declarations.header_end]),
+        is_marked,
         shape.cgo,
         blake2b(f.encode(shape), digest_size=16).hexdigest(),
         tuple(declarations.problems),
+        origin_of(header) if is_marked else "",
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-EXTRACTOR: Final = "8"
+EXTRACTOR: Final = "9"
 """Version of extraction: increased whenever the same bytes would give different facts. Cached facts of another version
 are not read."""
 
@@ -64,6 +64,7 @@ class Outline(msgspec.Struct, frozen=True, array_like=True, gc=False):
     cgo: bool
     shape: str
     problems: tuple[LineProblem, ...]
+    origin: str = ""
 
 
 FUNC: Final = 0

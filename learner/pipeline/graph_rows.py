@@ -176,6 +176,7 @@ def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None
             outline.generated,
             outline.cgo,
             tuple(problems + file.uses.problems),
+            outline.origin,
         )
     )
 

@@ -230,11 +230,12 @@ def _recalled_parts(event: Event, card_store: CardStore, root: str, store: str, 
 
 
 def _beginning(text: str) -> str:
-    """The first lines of a card."""
+    """The first lines of a card. A title whose lines do not fit is left out."""
     if len(text) <= _BEGINNING_LENGTH:
         return text
     end = text.rfind("\n", 0, _BEGINNING_LENGTH)
-    return text[: end if end > 0 else _BEGINNING_LENGTH]
+    kept = text[: end if end > 0 else _BEGINNING_LENGTH]
+    return kept[: kept.rfind("\n")] if kept.endswith(":") and "\n" in kept else kept
 
 
 def _new_text(parts: list[_Part], card_store: CardStore, session: str, agent: str, budget: int) -> str:

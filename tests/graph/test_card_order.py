@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from golore.graph.cards.card_text import Users, file_texts
+from golore.graph.cards.card_text import file_texts
+from golore.graph.cards.card_users import Users
 from golore.graph.cards.related_files import best_files
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, Use
 
@@ -15,7 +16,7 @@ def named(name: str, file: str, line: int) -> CardSymbol:
 
 def facts(uses: list[Use]) -> FileFacts:
     symbols = tuple(dict.fromkeys(use.target for use in uses))
-    return FileFacts("a.go", "d", "m", False, False, symbols, tuple(uses), (), (), (), (), (), (), {}, (), ())
+    return FileFacts("a.go", "d", "m", False, False, "", symbols, tuple(uses), (), (), (), (), (), (), {}, (), ())
 
 
 def card(uses: list[Use], ranks: dict[str, float]) -> list[str]:
@@ -32,9 +33,9 @@ def test_declarations_that_matter_as_much_stand_in_the_order_of_their_lines() ->
         for end in ("_test.go" if user < 7 else ".go",)
     ]
     Random(1).shuffle(uses)
-    lines = [line for line in card(uses, {}) if line.startswith("- F")]
-    assert [line.split(":")[0] for line in lines] == [f"- F{number}" for number in range(len(lines))]
-    assert len(lines) > 4
+    _, first, second, others = card(uses, {})
+    assert [first.split(":")[0], second.split(":")[0]] == ["- F0 10/10", "- F1 10/10"]
+    assert others == f"- {', '.join(f'F{number} 10/10' for number in range(2, 8))}"
 
 
 def test_one_user_of_each_of_the_most_important_files_is_named_and_then_more_of_them() -> None:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 from golore.graph.cards.card_builder import BuiltCards, ChangedFiles, build_cards, card_text
+from golore.graph.cards.card_sections import CardSection, fit_sections
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store, open_card_store
-from golore.graph.cards.card_text import MAX_CARD_CHARACTERS, CardSection, fit_sections
+from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
 from golore.graph.cards.edit_effects import EditEffects
 from golore.graph.cards.page_rank import page_ranks
 from golore.graph.cards.related_files import stem_of
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Commit, History
-from golore.graph.queries.file_facts import SingleFile, WholeGraph
+from golore.graph.queries.file_facts import WholeGraph
+from golore.graph.queries.single_file import SingleFile
 from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.graph_step import learn_graph
 from support.learned_tree import copy_repository
@@ -66,19 +68,16 @@ def cards(root: Path) -> dict[str, Card]:
 
 def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop: Path) -> None:
     assert card(shop, "store/store.go").text == (
-        "Used from 2 other files (1 test among them) in 1 package:\n"
-        "- New: 2 callers in 2 files, 1 in tests: shop.run (main.go:13)\n"
-        "- Put: 2 callers in 2 files, 1 in tests: shop.run (main.go:15)\n"
-        "- Memory.Save: 1 caller: shop.run (main.go:14)\n"
-        "- Limit: 1 user: shop.run (main.go:16)\n"
+        "Used from 2 other files (1 test among them) in 1 package; 3/2: 3 users in 2 files; no numbers: 1 user\n"
+        "- New 2/2: shop.run (main.go:13)\n"
+        "- Put 2/2: shop.run (main.go:15)\n"
+        "- Memory (Save), Limit\n"
         "Interfaces:\n"
-        "- Saver is satisfied by store.Memory (store/store.go:13), store.Logged (store/store.go:24)\n"
-        "- Memory, Logged satisfy store.Saver (store/store.go:7)\n"
-        "May be called through interfaces (candidates): Memory.Save behind store.Saver.Save (1 caller)\n"
+        "- Saver is satisfied by Memory, Logged\n"
+        "May be called through interfaces (candidates): Memory.Save behind store.Saver (1 caller)\n"
         "1 test in 1 file reaches it:\n"
         "- store/store_test.go: TestPut\n"
-        "Changes along with (commits out of 3): store/store_test.go (2)\n"
-        "Unresolved uses elsewhere bear names of its methods: Save (1)"
+        "Changes along with (commits out of 3): store/store_test.go (2)"
     ).replace("shop.run", "main.run")
 
 
@@ -136,11 +135,45 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     learn_graph(root, workers=0)
     assert not deal(root).is_full
     kept = cards(root)
-    assert "Flush: 1 caller: main.run (main.go:17)" in kept["store/store.go"].text
+    assert "Memory (Save), Flush, Limit" in kept["store/store.go"].text
+    assert "- Put 2/2: main.run (main.go:18)" in kept["store/store.go"].text
     deal(root, whole=True)
     # Ranks are those of the last whole deal; there are too few files here for that to show.
     files = {path for path in kept if path.endswith(".go")}
     assert {path: kept[path] for path in files} == {path: cards(root)[path] for path in files}
+
+
+def test_a_package_that_gains_or_loses_a_file_has_a_card_as_if_made_anew(shop: Path, tmp_path: Path) -> None:
+    root = copy_repository(shop, tmp_path / "copy")
+    (root / "store" / "store_test.go").unlink()
+    (root / "store" / "more.go").write_text("package store\n\nfunc More() { Flush() }\n")
+    (root / "store" / "most.go").write_text("package store\n\nfunc Most() { More() }\n")
+    learn_graph(root, workers=0)
+    assert not deal(root).is_full
+    kept = cards(root)
+    assert kept["store/"].text.startswith("Package example.com/shop/store (store): 5 files.")
+    assert "6 files (0 tests) in 2 directories" in kept[""].text
+    deal(root, whole=True)
+    assert {path: kept[path].text for path in ("", "store/")} == {
+        path: cards(root)[path].text for path in ("", "store/")
+    }
+
+
+def test_a_package_that_appears_has_a_card_and_one_that_disappears_has_none(shop: Path, tmp_path: Path) -> None:
+    root = copy_repository(shop, tmp_path / "copy")
+    (root / "tools").mkdir()
+    tool = root / "tools" / "tool.go"
+    tool.write_text('package tools\n\nimport "example.com/shop/store"\n\nfunc Run() { store.Flush() }\n')
+    learn_graph(root, workers=0)
+    deal(root)
+    found = cards(root)
+    assert found["tools/"].text.startswith("Package example.com/shop/tools (tools): 1 file.")
+    assert "Used from 2 other packages" in found["store/"].text
+    assert "6 files (1 test) in 3 directories" in found[""].text
+    tool.unlink()
+    learn_graph(root, workers=0)
+    deal(root)
+    assert cards(root) == cards(shop)
 
 
 MOVED = ChangedFiles(("main.go",), effects=EditEffects())
@@ -172,7 +205,7 @@ def test_a_deleted_file_loses_its_card_and_a_new_one_gets_one(shop: Path, tmp_pa
     found = cards(root)
     assert "store/store_test.go" not in found
     assert "store/more.go" in found
-    assert "more.go:3" in found["store/store.go"].text
+    assert "Flush" in found["store/store.go"].text
     assert "TestPut" not in found["store/store.go"].text
 
 
@@ -220,7 +253,7 @@ def test_a_card_of_another_length_is_made_from_the_graph(shop: Path) -> None:
         assert card_text(store, card_store, "store/store.go", MAX_CARD_CHARACTERS) == card(shop, "store/store.go").text
     assert len(short) <= 300
     assert short.startswith("Used from 2 other files")
-    assert short.endswith("left out")
+    assert short.endswith("Sections left out: 3")
 
 
 def test_too_many_lines_are_left_out_with_a_word_from_the_longest_section() -> None:

@@ -415,12 +415,12 @@ def test_an_edit_is_learned_in_the_background_by_a_process_that_ends(tmp_path: P
     assert main(["learn", str(root)]) == 0
     store = root / ".golore"
     used = root / "store" / "store.go"
-    assert "New: 2 callers" in seen(hook("claude", read(used)))
+    assert "New 2/2: main.run" in seen(hook("claude", read(used)))
     hook("claude", edited(root))
     is_taken = taken(store / LOCK_NAME)
     assert until(lambda: not is_taken() and not learners(root))
     assert any('"example.com/shop.added"' in line for line in exported(store))
-    assert "New: 3 callers" in seen(hook("claude", read(used)))
+    assert "New 3/2: main.run" in seen(hook("claude", read(used)))
     assert not (store / MARK_NAME).exists()
     assert not logged(store)
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from golore.graph.cards.card_text import Users, file_texts, symbol_texts
+from golore.graph.cards.card_text import file_texts, symbol_texts
+from golore.graph.cards.card_users import Users
 from golore.graph.database.store import Store
 from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.queries.file_facts import WholeGraph

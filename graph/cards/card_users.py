@@ -1,0 +1,215 @@
+"""The users of a file's declarations, as its card shows them: places for the two most important declarations, counts
+for all others.
+
+`Name 47/14` means 47 users in 14 other files; a name without numbers has one user. Members follow their type in
+parentheses. Uses that are possible but not known are never counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nsmallest
+from typing import Final, NamedTuple
+
+from golore.graph.history.co_change import directory_of
+from golore.graph.phrases import counted, listed
+from golore.graph.queries.file_facts import CardSymbol, FileFacts, Reach, Use
+
+_LOCATIONS: Final = 3
+_PLACED: Final = 2
+"""Number of declarations whose users are shown with places, and most places of each."""
+LEGEND: Final = "3/2: 3 users in 2 files; no numbers: 1 user"
+LEFT_OUT: Final = "more left out"
+_MEMBERS: Final = ("method", "imethod", "field")
+
+Ranks = Mapping[str, float]
+
+
+class UsedDeclaration(NamedTuple):
+    """A declaration that other files use. `in_tests`: all of its known users are in tests."""
+
+    symbol: CardSymbol
+    users: int
+    files: int
+    in_tests: bool
+
+
+class Users:
+    """The uses of a file's declarations, by declaration, and texts about them; for its card and its symbol lines."""
+
+    def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
+        self.by_symbol: defaultdict[CardSymbol, list[Use]] = defaultdict(list)
+        for use in facts.uses:
+            self.by_symbol[use.target].append(use)
+        self._ranks = ranks
+        self._generated = facts.generated_files
+        self._facts = facts
+        self._texts: dict[CardSymbol, str] = {}
+        self._callers_of: defaultdict[CardSymbol, list[Reach]] = defaultdict(list)
+        for reach in facts.candidate_calls:
+            self._callers_of[reach.method].append(reach)
+        self._outside: defaultdict[CardSymbol, list[str]] = defaultdict(list)
+        for method, interface in facts.outside_calls:
+            self._outside[method].append(interface.short)
+        self._unresolved = dict(facts.same_named_unresolved)
+
+    def text(self, symbol: CardSymbol) -> str:
+        """The known users; empty if there are none."""
+        if symbol not in self._texts:
+            uses = self.by_symbol.get(symbol)
+            self._texts[symbol] = self._users_text(uses, is_all=not self.possible(symbol)) if uses else ""
+        return self._texts[symbol]
+
+    def possible(self, symbol: CardSymbol) -> str:
+        """The uses that are possible but not known: calls through interfaces, and unresolved uses of its name."""
+        parts: list[str] = []
+        if symbol in self._callers_of:
+            parts.append(self._candidates_text(self._callers_of[symbol]))
+        if symbol in self._outside:
+            parts.append(f"satisfies {listed(sorted(set(self._outside[symbol])), _LOCATIONS)} from outside")
+        if symbol.kind in _MEMBERS and (number := self._unresolved.get(symbol.name)):
+            parts.append(f"{counted(number, 'unresolved use')} of the name {symbol.name}")
+        return "; ".join(parts)
+
+    def in_order(self) -> list[UsedDeclaration]:
+        """The used declarations, the most important first; those that only tests are known to use come last."""
+        found = [_declaration(symbol, uses) for symbol, uses in self.by_symbol.items()]
+        scores = {one.symbol: _score(one.symbol, self.by_symbol[one.symbol]) for one in found}
+        return sorted(
+            found, key=lambda one: (one.in_tests, -scores[one.symbol], one.symbol.line, one.symbol.qualified_name)
+        )
+
+    def placed(self, used: Sequence[UsedDeclaration]) -> list[UsedDeclaration]:
+        """The declarations whose users are shown with places, the first of `used`. Tests have their own section."""
+        is_shown = self._facts.test or not self._facts.tests
+        return [one for one in used[:_PLACED] if not one.in_tests or is_shown]
+
+    def places(self, one: UsedDeclaration) -> str:
+        """A declaration with its counts and the places of its most important users."""
+        uses = self._best_uses(self.by_symbol[one.symbol], _PLACED)
+        return f"{one.symbol.local}{_counts(one)}: {', '.join(map(_place, uses))}"
+
+    def _candidates_text(self, reaches: Sequence[Reach]) -> str:
+        named = [reach for reach in reaches if not is_coincidence(self._facts, reach)]
+        if not named:
+            return f"may be called through interfaces that have only the method {reaches[0].method.name}"
+        most = max(named, key=lambda reach: (reach.callers, reach.through.short))
+        more = len(named) - 1
+        others = f" and {counted(more, 'other interface')}" if more else ""
+        return f"may be called through {most.through.short} ({counted(most.callers, 'caller')}){others}"
+
+    def _users_text(self, uses: Sequence[Use], *, is_all: bool) -> str:
+        """The users of a declaration. `is_all`: no others are possible."""
+        files = {use.source.file for use in uses}
+        sources = {use.source for use in uses}
+        tests = sum(1 for source in sources if source.test)
+        noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
+        text = counted(len(sources), noun)
+        if len(files) > 1:
+            text += f" in {len(files):,} files"
+        if tests:
+            text += f", {tests:,} in tests" if tests < len(sources) else ", tests only" if is_all else ", in tests"
+        return f"{text}: {', '.join(map(_place, self._best_uses(uses, _LOCATIONS)))}"
+
+    def _best_uses(self, uses: Sequence[Use], most: int) -> list[Use]:
+        """The most important uses: of each user one, and of each file one before the others. Tests, which have their
+        own section, and generated files come only if there are no others."""
+        sources: dict[CardSymbol, Use] = {}
+        for use in uses:
+            # A symbol may use a type in several ways; the first known line says most.
+            known = sources.get(use.source)
+            if known is None or (not use.sites, use.line) < (not known.sites, known.line):
+                sources[use.source] = use
+        by_file: dict[str, list[Use]] = {}
+        for source, use in sources.items():
+            by_file.setdefault(source.file, []).append(use)
+        code = [file for file in by_file if not file.endswith("_test.go")]
+        shown = [file for file in code if file not in self._generated] or code or list(by_file)
+        best = nsmallest(most, shown, key=lambda file: (-self._ranks.get(file, 0.0), file))
+        first = [min(by_file[file], key=_by_declaration) for file in best]
+        if len(first) < most:
+            first += [use for file in best for use in sorted(by_file[file], key=_by_declaration)[1 : most + 1]]
+        return first[:most]
+
+
+def is_coincidence(facts: FileFacts, reach: Reach) -> bool:
+    """Whether the interface through which a method may be called is a plain one of another package."""
+    interface = reach.through.qualified_name.rpartition(".")[0]
+    is_near = directory_of(reach.through.file) == directory_of(facts.path)
+    return not is_near and interface in facts.plain_interfaces
+
+
+def used_list(used: Sequence[UsedDeclaration], room: int) -> str:
+    """The declarations with their counts, in at most `room` characters: as many of the first as fit, and the number of
+    those that were left out."""
+    text = _list_text(used, len(used))
+    low, high = 0, len(used)
+    while len(text) > room and low < high:
+        middle = (low + high + 1) // 2
+        if len(_list_text(used, middle)) <= room:
+            low = middle
+        else:
+            high = middle - 1
+        if low == high:
+            text = _list_text(used, low)
+    return text
+
+
+def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
+    code = _grouped([one for one in used[:number] if not one.in_tests])
+    tests = _grouped([one for one in used[:number] if one.in_tests])
+    parts = [code] if code else []
+    if tests:
+        parts.append(f"in tests: {tests}")
+    if number < len(used):
+        parts.append(f"{len(used) - number:,} {LEFT_OUT}")
+    return "; ".join(parts)
+
+
+def _grouped(used: Collection[UsedDeclaration]) -> str:
+    """`Cache 6/6 (Stop 3/2, Keys 2/2), CleanKey 7/5`: members in parentheses after their type."""
+    members: dict[str, list[str]] = {}
+    own: dict[str, str] = {}
+    for one in used:
+        owner, _, name = one.symbol.local.partition(".")
+        if name and one.symbol.kind in _MEMBERS:
+            members.setdefault(owner, []).append(f"{name}{_counts(one)}")
+            own.setdefault(owner, owner)
+        else:
+            own[one.symbol.local] = f"{one.symbol.local}{_counts(one)}"
+    return ", ".join(f"{text} ({', '.join(members[name])})" if name in members else text for name, text in own.items())
+
+
+def _counts(one: UsedDeclaration) -> str:
+    return f" {one.users:,}/{one.files:,}" if one.users > 1 else ""
+
+
+def _declaration(symbol: CardSymbol, uses: Sequence[Use]) -> UsedDeclaration:
+    sources = {use.source for use in uses}
+    return UsedDeclaration(
+        symbol, len(sources), len({source.file for source in sources}), all(source.test for source in sources)
+    )
+
+
+def _score(symbol: CardSymbol, uses: Sequence[Use]) -> float:
+    """How much the users of a symbol matter. Test files count less than others, and so do fields and constants."""
+    files = {use.source.file for use in uses}
+    tests = sum(1 for file in files if file.endswith("_test.go"))
+    # Files are counted first: a sum of floats depends on their order, and a set has none.
+    value = 0.3 * tests + (len(files) - tests) + len(uses) / 100
+    return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
+
+
+def _place(use: Use) -> str:
+    return f"{use.source.short} ({use.source.file}:{use.line})"
+
+
+def _by_declaration(use: Use) -> tuple[bool, int, str]:
+    """Sort key: a declaration without a name, which only checks a type, comes last."""
+    return use.source.name == "_", use.source.line, use.source.name
+
+
+def distance(path: str, other: CardSymbol) -> tuple[bool, bool]:
+    """Sort key: declarations of the same file first, then those of the same directory."""
+    return other.file != path, directory_of(other.file) != directory_of(path)
