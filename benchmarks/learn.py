@@ -1,26 +1,33 @@
-"""Measures the time and memory of a learn, and compares the time with parsing alone.
+"""Measures the whole `golore learn`: its time, its parts and its memory, beside parsing the same files alone.
 
-    python benchmarks/learn.py PATH [--workers N] [--containment] [--json]
+    python benchmarks/learn.py PATH [--workers N] [--json]
 
 First the files of the repository are parsed by tree-sitter in one thread of a separate process, and the trees are
-dropped; then the repository is learned into a fresh store, in another process. The ratio is that of the two times. If
-the learn has read code outside the repository, such as vendored packages, that is parsed too, and a second ratio
-includes it. Peak memory and CPU time are those of the learn with all its worker processes; memory is the sum of their
-PSS, which counts shared pages once, or of their RSS if the kernel does not report PSS. Times depend on the machine and
-the moment.
+dropped. Then the command learns the repository into a fresh store, and once more with nothing changed. The ratio is
+that of the first learn, from the start of the process to its end, to the parse. If the learn has read code outside the
+repository, such as vendored packages, that is parsed too, and a second ratio includes it.
+
+CPU time and peak memory are those of the command with all its processes; memory is the sum of their PSS, which counts
+shared pages once, or of their RSS if the kernel does not report PSS. On a machine that others use, compare the ratios
+of CPU time: times depend on the machine and the moment. *Serial* is the share of the time outside the stages that
+worker processes share; with `--workers 1` it is the serial fraction of Amdahl's law.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+PARALLEL = ("Reading", "Resolving")
+"""The stages that worker processes share."""
 INTERVAL = 0.05
 PARSE = """
 import json, sys, time
@@ -48,20 +55,6 @@ wall = time.perf_counter()
 for source in sources:
     parse(source)
 print(json.dumps([len(sources), time.perf_counter() - wall]))
-"""
-LEARN = """
-import json, os, sys, time
-from pathlib import Path
-from golore.learner.pipeline.graph_step import learn_graph
-if __name__ == "__main__":
-    workers = int(sys.argv[3]) if sys.argv[3] else None
-    began = time.perf_counter()
-    edges = sys.argv[4] != "containment"
-    report = learn_graph(Path(sys.argv[1]), store_directory=Path(sys.argv[2]), edges=edges, workers=workers)
-    wall = time.perf_counter() - began
-    used = os.times()
-    cpu = used.user + used.system + used.children_user + used.children_system
-    print(json.dumps([wall, cpu, report.files, report.packages, report.rows_written]))
 """
 
 
@@ -112,49 +105,79 @@ def _field(path: Path, name: str) -> int:
     return 0
 
 
-def measure(path: Path, workers: str, containment: bool) -> dict[str, float | int | str]:
+class Run(NamedTuple):
+    """One run of a command: what it printed, its wall and CPU seconds, and the peak of its memory in bytes."""
+
+    output: str
+    seconds: float
+    cpu: float
+    peak: int
+    measure: str
+
+
+def run_golore(*arguments: str, environment: dict[str, str]) -> Run:
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name("golore"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    memory = Memory(process.pid)
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    if status:
+        sys.exit(f"golore {' '.join(arguments)} failed.")
+    return Run(output, seconds, used.ru_utime + used.ru_stime, memory.stop(), memory.measure)
+
+
+def measure(path: Path, workers: str) -> tuple[dict[str, object], dict[str, float]]:
+    """The figures, and the seconds of each part of the learn."""
     files, lines, size, parse_seconds, parse_cpu = run([sys.executable, "-c", PARSE, str(path)])
     with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as directory:
-        # A file, because worker processes import the main module again.
-        script, store = Path(directory, "learn.py"), Path(directory, "store")
-        script.write_text(LEARN)
-        part = "containment" if containment else "all"
-        process = subprocess.Popen(
-            [sys.executable, str(script), str(path), str(store), workers, part], stdout=subprocess.PIPE
-        )
-        memory = Memory(process.pid)
-        began = time.perf_counter()
-        answer, _ = process.communicate()
-        seconds_with_start = time.perf_counter() - began
-        peak = memory.stop()
-        if process.returncode:
-            sys.exit(process.returncode)
-        seconds, cpu, learned, packages, rows = json.loads(answer)
+        environment = {**os.environ, "GOLORE_HOME": directory}
+        # Without it, Python compiles all modules again in every process.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        run_golore("learn", "--help", environment=environment)
+        options = ["--workers", workers] if workers else []
+        first = run_golore("learn", str(path), "--json", *options, environment=environment)
+        report = json.loads(first.output)
+        again = run_golore("learn", str(path), "--json", *options, environment=environment)
+        store = Path(report["store"])
         outside, outside_seconds = run([sys.executable, "-c", OUTSIDE, str(store / "cache.db")])
         stored = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
-    return {
-        "what": "containment" if containment else "everything",
-        "files": learned,
+    parts: dict[str, float] = {
+        "Start": first.seconds - sum(seconds for _, seconds in report["parts"]),
+        **dict(report["parts"]),
+    }
+    figures: dict[str, object] = {
+        "files": report["files"],
         "lines": lines,
         "source_bytes": size,
-        "packages": packages,
-        "rows": rows,
+        "packages": report["packages"],
+        "rows": report["rows_written"],
         "parse_seconds": parse_seconds,
         "parse_cpu_seconds": parse_cpu,
-        "seconds": seconds,
-        "seconds_with_start": seconds_with_start,
-        "cpu_seconds": cpu,
-        "files_per_second": files / seconds,
-        "lines_per_second": lines / seconds,
-        "ratio_to_parse": seconds / parse_seconds,
+        "seconds": first.seconds,
+        "cpu_seconds": first.cpu,
+        "serial": 1 - sum(parts.get(name, 0.0) for name in PARALLEL) / first.seconds,
+        "files_per_second": files / first.seconds,
+        "lines_per_second": lines / first.seconds,
+        "ratio_to_parse": first.seconds / parse_seconds,
         "outside_files": outside,
         "outside_parse_seconds": outside_seconds,
-        "ratio_to_parse_with_outside": seconds / (parse_seconds + outside_seconds),
-        "cpu_ratio_to_parse": cpu / parse_cpu,
-        "peak_memory_bytes": peak,
-        "peak_memory_measure": memory.measure,
+        "ratio_to_parse_with_outside": first.seconds / (parse_seconds + outside_seconds),
+        "cpu_ratio_to_parse": first.cpu / parse_cpu,
+        "again_seconds": again.seconds,
+        "again_cpu_seconds": again.cpu,
+        "peak_memory_bytes": first.peak,
+        "peak_memory_measure": first.measure,
         "store_bytes": stored,
     }
+    return figures, parts
 
 
 def run(command: list[str]) -> list[float]:
@@ -165,27 +188,32 @@ def run(command: list[str]) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure a learn of a Go repository into a fresh store.")
+    parser = argparse.ArgumentParser(description="Measure `golore learn` of a Go repository into a fresh store.")
     parser.add_argument("path", type=Path)
     parser.add_argument("--workers", default="", help="number of worker processes (default: as `golore learn`)")
-    parser.add_argument("--containment", action="store_true", help="only containment edges, no calls or references")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = measure(options.path.resolve(), options.workers, options.containment)
+    found, parts = measure(options.path.resolve(), options.workers)
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps({**found, "parts": parts}, indent=2))
         return
     print(
-        f"{found['files']:,} files, {found['lines']:,} lines, {found['packages']:,} packages, {found['rows']:,} rows\n"
-        f"bare parse, one thread   {found['parse_seconds']:8.2f} s\n"
-        f"{'learn, ' + str(found['what']):25}{found['seconds']:8.2f} s, {found['cpu_seconds']:.2f} s of CPU\n"
-        f"ratio to the bare parse  {found['ratio_to_parse']:8.2f}, {found['cpu_ratio_to_parse']:.2f} of CPU\n"
-        f"with {found['outside_files']:,} files outside {found['ratio_to_parse_with_outside']:8.2f} "
-        f"(their parse {found['outside_parse_seconds']:.2f} s)\n"
-        f"files per second         {found['files_per_second']:8,.0f}\n"
-        f"lines per second         {found['lines_per_second']:8,.0f}\n"
-        f"peak memory              {int(found['peak_memory_bytes']) / 1e6:8,.0f} MB ({found['peak_memory_measure']})\n"
-        f"store                    {int(found['store_bytes']) / 1e6:8,.0f} MB"
+        "{files:,} files, {lines:,} lines, {packages:,} packages, {rows:,} rows\n"
+        "bare parse, one thread   {parse_seconds:8.2f} s, {parse_cpu_seconds:.2f} s of CPU\n"
+        "golore learn             {seconds:8.2f} s, {cpu_seconds:.2f} s of CPU\n"
+        "ratio to the bare parse  {ratio_to_parse:8.2f}, {cpu_ratio_to_parse:.2f} of CPU\n"
+        "with {outside_files:,} files outside {ratio_to_parse_with_outside:8.2f} "
+        "(their parse {outside_parse_seconds:.2f} s)\n"
+        "serial                   {serial:8.0%}\n"
+        "again, nothing changed   {again_seconds:8.2f} s, {again_cpu_seconds:.2f} s of CPU".format_map(found)
+    )
+    for name, seconds in parts.items():
+        print(f"  {name:23}{seconds:8.2f} s")
+    print(
+        "lines per second         {lines_per_second:8,.0f}".format_map(found),
+        f"peak memory              {int(str(found['peak_memory_bytes'])) / 1e6:8,.0f} MB",
+        f"store                    {int(str(found['store_bytes'])) / 1e6:8,.0f} MB",
+        sep="\n",
     )
 
 

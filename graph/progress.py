@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Protocol
 
 
@@ -27,3 +28,35 @@ class NoProgress:
 
     def tick(self, units: int) -> None:
         pass
+
+
+class TimedStages:
+    """Measures how long each stage takes, and passes everything on."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._name = ""
+        self._since = time.monotonic()
+        self._seconds: dict[str, float] = {}
+
+    def begin(self, files: int, size: int) -> None:
+        self._progress.begin(files, size)
+
+    def stage(self, name: str, total: int) -> None:
+        self._end_stage()
+        self._name = name
+        self._progress.stage(name, total)
+
+    def tick(self, units: int) -> None:
+        self._progress.tick(units)
+
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """The stages in the order in which they began, with their seconds. The time before the first is left out."""
+        self._end_stage()
+        return tuple(self._seconds.items())
+
+    def _end_stage(self) -> None:
+        now = time.monotonic()
+        if self._name:
+            self._seconds[self._name] = self._seconds.get(self._name, 0.0) + now - self._since
+        self._since = now

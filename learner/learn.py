@@ -26,14 +26,15 @@ from golore.graph.files.claim import claim_store
 from golore.graph.files.shared_knowledge import link_store
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.summary_staleness import update_summaries
-from golore.graph.progress import Progress
+from golore.graph.progress import NoProgress, Progress, TimedStages
 from golore.learner.checkout.git_activity import update_recent_commits
 from golore.learner.checkout.git_directory import sharing_name
 from golore.learner.derived.card_step import refresh_card, update_cards
 from golore.learner.derived.co_change_step import added_files, update_co_change
+from golore.learner.derived.load_companion import LoadCompanion
 from golore.learner.derived.note_step import update_notes
 from golore.learner.derived.search_step import update_search_index
-from golore.learner.documents.document_step import update_documents
+from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.pipeline.graph_step import Report, learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
 from golore.learner.pipeline.stored_keys import STATE
@@ -56,14 +57,15 @@ def learn(
     """Learn once, starting from what the last learn saved. `full`: build everything again. A damaged graph or cache is
     made again, and the learn repeated. The time in the report is that of all steps."""
     started = time.monotonic()
+    stages = TimedStages(progress or NoProgress())
     message = claim_store(root.resolve(), store_directory)
-    report = _learn_again_if_damaged(root, store_directory, full=full, workers=workers, progress=progress)
+    report = _learn_again_if_damaged(root, store_directory, full=full, workers=workers, progress=stages)
     messages = (message, *report.messages) if message else report.messages
-    return report._replace(messages=messages, seconds=time.monotonic() - started)
+    return report._replace(messages=messages, parts=stages.parts(), seconds=time.monotonic() - started)
 
 
 def _learn_again_if_damaged(
-    root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None
+    root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress
 ) -> Report:
     is_graph_new = is_cache_new = False
     while True:
@@ -82,14 +84,22 @@ def _learn_again_if_damaged(
             return report._replace(messages=(*report.messages, _REBUILT)) if is_graph_new else report
 
 
-def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress | None) -> Report:
-    if full:
-        report = learn_graph(root, store_directory=store_directory, full=True, workers=workers, progress=progress)
-        finish(root, store_directory, whole=True, progress=progress)
-        return report
-    update = IncrementalLearner(root, store_directory, workers).resume(progress)
-    finish(root, store_directory, changed=update.changed, progress=progress)
-    return update.report
+def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress) -> Report:
+    with LoadCompanion(root, store_directory) as companion:
+        if full:
+            report = learn_graph(
+                root,
+                store_directory=store_directory,
+                full=True,
+                workers=workers,
+                progress=progress,
+                companion=companion,
+            )
+            changed = None
+        else:
+            report, changed, _ = IncrementalLearner(root, store_directory, workers).resume(progress, companion)
+        finish(root, store_directory, changed=changed, whole=full, loaded=companion.finish(), progress=progress)
+    return report
 
 
 class Learner:
@@ -147,12 +157,14 @@ def finish(
     changed: ChangedFiles | None = None,
     is_only_code: bool = False,
     whole: bool = False,
+    loaded: bytes = b"",
     progress: Progress | None = None,
 ) -> None:
     """The steps after the graph is written.
 
     `changed`: the Go files that changed, if known. `is_only_code`: it is also known that no document changed.
-    `whole`: build everything again.
+    `whole`: build everything again. `loaded`: the mark of the search index, if the graph was
+    loaded with a `LoadCompanion`, which has done some of the steps.
     """
     with closing(create_card_store(store_directory)) as card_store:
         # A process may have been killed between its graph and these steps. Then more has changed than `changed` says.
@@ -166,9 +178,11 @@ def finish(
     with ThreadPoolExecutor(1) as thread:
         # Most of the work is done by git.
         reading = thread.submit(update_recent_commits, root, store_directory)
-        documents = update_documents(
-            root, store_directory, changed=paths, is_only_code=is_only_code and changed is not None, whole=whole
-        )
+        documents = LearnedDocuments()
+        if not loaded:
+            documents = update_documents(
+                root, store_directory, changed=paths, is_only_code=is_only_code and changed is not None, whole=whole
+            )
         committed = reading.result()
     arrived = added_files(store_directory, paths or ())
     with Store.open(store_directory, write=False) as store:
@@ -180,8 +194,13 @@ def finish(
             whole=whole or len(committed) > _MANY_CARDS,
             progress=progress,
         )
-        update_search_index(root, store_directory, store=store, changed=paths, whole=whole, progress=progress)
-    update_co_change(root, store_directory, changed=paths, arrived=arrived)
+        if progress is not None:
+            progress.stage("Finishing", 0)
+        update_search_index(
+            root, store_directory, store=store, changed=paths, whole=whole, loaded=loaded, progress=progress
+        )
+    if not loaded:
+        update_co_change(root, store_directory, changed=paths, arrived=arrived)
     if not built.is_full:
         card_paths = moved_notes | summaries.card_paths | documents.card_paths | committed
         rebuild_cards_of(store_directory, card_paths.difference(paths or ()))

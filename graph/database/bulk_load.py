@@ -10,9 +10,9 @@ import contextlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
 from golore.graph.database.parquet_spool import Spools, Table, table_name
@@ -23,6 +23,14 @@ from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, 
 _POOL_FLOOR: Final = 512 << 20
 _POOL_PER_ROW: Final = 400
 """Bytes of buffer pool per row: a COPY of edges needs memory for all rows of its table, measured at 170 bytes each."""
+
+
+class MoreRows(NamedTuple):
+    """Rows that are made from a graph after it was loaded, such as documents with their edges to code."""
+
+    nodes: Mapping[str, Collection[Node]] = {}
+    edges: Mapping[EdgeKind, Collection[Edge]] = {}
+    meta: Mapping[str, str] = {}
 
 
 class BulkLoad:
@@ -53,14 +61,18 @@ class BulkLoad:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
-    def build(self, database: Path, meta: Mapping[str, str]) -> None:
-        """Write the database file, complete and without a log."""
+    def build(self, database: Path, meta: Mapping[str, str], more: Callable[[Session], MoreRows] | None = None) -> None:
+        """Write the database file, complete and without a log. `more` is called when all rows are loaded."""
         self.count(self._spools.close())
         require_room(database, self._rows.total())
         try:
             pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
-                self._copy(session, meta)
+                for statement in create_statements():
+                    session.run(statement)
+                self._copy(session, self.directory, {**meta, "schema": str(SCHEMA_VERSION)})
+                if more is not None:
+                    self._add(session, more(session))
         except EngineFailure as failure:
             raise loading_error(database, str(failure)) from failure
         self.discard()
@@ -70,22 +82,33 @@ class BulkLoad:
     def discard(self) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _copy(self, session: Session, meta: Mapping[str, str]) -> None:
-        for statement in create_statements():
-            session.run(statement)
+    def _add(self, session: Session, more: MoreRows) -> None:
+        directory = self.directory / "more"
+        directory.mkdir()
+        spools = Spools(directory, "own")
+        for label, nodes in more.nodes.items():
+            spools.nodes(label, nodes)
+        for kind, edges in more.edges.items():
+            spools.edges(kind, edges)
+        spools.close()
+        self._copy(session, directory, more.meta)
+
+    def _copy(self, session: Session, directory: Path, meta: Mapping[str, str]) -> None:
         for label in NODE_COLUMNS:
-            if files := self._files_of(label):
+            if files := _files_of(directory, label):
                 session.run(f"COPY {label} FROM {files}")
         for kind in EDGE_KINDS:
-            if files := self._files_of(kind):
+            if files := _files_of(directory, kind):
                 session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
-        rows = [{"id": name, "value": value} for name, value in {**meta, "schema": str(SCHEMA_VERSION)}.items()]
-        session.run(f"UNWIND $rows AS r CREATE (:{META_TABLE} {{id: r.id, value: r.value}})", rows=rows)
+        rows = [{"id": name, "value": value} for name, value in meta.items()]
+        if rows:
+            session.run(f"UNWIND $rows AS r CREATE (:{META_TABLE} {{id: r.id, value: r.value}})", rows=rows)
 
-    def _files_of(self, table: Table) -> str:
-        """The spool files of a table as a list literal for COPY; empty if there are none."""
-        files = sorted(self.directory.glob(f"{table_name(table)}.*.parquet"))
-        return f"[{', '.join(map(_quoted, files))}]" if files else ""
+
+def _files_of(directory: Path, table: Table) -> str:
+    """The spool files of a table as a list literal for COPY; empty if there are none."""
+    files = sorted(directory.glob(f"{table_name(table)}.*.parquet"))
+    return f"[{', '.join(map(_quoted, files))}]" if files else ""
 
 
 def _quoted(path: Path) -> str:

@@ -6,12 +6,12 @@ several processes can write at once. `bulk_load` copies the files into a databas
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from golore.graph.database.arrow import import_arrow
 from golore.graph.errors import StoreError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
@@ -106,10 +106,10 @@ class _Spool:
     """The Parquet file of one table."""
 
     def __init__(self, path: Path, columns: Iterable[Column]) -> None:
-        pa = self._arrow = _arrow()
+        pa = self._arrow = import_arrow()
         types = {"STRING": pa.string(), "INT64": pa.int64(), "BOOL": pa.bool_(), "STRING[]": pa.list_(pa.string())}
         self._schema: Any = pa.schema([(column.name, types[column.type]) for column in columns])
-        self._writer: Any = importlib.import_module("pyarrow.parquet").ParquetWriter(
+        self._writer: Any = pa.parquet.ParquetWriter(
             path, self._schema, compression="snappy", use_dictionary=False, write_statistics=False
         )
         self.rows = 0
@@ -128,8 +128,3 @@ class _Spool:
 
     def close(self) -> None:
         self._writer.close()
-
-
-def _arrow() -> Any:
-    """Import pyarrow only when a load needs it, because that takes 0.1 s. It has no type annotations."""
-    return importlib.import_module("pyarrow")

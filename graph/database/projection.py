@@ -41,7 +41,7 @@ def is_projected(store: Store, label: str, mark: str) -> bool:
 
 def projection_key(store: Store, label: str) -> str:
     """The mark of the projection in the graph; empty if there is none."""
-    return read_meta(store, _meta_name(label))
+    return read_meta(store, meta_name(label))
 
 
 def project(store_directory: Path, projection: Projection, *, wait: float | None = None) -> int:
@@ -65,7 +65,7 @@ def project_from_stored_key(
         projection = make(mark)
         if projection.inputs_key == mark:
             return 0
-        delta = difference(*_old_and_new(store, projection), {_meta_name(label): projection.inputs_key})
+        delta = difference(*_old_and_new(store, projection), {meta_name(label): projection.inputs_key})
         identity = graph_identity(store_directory)
         store.apply(delta)
         record_equivalent_state(store_directory, identity)
@@ -99,7 +99,8 @@ def _with_targets(store: Store, kind: EdgeKind, edges: Collection[Edge], project
     return [edge for edge in edges if edge.target in known]
 
 
-def _meta_name(label: str) -> str:
+def meta_name(label: str) -> str:
+    """The name of the meta row with the mark of a projection."""
     return f"projected {label}"
 
 

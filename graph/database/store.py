@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from golore.graph.database.bulk_load import BulkLoad
+from golore.graph.database.bulk_load import BulkLoad, MoreRows
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
@@ -254,14 +254,16 @@ class Store:
         return dict(self.rows(f"MATCH (m:{META_TABLE}) WHERE m.id <> 'schema' RETURN m.id, m.value ORDER BY m.id"))
 
     @contextlib.contextmanager
-    def bulk_load(self, meta: Mapping[str, str] | None = None) -> Generator[BulkLoad]:
+    def bulk_load(
+        self, meta: Mapping[str, str] | None = None, more: Callable[[Store], MoreRows] | None = None
+    ) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
-        read the current one meanwhile."""
+        read the current one meanwhile. `more` is called with the new graph before others can see it."""
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if meta is None else meta)
+            self._replace(load, {} if meta is None else meta, more)
         finally:
             load.discard()
 
@@ -404,18 +406,24 @@ class Store:
                 self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
             )
 
-    def _replace(self, load: BulkLoad, meta: Mapping[str, str]) -> None:
+    def _replace(self, load: BulkLoad, meta: Mapping[str, str], more: Callable[[Store], MoreRows] | None) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
+        manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
+
+        def more_from(session: Session) -> MoreRows:
+            loaded = Store(self.directory, manifest, None, self._wait)
+            loaded._session = session
+            return MoreRows() if more is None else more(loaded)
+
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, meta)
+                load.build(database, meta, more_from)
                 record_digests(database, {})
             except BaseException:
                 unlink_database(database)
                 raise
-            manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
             write_manifest(self.directory, manifest)
             self._manifest = manifest
             remove_leftovers(self.directory, manifest)

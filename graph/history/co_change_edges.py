@@ -16,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Subgraph, difference, read_edges, read_meta
 from golore.graph.files.cache_tables import CacheTables, open_tables, read_table_meta, transaction
@@ -137,6 +138,14 @@ def open_pairs(directory: Path) -> Generator[Pairs]:
     assert connection is not None
     with closing(connection):
         yield Pairs(connection, directory)
+
+
+def rows_of_pairs(store: Store, edges: Collection[Edge]) -> MoreRows:
+    """The rows of these pairs for a graph that is being loaded."""
+    files = _files(store)
+    digest = _projection_digest(edges, files)
+    existing = [edge for edge in edges if edge.source in files and edge.target in files]
+    return MoreRows({}, {CHANGES_WITH: existing}, {_DIGEST_KEY: digest} if digest else {})
 
 
 def project_pairs(directory: Path, pairs: Pairs) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -20,11 +20,8 @@ import msgspec
 from golore.graph.errors import StoreError
 from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, transaction
 from golore.graph.search import postings
-from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index_entries import (
-    GENERATED,
     NOTHING,
-    TEST,
     FileRow,
     FileText,
     IndexedSymbol,
@@ -36,6 +33,7 @@ from golore.graph.search.index_entries import (
     text_counts,
     text_key,
 )
+from golore.graph.search.index_parts import IndexPart, StoredFile, merged, stored_file
 from golore.graph.search.postings import Counts, Postings, packed_counts
 
 FILES: Final = 0
@@ -65,8 +63,9 @@ _TABLES: Final = {
     "search_meanings": "(id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
     "search_ratings": "(item TEXT PRIMARY KEY, worth REAL NOT NULL) WITHOUT ROWID",
 }
+_NAMES_INDEX: Final = "CREATE INDEX search_names_backwards ON search_names(backwards)"
 _INDEXES: Final = (
-    "CREATE INDEX search_names_backwards ON search_names(backwards)",
+    _NAMES_INDEX,
     "CREATE INDEX search_texts_by_name ON search_texts(name)",
 )
 _SEARCH_TABLES: Final = CacheTables("3", "search_notes", _TABLES, _INDEXES)
@@ -180,28 +179,21 @@ class SearchIndex(OpenTables):
     def count(self, table: str) -> int:
         return self._connection.execute(f"SELECT count(*) FROM search_{table}").fetchone()[0]
 
-    def replace_all(self, files: Iterable[FileText]) -> None:
-        """Replace all files by these. They must be in the order of their paths."""
+    def replace_all(self, parts: Sequence[IndexPart]) -> None:
+        """Replace all files by those of these parts."""
         run = self._connection
         for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
         run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
-        by_term: defaultdict[str, Postings] = defaultdict(postings.empty)
-        by_name: defaultdict[str, Postings] = defaultdict(postings.empty)
-        for id, file in enumerate(files, 1):
-            entry = entry_of(file)
-            for term, counts in entry.terms.items():
-                documents, numbers = by_term[term]
-                documents.append(id)
-                numbers.append(counts)
-            for name in entry.names:
-                documents, numbers = by_name[name]
-                documents.append(id)
-                numbers.append(1)
-            self._insert(id, file, entry)
-        self._insert_terms(FILES, by_term)
-        rows = ((name, name[::-1], postings.to_bytes(files_of_name)) for name, files_of_name in sorted(by_name.items()))
+        files = sorted(file for part in parts for file in part.files)
+        self._insert(files)
+        rows = ((term, FILES, data) for term, data in merged([part.terms for part in parts]))
+        run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
+        # Sorting all names at the end takes less time than inserting each at its place.
+        run.execute("DROP INDEX search_names_backwards")
+        rows = ((name, name[::-1], data) for name, data in merged([part.names for part in parts]))
         run.executemany("INSERT INTO search_names VALUES (?, ?, ?)", rows)
+        run.execute(_NAMES_INDEX)
 
     def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
         """Add or replace these files, and remove those whose paths are in `removed`."""
@@ -223,7 +215,7 @@ class SearchIndex(OpenTables):
             for table in ("files", "contents", "meanings") if row else ():
                 run.execute(f"DELETE FROM search_{table} WHERE id = ?", (id,))
             if file is not None:
-                self._insert(id, file, after)
+                self._insert([stored_file(id, file, after)])
         self._change_terms(FILES, term_changes)
         self._change_names(name_changes)
 
@@ -261,16 +253,13 @@ class SearchIndex(OpenTables):
             changes[term][id] = 0
         self._connection.execute("DELETE FROM search_texts WHERE id = ?", (id,))
 
-    def _insert(self, id: int, file: FileText, entry: IndexEntry) -> None:
-        flags = TEST * file.test | GENERATED * file.generated
-        row = (id, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
-        self._connection.execute("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        terms = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
-        symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
-        self._connection.execute("INSERT INTO search_contents VALUES (?, ?, ?)", (id, terms, symbols))
-        if not flags:
-            keys = b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
-            self._connection.execute("INSERT INTO search_meanings VALUES (?, ?)", (id, keys))
+    def _insert(self, files: Sequence[StoredFile]) -> None:
+        run = self._connection
+        run.executemany("INSERT INTO search_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (file.row for file in files))
+        contents = ((file.row.id, file.terms, file.symbols) for file in files)
+        run.executemany("INSERT INTO search_contents VALUES (?, ?, ?)", contents)
+        meanings = ((file.row.id, file.meanings) for file in files if file.meanings is not None)
+        run.executemany("INSERT INTO search_meanings VALUES (?, ?)", meanings)
 
     def _entry_of(self, id: int) -> IndexEntry:
         row = self._connection.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()

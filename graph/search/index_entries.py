@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.search.postings import Counts, packed_counts
+from golore.graph.search.postings import MAX_TEXT, Counts, packed_counts
 from golore.graph.search.terms import folded, word_terms
 
 TEST: Final = 1
@@ -20,13 +20,19 @@ GENERATED: Final = 2
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
-def word_counts(text: str) -> dict[str, int]:
-    """Term → number of occurrences in a text. Made for long texts: each distinct word is split once."""
+def word_counts(data: bytes) -> dict[str, int]:
+    """Term → number of occurrences in a text in UTF-8. Made for long texts: each distinct word is split once."""
     counts: dict[str, int] = {}
-    for word, times in Counter(_WORD.findall(text)).items():
-        for term in word_terms(word):
-            counts[term] = counts.get(term, 0) + times
+    for word, times in Counter(data.translate(_ONLY_WORDS).split()).items():
+        text = word.decode("utf-8", "replace")
+        for part in (text,) if word.isascii() else _WORD.findall(text):
+            for term in word_terms(part):
+                counts[term] = counts.get(term, 0) + times
     return counts
+
+
+_ONLY_WORDS: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
+"""Replaces what separates words by spaces, as far as it is ASCII."""
 
 
 def terms(text: str) -> list[str]:
@@ -119,10 +125,10 @@ def entry_of(file: FileText) -> IndexEntry:
         if symbol.kind not in _UNCOUNTED_KINDS:
             for term in terms(symbol.name):
                 in_names[term] = in_names.get(term, 0) + 1
-    packed = {
-        term: packed_counts(Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0)))
-        for term in sorted({*file.counts, *in_path, *in_names})
-    }
+    packed = {term: times if times < MAX_TEXT else MAX_TEXT for term, times in file.counts.items()}
+    for term in {**in_path, **in_names}:
+        counts = Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0))
+        packed[term] = packed_counts(counts)
     path_length = sum(in_path.values())
     lengths = (sum(file.counts.values()) + PATH_WEIGHT * path_length, path_length, sum(in_names.values()))
     return IndexEntry(packed, names_of(file.symbols), lengths)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
+from golore.graph.model.entities import Symbol
 from golore.graph.search.index_entries import TEST, IndexedSymbol, ShortText
 from golore.graph.search.note_answers import LASTING
 
@@ -71,6 +72,15 @@ def all_declared(store: Store, files: dict[str, FileAbout]) -> dict[str, tuple[I
     for file, *row in zip(*store.columns(f"MATCH (s:Symbol) RETURN s.file, {_COLUMNS}"), strict=True):
         if file in files:
             found[file].append(_indexed_symbol(row, files[file].package))
+    return {file: _in_order(rows) for file, rows in found.items()}
+
+
+def declared_by_file(symbols: Iterable[Symbol], package: str) -> dict[str, tuple[IndexedSymbol, ...]]:
+    """Path → declarations, for the rows of one package, before they are stored."""
+    found: defaultdict[str, list[IndexedSymbol]] = defaultdict(list)
+    for one in symbols:
+        row = (one.id, one.kind, one.name, one.qualified_name, one.line, one.signature, one.doc)
+        found[one.file].append(_indexed_symbol(row, package))
     return {file: _in_order(rows) for file, rows in found.items()}
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 _TEXT_BITS: Final = 10
 _PATH_BITS: Final = 2
-_MAX_TEXT: Final = (1 << _TEXT_BITS) - 1
+MAX_TEXT: Final = (1 << _TEXT_BITS) - 1
 _MAX_PATH: Final = (1 << _PATH_BITS) - 1
 _MAX_NAME: Final = (1 << (16 - _TEXT_BITS - _PATH_BITS)) - 1
 _SIZE: Final = 6
@@ -39,7 +39,7 @@ def empty() -> Postings:
 
 def packed_counts(counts: Counts) -> int:
     text, path, name = counts
-    return min(text, _MAX_TEXT) | min(path, _MAX_PATH) << _TEXT_BITS | min(name, _MAX_NAME) << (_TEXT_BITS + _PATH_BITS)
+    return min(text, MAX_TEXT) | min(path, _MAX_PATH) << _TEXT_BITS | min(name, _MAX_NAME) << (_TEXT_BITS + _PATH_BITS)
 
 
 def to_bytes(postings: Postings) -> bytes:

@@ -7,13 +7,14 @@ edges; if the changed files are not known, all files of the graph are checked.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
-from contextlib import closing
+from collections.abc import Collection, Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.errors import StoreBusy, StoreError
-from golore.graph.history.co_change_edges import open_pairs, pairs_in, project_pairs, project_pairs_of
+from golore.graph.history.co_change_edges import Pairs, open_pairs, pairs_in, project_pairs, project_pairs_of
+from golore.graph.model.entities import Edge
 from golore.learner.checkout.git_log import head_commit, read_history
 
 
@@ -23,6 +24,19 @@ def added_files(store_directory: Path, changed: Collection[str]) -> set[str]:
         return {path for path in changed if card_store.card(path, include_empty=True) is None}
 
 
+def counted_pairs(root: Path, store_directory: Path) -> list[Edge]:
+    """All pairs of the history at HEAD, counted again if necessary."""
+    with _open_pairs(store_directory) as pairs:
+        _count(root, pairs)
+        return pairs.all()
+
+
+def record_loaded_pairs(store_directory: Path) -> None:
+    """Record that the current graph has the edges of all pairs."""
+    with _open_pairs(store_directory) as pairs:
+        pairs.record_projected()
+
+
 def update_co_change(
     root: Path, store_directory: Path, *, changed: Collection[str] | None = None, arrived: Collection[str] = ()
 ) -> int:
@@ -30,16 +44,27 @@ def update_co_change(
 
     `arrived`: those of `changed` that are new (see `added_files`).
     """
-    head = head_commit(root)
     try:
-        with open_pairs(store_directory) as pairs:
-            if not pairs.are_counted_at(head):
-                pairs.replace(pairs_in(read_history(root, head) if head else None), head)
+        with _open_pairs(store_directory) as pairs:
+            _count(root, pairs)
             if changed is None or not pairs.are_projected:
                 return project_pairs(store_directory, pairs)
             return project_pairs_of(store_directory, pairs, arrived) if arrived else 0
     except StoreBusy:
         return 0  # another process is learning, and runs this step afterwards
+
+
+def _count(root: Path, pairs: Pairs) -> None:
+    head = head_commit(root)
+    if not pairs.are_counted_at(head):
+        pairs.replace(pairs_in(read_history(root, head) if head else None), head)
+
+
+@contextmanager
+def _open_pairs(store_directory: Path) -> Generator[Pairs]:
+    try:
+        with open_pairs(store_directory) as pairs:
+            yield pairs
     except sqlite3.Error as failure:
         raise StoreError(
             f"Cannot write CHANGES_WITH edges to {store_directory}: {failure}. "

@@ -8,7 +8,7 @@ after it was learned, its words are those on disk, and its entry is made again b
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,9 +19,9 @@ from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import score_changes
 from golore.graph.progress import Progress
-from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index import COMMITS, GRAPH, HISTORY, SearchIndex, open_index
-from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
+from golore.graph.search.index_entries import FileText
+from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
 from golore.graph.search.index_sources import (
     KNOWLEDGE,
     FileAbout,
@@ -33,8 +33,8 @@ from golore.graph.search.index_sources import (
     texts_mark,
 )
 from golore.graph.search.past_commits import commit_terms, packed
-from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.git_log import head_commit, read_history
+from golore.learner.pipeline.index_worker import count_terms, file_text
 from golore.learner.worker_pool import WorkerPool
 
 _MOST_SINGLE: Final = 100
@@ -65,6 +65,19 @@ def index_state(index: SearchIndex) -> bytes:
     return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
 
+def load_parts(store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
+    """Replace all files of the index while their graph is being stored. Returns a mark for `update_search_index`, which
+    must complete the index when the graph is there; if it does not, the next update rebuilds the index."""
+    mark = os.urandom(16)
+    index = open_index(store_directory, write=True)
+    assert index is not None
+    with index, gc_disabled(), index.writing():
+        index.replace_all(parts)
+        index.set_meta(GRAPH, b"")
+        index.set_meta(_UNFINISHED, mark)
+    return mark
+
+
 def update_search_index(
     root: Path,
     store_directory: Path,
@@ -72,14 +85,20 @@ def update_search_index(
     store: Store | None = None,
     changed: Collection[str] | None = None,
     whole: bool = False,
+    loaded: bytes = b"",
     progress: Progress | None = None,
 ) -> IndexUpdate:
-    """Update the index of a store. `changed`: the changed Go files, if known. `whole`: rebuild everything."""
+    """Update the index of a store. `changed`: the changed Go files, if known. `whole`: rebuild everything.
+
+    `loaded`: the mark of `load_parts`, if it has replaced the files.
+    """
     root = root.resolve()
     with Store.open(store_directory, write=False) if store is None else nullcontext(store) as graph:
         index = open_index(store_directory, write=True)
         assert index is not None
         with index:
+            if loaded and index.meta(_UNFINISHED) == loaded:
+                return _complete(index, graph, root)
             return update_open_index(index, graph, root, changed=changed, whole=whole, progress=progress)
 
 
@@ -101,15 +120,26 @@ def update_open_index(
     index.set_meta(_UNFINISHED, b"1")
     with gc_disabled(), index.writing():
         if whole:
-            index.replace_all(_all_texts(store, root, now, progress))
+            index.replace_all([_all_files(store, root, now, progress)])
         else:
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
-        _update_texts(index, store, _packages(index, paths, now) if is_known and not whole else None)
-        _update_history(index, root)
-        _update_ratings(index, store.directory)
-        index.set_meta(GRAPH, store.generation.encode())
-        index.set_meta(_UNFINISHED, b"")
+        _finish(index, store, root, _packages(index, paths, now) if is_known and not whole else None)
     return IndexUpdate(len(now) if whole else len(paths), whole)
+
+
+def _complete(index: SearchIndex, store: Store, root: Path) -> IndexUpdate:
+    """Add everything but the files to an index, after `load_parts`."""
+    with gc_disabled(), index.writing():
+        _finish(index, store, root, None)
+    return IndexUpdate(index.count("files"), True)
+
+
+def _finish(index: SearchIndex, store: Store, root: Path, packages: Collection[str] | None) -> None:
+    _update_texts(index, store, packages)
+    _update_history(index, root)
+    _update_ratings(index, store.directory)
+    index.set_meta(GRAPH, store.generation.encode())
+    index.set_meta(_UNFINISHED, b"")
 
 
 def _differing(before: Mapping[str, str], now: Mapping[str, FileAbout]) -> set[str]:
@@ -121,49 +151,29 @@ def _some_texts(store: Store, root: Path, paths: Iterable[str], now: Mapping[str
     for path in sorted(paths):
         if path in now:
             about = now[path]
-            yield _file_text(path, about, declared_in(store, path, about.package), *_count_terms(f"{root}/{path}"))
+            yield file_text(path, about, declared_in(store, path, about.package), *count_terms(f"{root}/{path}"))
 
 
-def _all_texts(store: Store, root: Path, now: dict[str, FileAbout], progress: Progress | None) -> Iterator[FileText]:
+def _all_files(store: Store, root: Path, now: dict[str, FileAbout], progress: Progress | None) -> IndexPart:
     if progress is not None:
         progress.stage("Words", len(now))
     symbols = all_declared(store, now)
+    builder = PartBuilder(numbered(list(now)))
     paths = sorted(now)
-    starts = range(0, len(paths), _BATCH)
-    batches = [tuple(f"{root}/{path}" for path in paths[start : start + _BATCH]) for start in starts]
+    batches = [tuple(paths[start : start + _BATCH]) for start in range(0, len(paths), _BATCH)]
     with WorkerPool(0 if len(paths) < _MANY else os.cpu_count() or 1) as pool:
-        read: dict[tuple[str, ...], list[tuple[str, dict[str, int]]]] = {}
-        results = pool.run(_count_all, batches)
-        for number, batch in enumerate(batches):
-            while batch not in read:
-                done, counted = next(results)
-                read[done] = counted if counted is not None else [_count_terms(path) for path in done]
-            for offset, (found_digest, counts) in enumerate(read.pop(batch)):
-                path = paths[number * _BATCH + offset]
-                yield _file_text(path, now[path], symbols.get(path, ()), found_digest, counts)
+        for (_, batch), counted in pool.run(_count_all, ((str(root), batch) for batch in batches)):
+            words = counted if counted is not None else _count_all((str(root), batch))
+            for path, (found_digest, counts) in zip(batch, words, strict=True):
+                builder.add(file_text(path, now[path], symbols.get(path, ()), found_digest, counts))
             if progress is not None:
                 progress.tick(len(batch))
+    return builder.part()
 
 
-def _count_all(paths: tuple[str, ...]) -> list[tuple[str, dict[str, int]]]:
-    return [_count_terms(path) for path in paths]
-
-
-def _count_terms(path: str) -> tuple[str, dict[str, int]]:
-    """The digest of a file and its term counts; both empty if it cannot be read."""
-    try:
-        data = read_regular(path, SOURCE_LIMIT, follow=True)
-    except OSError:
-        return "", {}
-    return digest(data), word_counts(data.decode("utf-8", "replace"))
-
-
-def _file_text(
-    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found_digest: str, counts: Mapping[str, int]
-) -> FileText:
-    # A file that changed since it was learned gets a digest that the graph cannot have, so that it is read again.
-    marked = about.digest if found_digest == about.digest else f"{about.digest} {found_digest}"
-    return FileText(path, marked, about.package, about.module, about.test, about.generated, symbols, counts)
+def _count_all(batch: tuple[str, tuple[str, ...]]) -> list[tuple[str, dict[str, int]]]:
+    root, paths = batch
+    return [count_terms(f"{root}/{path}") for path in paths]
 
 
 def _packages(index: SearchIndex, paths: Iterable[str], now: Mapping[str, FileAbout]) -> set[str]:

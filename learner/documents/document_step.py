@@ -77,13 +77,13 @@ class _Section(msgspec.Struct, frozen=True, array_like=True, gc=False):
     mentions: tuple[DocumentMention, ...]
 
 
-class _Content(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DocumentContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sections: tuple[_Section, ...]
     record: bool
     status: str
 
 
-_decode: Final = msgspec.msgpack.Decoder(_Content).decode
+_decode: Final = msgspec.msgpack.Decoder(DocumentContent).decode
 _encode: Final = msgspec.msgpack.encode
 
 
@@ -101,9 +101,7 @@ def update_documents(
         with create_document_index(store_directory) as document_index:
             if whole or document_index.meta("edition") != _READER_VERSION:
                 changed, is_only_code = None, False
-                with document_index.transaction():
-                    document_index.clear()
-                    document_index.set_meta("edition", _READER_VERSION)
+                replace_documents(document_index, ())
             return _update(root, store_directory, document_index, changed, is_only_code)
     except sqlite3.Error as failure:
         raise StoreError(
@@ -115,13 +113,14 @@ def update_documents(
 def _update(
     root: Path, directory: Path, document_index: DocumentIndex, changed: Collection[str] | None, is_about_code: bool
 ) -> LearnedDocuments:
-    change = _Change(set(), set())
+    change = DocumentChange(set(), set())
     read = 0 if is_about_code else _update_pages(root, directory, document_index, change)
     appearances = None if changed is None else _changed_appearances(directory, document_index, changed)
     if appearances or appearances is None or not document_index.is_linked:
-        linked_again = _update_links(
-            directory, document_index, appearances if document_index.is_linked else None, change
-        )
+        with Store.open(directory, write=False) as store:
+            linked_again = update_links(
+                store, document_index, appearances if document_index.is_linked else None, change
+            )
     else:
         linked_again = 0
     # A graph that was loaded from scratch has no documents, whatever has changed in the code.
@@ -149,19 +148,19 @@ def _cached_appearance(cache: Cache, path: str) -> str:
     return appearance_of(outline.shape, examples)
 
 
-class _Change(NamedTuple):
+class DocumentChange(NamedTuple):
     """The cards whose document lines may have changed, and the ids of sections, old and new, that may have changed."""
 
     card_paths: set[str]
     sections: set[str]
 
 
-def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, change: _Change) -> int:
+def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, change: DocumentChange) -> int:
     """Read the changed documents and store them without links. Returns how many were read."""
     found = found_documents(root, directory)
     known = document_index.pages()
     gone = known.keys() - found.keys()
-    read, confirmed = _read_changed(root, known, found)
+    read, confirmed = read_changed(root, known, found)
     old_paths = gone | {page.path for page, _ in read}
     change.card_paths.update(link.card_path for link in document_index.links(gone))
     change.sections.update(
@@ -173,20 +172,30 @@ def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, ch
         document_index.remove(gone)
         for page in confirmed:
             document_index.confirm(page)
-        for page, content in read:
-            used = {
-                key for section in content.sections for mention in section.mentions for key in mention_keys(mention)
-            }
-            document_index.put(page, _encode(content), sorted(used))
+        _put(document_index, read)
     return len(read)
 
 
-def _read_changed(
+def replace_documents(document_index: DocumentIndex, read: Iterable[tuple[StoredDocument, DocumentContent]]) -> None:
+    """Forget everything about documents, and store these, without links."""
+    with document_index.transaction():
+        document_index.clear()
+        document_index.set_meta("edition", _READER_VERSION)
+        _put(document_index, read)
+
+
+def _put(document_index: DocumentIndex, read: Iterable[tuple[StoredDocument, DocumentContent]]) -> None:
+    for page, content in read:
+        used = {key for section in content.sections for mention in section.mentions for key in mention_keys(mention)}
+        document_index.put(page, _encode(content), sorted(used))
+
+
+def read_changed(
     root: Path, known: Mapping[str, StoredDocument], found: Mapping[str, FileState]
-) -> tuple[list[tuple[StoredDocument, _Content]], list[StoredDocument]]:
+) -> tuple[list[tuple[StoredDocument, DocumentContent]], list[StoredDocument]]:
     """The documents with a new digest, and those with a new state but the same digest."""
     since_ns = time.time_ns()
-    read: list[tuple[StoredDocument, _Content]] = []
+    read: list[tuple[StoredDocument, DocumentContent]] = []
     confirmed: list[StoredDocument] = []
     for path, state in found.items():
         last = known.get(path)
@@ -206,21 +215,20 @@ def _read_changed(
     return read, confirmed
 
 
-def _stored_content(path: str, page: Page) -> _Content:
+def _stored_content(path: str, page: Page) -> DocumentContent:
     sections = (
         _Section(one.anchor, one.title, one.level, one.line, one.end_line, one.text, mentions(path, one.pieces))
         for one in page.sections
     )
-    return _Content(tuple(sections), page.record, page.status)
+    return DocumentContent(tuple(sections), page.record, page.status)
 
 
-def _update_links(
-    directory: Path, document_index: DocumentIndex, appearances: Mapping[str, str] | None, change: _Change
+def update_links(
+    store: Store, document_index: DocumentIndex, appearances: Mapping[str, str] | None, change: DocumentChange
 ) -> int:
     """Link the documents whose mentions may have another meaning now. Returns how many. `appearances`: the files whose
     appearance changed, if known."""
-    with Store.open(directory, write=False) as store:
-        update = _target_update(store, document_index, appearances)
+    update = _target_update(store, document_index, appearances)
     before, after, examples = update.before, update.after, update.examples
     with document_index.transaction():
         document_index.change_targets(before - after, after - before)
@@ -304,10 +312,10 @@ def _update_examples(
 def _link_page(
     document_index: DocumentIndex,
     path: str,
-    page: _Content,
+    page: DocumentContent,
     stored: StoredDocument,
     outside: Collection[str],
-    change: _Change,
+    change: DocumentChange,
 ) -> None:
     used = {key for section in page.sections for mention in section.mentions for key in mention_keys(mention)}
     targets = by_key(document_index.targets(used))
@@ -319,13 +327,13 @@ def _link_page(
         document_index.set_links(path, links_digest, links)
 
 
-def _section_ids(path: str, page: _Content) -> Iterator[str]:
+def _section_ids(path: str, page: DocumentContent) -> Iterator[str]:
     return (doc_id(path, section.anchor) for section in page.sections)
 
 
 def _section_links(
     path: str,
-    page: _Content,
+    page: DocumentContent,
     section: _Section,
     targets: dict[str, tuple[MentionTarget, ...]],
     outside: Collection[str],
@@ -346,10 +354,10 @@ def _digest_of(links: Iterable[DocumentLink]) -> str:
     return digest(_encode([tuple(link) for link in links]))
 
 
-def _project(directory: Path, document_index: DocumentIndex, change: _Change, *, is_graph_known: bool) -> None:
+def _project(directory: Path, document_index: DocumentIndex, change: DocumentChange, *, is_graph_known: bool) -> None:
     """Copy the stored documents to the graph, if they differ. `is_graph_known`: the graph has what was last recorded as
     projected, so it need not be queried."""
-    mark, last = _projection_mark(document_index), document_index.meta("projected")
+    mark, last = projection_mark(document_index), document_index.meta("projected")
     if mark == last and is_graph_known:
         return
     is_partial = mark != last
@@ -357,25 +365,25 @@ def _project(directory: Path, document_index: DocumentIndex, change: _Change, *,
         with Store.open(directory, write=False) as store:
             is_complete = is_projected(store, "Doc", mark) and _has_all_edges(store, document_index)
         if is_complete:
-            _record_projected(directory, document_index, mark)
+            record_projected(directory, document_index, mark)
             return
         with document_index.transaction():
             document_index.set_meta("round", str(int(document_index.meta("round") or "0") + 1))
-        mark = _projection_mark(document_index)
+        mark = projection_mark(document_index)
     try:
         project_from_stored_key(
             directory,
             "Doc",
-            lambda current_mark: _projection(
+            lambda current_mark: projection_of(
                 document_index, mark, change if is_partial and current_mark == last else None
             ),
         )
     except StoreBusy:
         return  # another learn is running, which will do the same
-    _record_projected(directory, document_index, mark)
+    record_projected(directory, document_index, mark)
 
 
-def _record_projected(directory: Path, document_index: DocumentIndex, mark: str) -> None:
+def record_projected(directory: Path, document_index: DocumentIndex, mark: str) -> None:
     with document_index.transaction():
         document_index.set_meta("projected", mark)
         document_index.set_meta("database", _database(directory))
@@ -386,7 +394,7 @@ def _database(directory: Path) -> str:
     return manifest.graph if manifest is not None else ""
 
 
-def _projection_mark(document_index: DocumentIndex) -> str:
+def projection_mark(document_index: DocumentIndex) -> str:
     """A digest of all sections and links, and of the number of forced projections."""
     hashed = blake2b(f"{_READER_VERSION} {document_index.meta('round')}".encode(), digest_size=16)
     for page in document_index.pages().values():
@@ -400,7 +408,7 @@ def _has_all_edges(store: Store, document_index: DocumentIndex) -> bool:
     return sum(next(store.rows(statement))[0] for statement in statements) == document_index.link_count
 
 
-def _projection(document_index: DocumentIndex, mark: str, change: _Change | None) -> Projection:
+def projection_of(document_index: DocumentIndex, mark: str, change: DocumentChange | None) -> Projection:
     """The nodes and edges for the graph: of the sections in `change`, or of all if it is None."""
     wanted = None if change is None else change.sections
     paths = document_index.pages().keys()

@@ -25,6 +25,7 @@ from golore.learner.checkout.discovery import Discovery, discover, is_skipped_by
 from golore.learner.checkout.freshness import record_seen_files
 from golore.learner.checkout.git_directory import other_checkouts
 from golore.learner.go_rules.go_env import read_environment
+from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.graph_writer import GraphChange, Written, load_graph, update_graph
 from golore.learner.pipeline.package_keys import RESOLVER, Keys, Target, make_keys, state_key
 from golore.learner.pipeline.resolve_workers import Plan
@@ -63,6 +64,8 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
     seconds: float
     messages: tuple[str, ...] = ()
+    parts: tuple[tuple[str, float], ...] = ()
+    """The stages of the learn with their seconds. What is left of `seconds` is the start."""
 
 
 class Survey(NamedTuple):
@@ -87,10 +90,18 @@ def learn_graph(
     edges: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
+    companion: Companion | None = None,
 ) -> Report:
-    """Bring the graph of a repository up to date with its files. Without `edges`, uses are not resolved."""
+    """Bring the graph of a repository up to date with its files. Without `edges`, uses are not resolved. `companion`
+    works beside a load of the whole graph."""
     return learn_graph_and_survey(
-        root, store_directory=store_directory, full=full, edges=edges, workers=workers, progress=progress
+        root,
+        store_directory=store_directory,
+        full=full,
+        edges=edges,
+        workers=workers,
+        progress=progress,
+        companion=companion,
     )[0]
 
 
@@ -102,6 +113,7 @@ def learn_graph_and_survey(
     edges: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
+    companion: Companion | None = None,
 ) -> tuple[Report, Survey]:
     """Like `learn_graph`, but also returns the `Survey` that incremental updates start from."""
     started, since_ns = time.monotonic(), time.time_ns()
@@ -109,13 +121,16 @@ def learn_graph_and_survey(
     discovery = discover(root)
     project = build_project(discovery, read_environment(std=import_paths()))
     directory = store_directory or discovery.root / STORE_NAME
+    is_first = full or not (directory / CACHE_NAME).exists()
     with (
         gc_disabled(),
+        WorkerPool(_worker_count(discovery, workers), fork=is_first) as pool,
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
-        WorkerPool(_worker_count(discovery, workers)) as pool,
     ):
         known_files = {} if full else cache.files()
+        if companion is not None and is_first:
+            companion.begin(discovery)
         if not known_files:
             progress.begin(len(discovery.files), _size_of(discovery))
         saved = None if full else read_saved_survey(directory)
@@ -139,7 +154,7 @@ def learn_graph_and_survey(
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
             if full or replaced or store.is_empty or is_mostly_new(before.keys, keys):
                 change = GraphChange(plan, repository, keys, before.keys, stored_keys.meta_rows)
-                written = load_graph(store, cache, pool, change, progress)
+                written = load_graph(store, cache, pool, change, progress, companion)
             else:
                 change = GraphChange(plan, repository, keys, before.keys, changed_meta(before, stored_keys))
                 written = update_graph(store, cache, pool, change, progress)

@@ -31,6 +31,7 @@ from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository, Unresolved
 from golore.graph.progress import NoProgress, Progress
+from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.implements_edges import (
     IMPLEMENTS,
     ChangedTables,
@@ -44,6 +45,7 @@ from golore.learner.pipeline.implements_edges import (
     implements_edges,
     outside_tables,
 )
+from golore.learner.pipeline.index_worker import take_part
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
     BATCH_FILES,
@@ -125,16 +127,29 @@ class _Resolved(NamedTuple):
     files: int
 
 
-def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
+def load_graph(
+    store: Store,
+    cache: Cache,
+    pool: WorkerPool,
+    change: GraphChange,
+    progress: Progress,
+    companion: Companion | None = None,
+) -> Written:
     """Resolve all packages and replace the whole graph."""
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
-    with store.bulk_load(change.meta) as bulk:
+    with store.bulk_load(change.meta, None if companion is None else companion.loaded) as bulk:
         with _shared_plan(plan, store.directory) as plan_path:
-            everything = assignments(plan_path, plan.catalog, frozenset(keys.packages), spool=bulk.directory)
+            everything = assignments(
+                plan_path,
+                plan.catalog,
+                frozenset(keys.packages),
+                spool=bulk.directory,
+                is_indexed=companion is not None,
+            )
             for result in _results(pool, everything, progress):
                 tables[result.id] = Tables(result.types, result.interfaces)
                 _merge(externals, result.rows.nodes["External"])
@@ -147,6 +162,7 @@ def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange
                 bulk.edges(kind, found)
                 rows += len(found)
                 edges += len(found)
+            parts = [part for part in pool.run_on_all(take_part, plan_path) if part is not None]
         for written in pool.run_on_all(close_spools, bulk.directory):
             bulk.count(written)
         pool.close()  # frees the workers' memory for the load
@@ -154,6 +170,8 @@ def load_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
         cache_tables(cache, keys.packages, tables)
+        if companion is not None:
+            companion.resolved(parts)
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 

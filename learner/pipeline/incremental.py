@@ -29,6 +29,7 @@ from golore.graph.model.entities import Unresolved
 from golore.graph.progress import NoProgress, Progress
 from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_skipped_by_go
 from golore.learner.checkout.freshness import record_edits
+from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.graph_step import (
     Report,
     Survey,
@@ -108,12 +109,16 @@ class IncrementalLearner:
         """Number of updates since the last ordinary learn."""
         return self._updates
 
-    def learn(self, progress: Progress | None = None) -> Update:
-        """Run an ordinary learn, which later updates start from."""
+    def learn(self, progress: Progress | None = None, companion: Companion | None = None) -> Update:
+        """Run an ordinary learn, which later updates start from. `companion` is as in `learn_graph`."""
         before = self._survey
         self._forget()
         report, survey = learn_graph_and_survey(
-            self._root, store_directory=self._directory, workers=self._workers, progress=progress
+            self._root,
+            store_directory=self._directory,
+            workers=self._workers,
+            progress=progress,
+            companion=companion,
         )
         self._survey, self._linked, self._is_saved = survey, _linked_files(survey), True
         if before is None:
@@ -124,18 +129,18 @@ class IncrementalLearner:
             False,
         )
 
-    def resume(self, progress: Progress | None = None) -> Update:
+    def resume(self, progress: Progress | None = None, companion: Companion | None = None) -> Update:
         """Continue from the last learn, also one of another process: compares size and time of all files, then updates
         only what changed."""
         directory = self._directory or self._root / STORE_NAME
         with gc_disabled():
             survey = resumed_survey(self._root, directory)
             if survey is None:
-                return self.learn(progress)
+                return self.learn(progress, companion)
             self._survey, self._linked = survey, _linked_files(survey)
             files = survey.discovery.files
             edited = [file.path for file in files if _looks_edited(survey.files[file.path], file)]
-            update = self.update(edited, progress)
+            update = self.update(edited, progress, companion=companion)
             self.save()
         return update
 
@@ -150,6 +155,7 @@ class IncrementalLearner:
         paths: Collection[str],
         progress: Progress | None = None,
         early: Callable[[BodyEdit], None] | None = None,
+        companion: Companion | None = None,
     ) -> Update:
         """Learn again after these files were edited. `paths` are relative to the root; unchanged files are ignored.
 
@@ -168,7 +174,7 @@ class IncrementalLearner:
                 self._is_saved = self._is_saved and not update.report.files_read
                 return update
             self._survey = survey
-        return self.learn(progress)
+        return self.learn(progress, companion)
 
     def _forget(self) -> None:
         self._survey = self._worker = None

@@ -28,6 +28,7 @@ from golore.learner.pipeline.graph_rows import (
     package_rows,
     testing_of,
 )
+from golore.learner.pipeline.index_worker import add_to_index
 from golore.learner.project.catalog import Catalog, CatalogPackage
 from golore.learner.project.external_packages import unvendored_path
 from golore.learner.project.project import Project
@@ -60,7 +61,8 @@ class Plan(NamedTuple):
 class Assignment(NamedTuple):
     """Work in some directories: whole packages by id, and single files of other packages.
 
-    With a `spool` directory, the rows of whole packages are written there instead of being returned.
+    With a `spool` directory, the rows of whole packages are written there instead of being returned. If
+    `is_indexed`, the worker also makes its part of the search index from them (see `index_worker`).
     """
 
     plan: Path
@@ -68,6 +70,7 @@ class Assignment(NamedTuple):
     ids: frozenset[str]
     files: frozenset[str] = frozenset()
     spool: Path | None = None
+    is_indexed: bool = False
 
 
 class PackageResult(NamedTuple):
@@ -95,6 +98,7 @@ def assignments(
     ids: frozenset[str],
     files: frozenset[str] = frozenset(),
     spool: Path | None = None,
+    is_indexed: bool = False,
 ) -> Iterator[Assignment]:
     """Split the work into batches of packages in neighbouring directories, because these import the same packages."""
     directories: list[str] = []
@@ -107,10 +111,10 @@ def assignments(
         directories.append(directory)
         size += sum(len(package.files) for package in wanted) + touched[directory]
         if size >= BATCH_FILES:
-            yield Assignment(plan, tuple(directories), ids, files, spool)
+            yield Assignment(plan, tuple(directories), ids, files, spool, is_indexed)
             directories, size = [], 0
     if directories:
-        yield Assignment(plan, tuple(directories), ids, files, spool)
+        yield Assignment(plan, tuple(directories), ids, files, spool, is_indexed)
 
 
 class ResolutionWorker:
@@ -133,6 +137,11 @@ class ResolutionWorker:
         self.plan = plan
         self.cache = cache
         self.sources.replace_catalog(plan.catalog)
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """All files of the packages of the repository."""
+        return (file.path for group in self.plan.catalog.values() for package in group for file in package.files)
 
     @property
     def loaded(self) -> int:
@@ -270,6 +279,8 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
         for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
                 result = worker.resolve(entry, package)
+                if assignment.is_indexed:
+                    add_to_index(assignment.plan, worker.plan.project.root, worker.paths, result.rows)
                 if assignment.spool is not None:
                     result = _write_to_spools(result, assignment.spool)
                 results.append(result)

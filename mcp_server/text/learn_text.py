@@ -10,6 +10,8 @@ from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.text.output import styled
 
 _EXAMPLES: Final = 5
+_LONG: Final = 2.0
+"""Seconds from which a learn says what took them."""
 
 
 def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
@@ -24,7 +26,8 @@ def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
     done = f"{counted(report.files_parsed, 'file')} parsed, {counted(report.rows_written, 'row')} written"
     if not report.rows_written:
         done = "nothing has changed since the last learn"
-    lines = [styled(f"Learned {totals} in {report.seconds:.1f} s", "bold") + f" ({done})."]
+    parts = f": {', '.join(_parts(report))}" if report.seconds >= _LONG else ""
+    lines = [styled(f"Learned {totals} in {report.seconds:.1f} s", "bold") + f"{parts} ({done})."]
     if counts.unresolved:
         lines.append(f"{counted(counts.unresolved_sites, 'use')} could not be resolved.")
     if report.missing_imports:
@@ -40,3 +43,10 @@ def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
         if len(report.problems) > _EXAMPLES:
             lines.append(f"  and {len(report.problems) - _EXAMPLES:,} more")
     return [*lines, *report.messages]
+
+
+def _parts(report: Report) -> list[str]:
+    """What took a tenth of a second or more, as in `reading 1.2 s`; the rest is the start of golore."""
+    rest = report.seconds - sum(seconds for _, seconds in report.parts)
+    parts = (("start", rest), *report.parts)
+    return [f"{name.lower()} {seconds:.1f} s" for name, seconds in parts if seconds >= 0.05]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from golore.graph.database.store import Store
 from golore.graph.search.index import open_index
 from golore.graph.search.index_entries import ShortText
 from golore.graph.search.search import Hit, SearchRequest, search
-from golore.learner.derived.search_step import update_search_index
+from golore.learner.derived.search_step import load_parts, update_search_index
+from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
@@ -102,6 +105,36 @@ def follow(root: Path, updates: int, seed: int) -> None:
 
 def test_after_some_updates_search_answers_as_in_a_fresh_store(tmp_path: Path) -> None:
     follow(tmp_path, 12, seed=1)
+
+
+def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The tables of the index, without what depends on the moment."""
+    with closing(sqlite3.connect(store / "cache.db")) as connection:
+        names = ("files", "contents", "terms", "names", "texts", "meanings")
+        return {name: sorted(connection.execute(f"SELECT * FROM search_{name}")) for name in names}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_index_that_workers_count_equals_one_made_from_the_stored_graph(tmp_path: Path, workers: int) -> None:
+    tree, store, chance = make_shop(tmp_path / "tree"), tmp_path / "store", random.Random(3)
+    (tree / "odd_test.go").write_bytes(b"package shop // na\xefve \xc3\xa9t\xc3\xa9_HTTPServer \xe2\x80\x94dash\xff\n")
+    for _ in range(9):
+        changed_once(tree, chance)
+    learn(tree, store, full=True, workers=workers)
+    counted = rows(store)
+    assert update_search_index(tree, store, whole=True).whole
+    assert rows(store) == counted
+    assert {"été", "httpserver", "dash"} <= {str(row[0]) for row in counted["terms"]}
+
+
+def test_an_index_that_was_not_completed_is_made_again(tmp_path: Path) -> None:
+    tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
+    learn(tree, store, full=True)
+    complete = rows(store)
+    load_parts(store, [])  # as a learn that is killed while the graph is stored
+    assert not rows(store)["files"]
+    learn(tree, store)
+    assert rows(store) == complete
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from golore.learner.checkout.discovery import discover
 from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.documents.markdown import read_markdown
 from golore.learner.documents.sections import MAX_SECTION_CHARACTERS, read_document
-from golore.learner.learn import finish
+from golore.learner.learn import finish, learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import IncrementalLearner
 from golore.mcp_server.cli.main import main
@@ -303,6 +303,17 @@ POOL: dict[str, tuple[str | None, ...]] = {
     "a/README.md": (None, "`OpenIt`, `Run`, `BigThing`\n", "`example.com/d/b` and `b/`\n"),
     ".gitignore": (None, "*.md\n", "a/\n"),
 }
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_documents_that_are_loaded_with_the_graph_equal_those_added_to_it(tmp_path: Path, full: bool):
+    root = make_repository(tmp_path / "r", {**FILES, **DOCUMENTS})
+    store = tmp_path / "store"
+    learn(root, store, full=full)
+    loaded = described(root, store)
+    assert loaded == fresh(root, tmp_path / "fresh")
+    assert update_documents(root, store) == LearnedDocuments()
+    assert described(root, store) == loaded
 
 
 @pytest.mark.slow

@@ -1,0 +1,25 @@
+"""Imports pyarrow without numpy, which pyarrow imports if it is installed, and which takes longer than pyarrow itself.
+
+Nothing in golore uses the two together. What imports numpy later gets it as usual.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from typing import Any
+
+
+def import_arrow() -> Any:
+    """`pyarrow`, with `pyarrow.parquet`. It has no type annotations."""
+    # Another thread may be importing numpy.
+    is_hidden = "numpy" not in sys.modules and threading.active_count() == 1
+    if is_hidden:
+        sys.modules["numpy"] = None  # pyright: ignore[reportArgumentType]  as Python marks what cannot be imported
+    try:
+        importlib.import_module("pyarrow.parquet")
+    finally:
+        if is_hidden:
+            del sys.modules["numpy"]
+    return sys.modules["pyarrow"]

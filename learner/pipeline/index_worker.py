@@ -1,0 +1,56 @@
+"""Makes the part of the search index that belongs to the packages of a worker process, while it has their rows.
+
+Without this, the index would read the declarations of all files from the graph again, after it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+from golore.graph.database.subgraph import Subgraph
+from golore.graph.model.entities import File, Package, Symbol
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
+from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
+from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
+from golore.graph.search.index_sources import FileAbout, declared_by_file
+from golore.learner.checkout.discovery import digest
+
+_builders: dict[Path, PartBuilder] = {}
+"""The part that this process makes, by the plan that it belongs to."""
+
+
+def add_to_index(plan: Path, root: Path, paths: Iterable[str], rows: Subgraph) -> None:
+    """Add the files of a package to the part of this process. `paths`: all files of the index."""
+    builder = _builders.get(plan)
+    if builder is None:
+        builder = _builders[plan] = PartBuilder(numbered(list(paths)))
+    (package,) = cast(list[Package], rows.nodes["Package"])
+    symbols = declared_by_file(cast(list[Symbol], rows.nodes["Symbol"]), package.path)
+    for file in cast(list[File], rows.nodes["File"]):
+        about = FileAbout(file.digest, package.id, package.path, package.module, file.test, file.generated)
+        builder.add(file_text(file.path, about, symbols.get(file.path, ()), *count_terms(f"{root}/{file.path}")))
+
+
+def take_part(plan: Path) -> IndexPart | None:
+    """The part that this process has made; None if it has none."""
+    builder = _builders.pop(plan, None)
+    return None if builder is None else builder.part()
+
+
+def count_terms(path: str) -> tuple[str, dict[str, int]]:
+    """The digest of a file and its term counts; both empty if it cannot be read."""
+    try:
+        data = read_regular(path, SOURCE_LIMIT, follow=True)
+    except OSError:
+        return "", {}
+    return digest(data), word_counts(data)
+
+
+def file_text(
+    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found_digest: str, counts: Mapping[str, int]
+) -> FileText:
+    # A file that changed since it was learned gets a digest that the graph cannot have, so that it is read again.
+    marked = about.digest if found_digest == about.digest else f"{about.digest} {found_digest}"
+    return FileText(path, marked, about.package, about.module, about.test, about.generated, symbols, counts)
