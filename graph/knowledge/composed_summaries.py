@@ -90,7 +90,7 @@ def _type(store: Store, symbol: Ref) -> Iterable[str]:
 
 def _is_open(answer: Answer) -> bool:
     """Whether there may be further users: through interfaces, or among the unresolved uses of the name."""
-    return bool(answer.candidates or answer.unresolved.outside or answer.unresolved.sites)
+    return bool(answer.candidates or answer.by_shape or answer.unresolved.outside or answer.unresolved.sites)
 
 
 def _may_be_tested(answer: Answer) -> bool:

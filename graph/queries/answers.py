@@ -119,7 +119,8 @@ class UnresolvedUses:
 
 @dataclass(frozen=True, slots=True)
 class Answer(_Shown):
-    """`other_accesses` counts the uses of a field that were not asked for, by access."""
+    """`other_accesses` counts the uses of a field that were not asked for, by access. `by_shape` counts what an
+    interface would make possible if the type got into it, which it does nowhere in the repository."""
 
     question: str
     subject: Meaning
@@ -127,6 +128,7 @@ class Answer(_Shown):
     candidates: tuple[Link, ...]
     unresolved: UnresolvedUses
     other_accesses: tuple[tuple[str, int], ...] = ()
+    by_shape: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Calls through interfaces: the methods that may run, and the interface methods through which a method may be called.
 
-Both follow from `IMPLEMENTS` and embedding and are possible, not certain: they are candidates. Generic types have no
-`IMPLEMENTS` edges, so they are not covered. Symbols are numbers (see `symbol_steps`).
+Both follow from `IMPLEMENTS`, embedding and the flow of types into interfaces, and are possible, not certain: they are
+candidates. A type that satisfies an interface but gets into it nowhere in the repository is no candidate; such methods
+are possible *by shape* only, and counted. Generic types have no `IMPLEMENTS` edges: they are covered where they are
+converted to the interface itself. Symbols are numbers (see `symbol_steps`).
 """
 
 from __future__ import annotations
@@ -23,20 +25,31 @@ class InterfaceDispatch:
 
     def implementations(self, method: int) -> list[int]:
         """The methods that may run when this interface method is called; none for other symbols."""
+        return self._steps.by_location(self.split(method)[0])
+
+    def implementations_by_shape(self, method: int) -> int:
+        """How many more methods could run, if their types got into the interface."""
+        candidates, others = self.split(method)
+        return len(others - candidates)
+
+    def split(self, method: int) -> tuple[set[int], set[int]]:
+        """The candidates for a call of an interface method, and the methods that are possible by shape only."""
         steps = self._steps
         interface = self._owner(method) if steps.kind(method) == "imethod" else None
         if interface is None:
-            return []
-        types, name = steps.inbound(interface, "IMPLEMENTS"), steps.ref(method).name
-        own = steps.own_members(types, name)
-        found: set[int] = set()
-        for type in types:
+            return set(), set()
+        satisfying = list(steps.inbound(interface, "IMPLEMENTS"))
+        converted = steps.converted_to(interface)
+        own = steps.own_members(satisfying, steps.ref(method).name)
+        candidates: set[int] = set()
+        others: set[int] = set()
+        for type in dict.fromkeys((*satisfying, *converted)):
             target = own.get(type)
             if target is None:
-                target = self.method_of(type, name)
+                target = self.method_of(type, steps.ref(method).name)
             if target is not None and target != method and steps.kind(target) in ("method", "imethod"):
-                found.add(target)
-        return steps.by_location(found)
+                (candidates if steps.gets_into(type, interface) else others).add(target)
+        return candidates, others
 
     def method_of(self, type: int, name: str) -> int | None:
         """A type's own member of that name, or the one promoted from the shallowest embedded type."""
@@ -62,11 +75,17 @@ class InterfaceDispatch:
 
     def interface_methods(self, method: int) -> list[int]:
         """The interface methods through which a method may be called, also by way of types that promote it."""
-        satisfied = self._satisfied(method)
-        if not satisfied:
+        return self._methods_named(method, self._satisfied(method, by_shape=False))
+
+    def interface_methods_by_shape(self, method: int) -> list[int]:
+        """Those through which it would be called if its type got into the interface."""
+        return self._methods_named(method, self._satisfied(method, by_shape=True))
+
+    def _methods_named(self, method: int, interfaces: list[int]) -> list[int]:
+        if not interfaces:
             return []
         name = self._steps.ref(method).name
-        found = (self._interface_method(interface, name) for interface in satisfied)
+        found = (self._interface_method(interface, name) for interface in interfaces)
         return self._steps.by_location([one for one in found if one is not None])
 
     def outside_interfaces(self, method: int) -> list[str]:
@@ -83,11 +102,14 @@ class InterfaceDispatch:
             }
         )
 
-    def _satisfied(self, method: int) -> list[int]:
-        interfaces: dict[int, None] = {}
+    def _satisfied(self, method: int, *, by_shape: bool) -> list[int]:
+        """The interfaces that a type with this method satisfies and gets into, or does not get into."""
+        entered: dict[int, None] = {}
+        others: dict[int, None] = {}
         for type in self.types_with(method):
-            interfaces.update(dict.fromkeys(self._steps.outbound(type, "IMPLEMENTS")))
-        return list(interfaces)
+            for interface in (*self._steps.outbound(type, "IMPLEMENTS"), *self._steps.conversions_of(type)):
+                (entered if self._steps.gets_into(type, interface) else others)[interface] = None
+        return [one for one in others if one not in entered] if by_shape else list(entered)
 
     def types_with(self, method: int) -> list[int]:
         """The type of a method and the types that promote it; none for other symbols."""

@@ -59,16 +59,19 @@ def callees(store: Store, subject: Meaning) -> Answer:
     resolved = _of_group(subject, lambda symbol: outbound(store, symbol, ("CALLS",)))
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
+    by_shape = 0
     steps = open_steps(store)
     types = InterfaceDispatch(steps)
     for link in resolved:
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
+            by_shape += types.implementations_by_shape(steps.number(called))
             for method in steps.refs(types.implementations(steps.number(called))):
                 candidate = replace(link, symbol=method, evidence="implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
-    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), same_name_uses(store, subject))
+    unresolved = same_name_uses(store, subject)
+    return Answer("callees", subject, in_order(resolved), in_order(candidates.values()), unresolved, by_shape=by_shape)
 
 
 def implementers(store: Store, subject: Meaning) -> Answer:
@@ -188,8 +191,15 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
             for link in _of_group(subject, lambda _, method=method: inbound(store, method, ("CALLS",)), (symbol,)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = replace(link, evidence="implements", via=method.id)
+    by_shape = {
+        (caller, method)
+        for symbol in subject.symbols
+        for method in types.interface_methods_by_shape(steps.number(symbol))
+        for caller in steps.inbound(method, "CALLS")
+    }
     unresolved = unknown_uses(store, types, steps, subject)
-    return Answer(question, subject, in_order(_without_twins(resolved)), in_order(candidates.values()), unresolved)
+    links = in_order(_without_twins(resolved))
+    return Answer(question, subject, links, in_order(candidates.values()), unresolved, by_shape=len(by_shape))
 
 
 def _of_group(

@@ -8,6 +8,7 @@ their ids, external ones last, from both sources.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from golore.graph.queries.adjacency_file import HAS_TWINS, Adjacency, open_adjac
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
+from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow
 
 _MOST_TOUCHED: Final = 5_000
 """With more changed nodes than this, the file should be built again."""
@@ -132,6 +134,27 @@ class Steps:
         """The external interfaces that a type satisfies, each with the names of its methods."""
         links = outbound(self._store, self.ref(type), ("IMPLEMENTS",))
         return [(link.symbol, frozenset(link.evidence.split()[1:])) for link in links if link.symbol.external]
+
+    @cached_property
+    def _flow(self) -> InterfaceFlow:
+        return interface_flow(self._store)
+
+    def gets_into(self, type: int, interface: int) -> bool:
+        """Whether values of a type get into an interface somewhere in the repository."""
+        outside = self.is_external(interface)
+        return self._flow.reaches(self.ref(type).id, OUTSIDE if outside else self.ref(interface).id)
+
+    def converted_to(self, interface: int) -> list[int]:
+        """The types that are converted to an interface of the repository itself."""
+        if self.is_external(interface):
+            return []
+        found = (self.symbol(id) for id in sorted(self._flow.direct.get(self.ref(interface).id, ())))
+        return [one for one in found if one is not None]
+
+    def conversions_of(self, type: int) -> list[int]:
+        """The interfaces of the repository that a type is converted to."""
+        found = (self.symbol(id) for id in sorted(self._flow.targets.get(self.ref(type).id, ())) if id != OUTSIDE)
+        return [one for one in found if one is not None and self.kind(one) in ("interface", "alias")]
 
     def by_location(self, numbers: Collection[int]) -> list[int]:
         """The numbers, sorted by location."""

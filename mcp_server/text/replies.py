@@ -164,8 +164,22 @@ def answer_reply(answer: Answer, name: Naming) -> Reply:
         head.append(f"Other uses: {', '.join(counts)}.")
     if answer.subject.is_group and sections and answer.question in (*_ABOUT_USERS, "callees"):
         head.append(_AMONG)
+    if answer.by_shape:
+        head.append(_by_shape(answer, is_about_users=is_about_users))
     # Unresolved uses of the name may be further users; they say nothing about callees, implementations or tests.
     return Reply(tuple(head), tuple(sections), unresolved_lines(answer.unresolved, name) if is_about_users else ())
+
+
+def _by_shape(answer: Answer, *, is_about_users: bool) -> str:
+    if is_about_users:
+        return (
+            "Its type satisfies interfaces that nothing here puts it into. Not listed: "
+            f"{counted(answer.by_shape, 'call')} through those."
+        )
+    return (
+        f"Not listed: {counted(answer.by_shape, 'method')} of types that satisfy the interface, but that nothing here "
+        "puts into it."
+    )
 
 
 def impact_reply(found: Impact, name: Naming) -> Reply:

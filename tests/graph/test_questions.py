@@ -12,7 +12,7 @@ from golore.graph.queries.answers import Answer, Link, Meaning
 from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.written_names import plain_name
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.text.replies import answer_reply, full_name, people_lines
+from golore.mcp_server.text.replies import answer_reply, full_name, people_lines, plain_lines
 from support.shop import make_shop
 
 SAVE = "example.com/shop/store.Memory.Save"
@@ -48,11 +48,38 @@ def test_callers_are_certain_possible_through_interfaces_or_unresolved(store: St
     assert (answer.unresolved.examples[0].file, answer.unresolved.examples[0].line) == ("main.go", 17)
 
 
+def test_types_that_nothing_puts_into_an_interface_are_counted_and_not_listed(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module m\n")
+    (tmp_path / "m.go").write_text("""package m
+
+type Saver interface{ Save() }
+type Closer interface { Saver; Close() }
+type Disk struct{}
+func (Disk) Save() {}
+func (Disk) Close() {}
+type Memory struct{}
+func (Memory) Save() {}
+type List[T any] struct{}
+func (List[T]) Save() {}
+func run(s Saver) { s.Save() }
+func Start() { var c Closer = Disk{}; run(c); run(List[int]{}) }
+""")
+    learn_graph(tmp_path, workers=0)
+    with Store.open(tmp_path / ".golore", write=False) as store:
+        answer = questions.callees(store, meaning(store, "run"))
+        assert (names(answer.candidates), answer.by_shape) == (["m.Disk.Save", "m.List.Save"], 1)
+        for name, found in (("Disk.Save", (["m.run"], 0)), ("List.Save", (["m.run"], 0)), ("Memory.Save", ([], 1))):
+            answer = questions.callers(store, meaning(store, name))
+            assert (names(answer.candidates), answer.by_shape) == found
+        text = "\n".join(plain_lines(answer_reply(answer, full_name), 10))
+        assert "nothing here puts it into. Not listed: 1 call through those." in text
+
+
 def test_a_method_is_possibly_called_through_interfaces_of_types_that_promote_it(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module m\n")
     (tmp_path / "m.go").write_text(
         "package m\n\ntype Both interface{ A(); B() }\ntype Half struct{}\nfunc (Half) A() {}\n"
-        "type Whole struct{ Half }\nfunc (Whole) B() {}\nfunc Use(b Both) { b.A() }\n"
+        "type Whole struct{ Half }\nfunc (Whole) B() {}\nfunc Use(b Both) { b.A() }\nfunc Start() { Use(Whole{}) }\n"
     )
     learn_graph(tmp_path, workers=0)
     with Store.open(tmp_path / ".golore", write=False) as store:
