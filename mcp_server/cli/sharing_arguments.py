@@ -9,13 +9,15 @@ from golore.mcp_server.cli.options import AddParser, add, add_repository
 
 
 def add_commands(make: AddParser) -> None:
-    export = add(make, "export", "write the whole graph with notes and summaries as JSON lines or Parquet", _export)
+    export = add(
+        make, "export", "write the store as JSON lines or Parquet, or the graph as SCIP, GraphML or CSV", _export
+    )
     export.add_argument(
         "--format",
-        choices=["jsonl", "parquet"],
+        choices=["jsonl", "parquet", "scip", "graphml", "csv"],
         default="jsonl",
         help="jsonl: sorted JSON lines; parquet: a directory that also has the facts, so that a learn after the import "
-        "parses only changed files",
+        "parses only changed files. For other programs: scip, a code index; graphml; csv, a directory",
     )
     export.add_argument(
         "--output", type=Path, metavar="PATH", help="file or directory to write (default: standard output)"
