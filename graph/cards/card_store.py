@@ -207,6 +207,11 @@ class CardStore:
         """A file's rank and encoded history, as stored by `replace_files`. The rank of a directory ("dir/") is 0."""
         return self._connection.execute("SELECT rank, history FROM deck_files WHERE path = ?", (path,)).fetchone()
 
+    def ranks_and_histories(self) -> dict[str, tuple[float, str]]:
+        """Like `rank_and_history`, for all files and directories."""
+        rows = self._connection.execute("SELECT path, rank, history FROM deck_files")
+        return {path: (rank, history) for path, rank, history in rows}
+
     def files_in(self, directory: str) -> list[str]:
         """The files of a directory."""
         return self._paths("SELECT path FROM deck_files WHERE place = ? ORDER BY path", directory)

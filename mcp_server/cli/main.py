@@ -30,6 +30,7 @@ from golore.mcp_server.cli import (
     sharing_arguments,
     summary_arguments,
     vector_arguments,
+    view_arguments,
 )
 
 _INTERRUPTED: Final = 130
@@ -122,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
         note_arguments,
         summary_arguments,
         vector_arguments,
+        view_arguments,
         agent_arguments,
         sharing_arguments,
         session_arguments,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import GoloreError, StoreMissing, StoreUntrusted, UsageError
+from golore.graph.errors import GoloreError, StoreError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import listed
@@ -34,8 +34,9 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 
 _CHECK_EVERY: Final = 0.05
 """Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
-_POOL_BYTES: Final = 48 << 20
-"""Bytes for the engine's pages: enough for small questions, and most of the memory of a server in use."""
+_POOL_BYTES: Final = 160 << 20
+"""Most bytes for the engine's pages and intermediate results. The engine takes what it needs, and returns it when the
+store is closed. 48 MB were not enough for repeated drafts at 13,000 files."""
 _MAX_IDLE: Final = 30.0
 """Seconds without a question after which a store is closed, to free its memory."""
 
@@ -108,6 +109,10 @@ class ServedRepository:
                     queries=self._queries,
                 )
                 self._cached_names = (generation, names.listed)
+            except StoreError:
+                # A query that ran out of memory may leave the engine without any for the next one.
+                self._close()
+                raise
             finally:
                 self._used_at = time.monotonic()
                 if _has_writer(learned):

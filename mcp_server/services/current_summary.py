@@ -16,12 +16,16 @@ STRUCTURAL: Final = "structural"
 
 def summary_of(store: Store, level: str, subject: str) -> tuple[str, str]:
     """The quality and the text of a summary."""
-    if Knowledge.exists(store.directory):
-        with Knowledge.open(store.directory) as knowledge:
-            found = current(knowledge, level, subject)
-            if found is not None:
-                return _quality(knowledge, found), found.text
-    return STRUCTURAL, structural_summary(store, level, subject)
+    return written_summary(store, level, subject) or (STRUCTURAL, structural_summary(store, level, subject))
+
+
+def written_summary(store: Store, level: str, subject: str) -> tuple[str, str] | None:
+    """Like `summary_of`, but None if no model or person has written one."""
+    if not Knowledge.exists(store.directory):
+        return None
+    with Knowledge.open(store.directory) as knowledge:
+        found = current(knowledge, level, subject)
+        return None if found is None else (_quality(knowledge, found), found.text)
 
 
 def symbol_summaries(store: Store, ids: Iterable[str]) -> list[dict[str, Any]]:

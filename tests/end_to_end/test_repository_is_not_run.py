@@ -54,6 +54,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "adopt": ["--yes", ".golore"],
     "restore": ["one"],
     "diff": ["one"],
+    "view": ["--once=../site"],
 }
 """What a command is run with, where it needs arguments. The others are run without any."""
 NEED_A_MODEL: Final = {"embed", "summarize", "upgrade"}

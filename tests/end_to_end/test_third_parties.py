@@ -20,7 +20,8 @@ from typing import Final
 import pytest
 import uvicorn
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.server.http import application, listening_socket
+from golore.mcp_server.server.http import application
+from golore.mcp_server.server.loopback import listening_socket
 from golore.mcp_server.server.open_repositories import Repositories
 from starlette.types import ASGIApp, Receive, Scope, Send
 from support.mcp_client import GOLORE

@@ -18,7 +18,8 @@ import httpx2
 import pytest
 from golore.graph.errors import GoloreError, UsageError
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.server.http import listening_socket, token_for, token_path
+from golore.mcp_server.server.http import token_for, token_path
+from golore.mcp_server.server.loopback import listening_socket
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from support.mcp_client import GOLORE, told

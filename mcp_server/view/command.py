@@ -1,0 +1,102 @@
+"""`golore view`: serves the pages of a repository on the loopback address, and opens the browser."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import uvicorn
+from golore.graph.errors import GoloreError
+from golore.graph.phrases import counted
+from golore.mcp_server.server.glibc_memory import limit_arenas
+from golore.mcp_server.server.loopback import HOST, listening_socket, private_secret, secret_path
+from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.services.open_store import OpenRepository, open_repository
+from golore.mcp_server.services.repository import LearnedRepository
+from golore.mcp_server.services.targets import find_target
+from golore.mcp_server.text.output import print_json, print_json_line, print_message
+from golore.mcp_server.view.browser import open_browser, write_redirect
+from golore.mcp_server.view.gate import DOOR, Gate
+from golore.mcp_server.view.links import Links
+from golore.mcp_server.view.site import Site
+from golore.mcp_server.view.static_site import write_site
+
+SECRET_NAME: Final = "view.secret"
+_FIRST_PORT: Final = 17_000
+_PORTS: Final = 1_000
+
+
+def run_view(what: str, start: Path, *, port: int | None, opens_browser: bool, as_json: bool) -> int:
+    """Serve until the process is interrupted. Returns the exit code."""
+    limit_arenas()
+    with open_repository(start) as opened:  # learns again what an older golore made
+        repository = opened.repository
+        page = _page_of(opened, what) if what else ""
+    secret = private_secret(secret_path(repository.store, SECRET_NAME))
+    with Repositories([repository.root]) as repositories, _listening(repository, port) as listening:
+        actual_port: int = listening.getsockname()[1]
+        site = Site(repositories, Links(f"/{secret}"))
+        base = f"http://{HOST}:{actual_port}/{secret}"
+        address = f"{base}/{page}"
+        redirect = Path(f"{secret_path(repository.store, 'view.open')}.html")
+        write_redirect(redirect, f"{base}/{DOOR}?to={quote(page)}")
+        gate = Gate(site.application(), secret, actual_port)
+        config = uvicorn.Config(gate, log_level="warning", timeout_graceful_shutdown=2)
+        # uvicorn shuts down in order first, and then raises the interrupt again.
+        with suppress(KeyboardInterrupt):
+            _announce(repository, address, redirect, as_json=as_json)
+            if opens_browser and not open_browser(redirect):
+                print_message("No browser was found. Open the address yourself.")
+            uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def run_once(start: Path, directory: Path, *, as_json: bool) -> int:
+    """Write the pages as files. Returns the exit code."""
+    limit_arenas()
+    with open_repository(start) as opened:  # learns again what an older golore made
+        root = opened.repository.root
+    with Repositories([root]) as repositories:
+        pages = write_site(Site(repositories, Links("")), directory)
+    index = directory / "index.html"
+    if as_json:
+        print_json({"pages": pages, "index": str(index)})
+    else:
+        print_message(f"Wrote {counted(pages, 'page')}. Open {index} in a browser.")
+    return 0
+
+
+def _listening(repository: LearnedRepository, port: int | None) -> socket.socket:
+    """A socket on the given port; without one, on a port that depends on the repository, so that links survive
+    restarts. If that is in use, on any free port."""
+    if port is not None:
+        return listening_socket(port)
+    digest = blake2b(str(repository.store.resolve()).encode(errors="surrogateescape"), digest_size=4).digest()
+    try:
+        return listening_socket(_FIRST_PORT + int.from_bytes(digest, "big") % _PORTS)
+    except GoloreError:
+        return listening_socket(0)
+
+
+def _announce(repository: LearnedRepository, address: str, redirect: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json_line({"url": address, "open": str(redirect), "repository": str(repository.root)})
+    else:
+        print_message(f"Showing {repository.root.name} on {address}\nPress Ctrl-C to stop.")
+
+
+def _page_of(opened: OpenRepository, what: str) -> str:
+    """The page of a target, relative to the secret. Raises `UsageError` if it is none or ambiguous."""
+    target = find_target(opened, what)
+    links = Links("")
+    if target.level == "symbol":
+        address = links.symbol(target.id)
+    elif target.level == "file":
+        address = links.file(target.id)
+    else:
+        address = links.map(target.card_path.rstrip("/").removeprefix("."))
+    return address.removeprefix("/")

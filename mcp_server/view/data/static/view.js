@@ -1,0 +1,175 @@
+// Keys, the search field, lists that unfold, saved pictures, and pages that follow the graph. Pages work without it.
+const prefix = document.body.dataset.prefix;
+const main = document.querySelector("main");
+const field = document.querySelector("#search input");
+const list = document.querySelector("#results");
+
+// The search field: results while one types, arrows and Enter.
+let asked = 0;
+let results = [];
+let chosen = -1;
+
+function show(found) {
+  results = found;
+  chosen = -1;
+  list.replaceChildren(...found.map((one, at) => {
+    const row = document.createElement("li");
+    const place = document.createElement("span");
+    row.id = `result-${at}`;
+    row.role = "option";
+    row.ariaSelected = "false";
+    place.className = "place";
+    place.textContent = ` ${one.kind} ${one.place}`;
+    row.append(one.title, place);
+    row.addEventListener("mousedown", (event) => { event.preventDefault(); location.href = one.address; });
+    return row;
+  }));
+  list.hidden = !found.length;
+  field.ariaExpanded = String(!list.hidden);
+  field.removeAttribute("aria-activedescendant");
+}
+
+function choose(step) {
+  if (!results.length) return;
+  chosen = (chosen + step + results.length + 1) % (results.length + 1);
+  if (chosen === results.length) chosen = step > 0 ? 0 : results.length - 1;
+  [...list.children].forEach((row, at) => { row.ariaSelected = String(at === chosen); });
+  list.children[chosen].scrollIntoView({ block: "nearest" });
+  field.setAttribute("aria-activedescendant", `result-${chosen}`);
+}
+
+field.addEventListener("input", async () => {
+  const number = ++asked;
+  await new Promise((done) => setTimeout(done, 120));
+  if (number !== asked) return;
+  const text = field.value.trim();
+  const reply = text ? await fetch(`${prefix}/quick?q=${encodeURIComponent(text)}`) : null;
+  const found = reply?.ok ? await reply.json() : [];
+  if (number === asked) show(found);
+});
+field.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    event.preventDefault();
+    choose(event.key === "ArrowDown" ? 1 : -1);
+  } else if (event.key === "Enter" && chosen >= 0) {
+    event.preventDefault();
+    location.href = results[chosen].address;
+  } else if (event.key === "Escape") {
+    if (list.hidden) field.blur();
+    show([]);
+  }
+});
+field.addEventListener("blur", () => show([]));
+
+// Keys. Those of a page (`data-press`) click its element.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const target = document.querySelector(`[data-press~="${CSS.escape(event.key)}"]`)
+    ?? document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
+  if (event.key === "/") {
+    event.preventDefault();
+    field.focus();
+    field.select();
+  } else if (target) {
+    event.preventDefault();
+    target.click();
+  }
+});
+
+// Rows that unfold, pictures that are saved, edges that appear on pointing.
+async function unfold(button) {
+  const open = button.ariaExpanded !== "true";
+  const row = button.closest("li");
+  let inner = row.querySelector(":scope > ul");
+  if (open && !inner) {
+    const name = button.dataset.name.split("/").map(encodeURIComponent).join("/");
+    const reply = await fetch(`${prefix}/part/${button.dataset.part}/${name}`);
+    inner = document.createElement("ul");
+    inner.className = "rows";
+    inner.append(...new DOMParser().parseFromString(await reply.text(), "text/html").body.childNodes);
+    row.append(inner);
+  }
+  if (inner) inner.hidden = !open;
+  button.ariaExpanded = String(open);
+}
+
+function save(figure, format) {
+  const picture = figure.querySelector("svg");
+  const blob = new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+  const offer = (data) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(data);
+    link.download = `${figure.dataset.name.replace(/[^\w.-]+/g, "-")}.${format}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  if (format === "svg") return offer(blob);
+  const image = new Image();
+  image.addEventListener("load", () => {
+    const canvas = document.createElement("canvas");
+    const { width, height } = picture.viewBox.baseVal;
+    canvas.width = width * 2;
+    canvas.height = height * 2;
+    const context = canvas.getContext("2d");
+    context.fillStyle = "#ffffff";
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(image.src);
+    canvas.toBlob(offer, "image/png");
+  });
+  image.src = URL.createObjectURL(blob);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.part) unfold(button);
+  else if (button?.dataset.save) save(button.closest("figure"), button.dataset.save);
+});
+
+function point(event) {
+  const node = event.target.closest?.("[data-node]");
+  for (const edge of document.querySelectorAll("[data-ends]")) {
+    const ends = edge.dataset.ends.split(" ");
+    edge.classList.toggle("shown", Boolean(node) && event.type !== "focusout" && ends.includes(node.dataset.node));
+  }
+}
+for (const type of ["pointerover", "focusin", "focusout"]) document.addEventListener(type, point);
+
+// The query: Tab completes a word that is begun, Ctrl-Enter runs it.
+document.addEventListener("keydown", (event) => {
+  const area = event.target;
+  if (!area.dataset?.words) return;
+  const begun = /[A-Za-z_]+$/.exec(area.value.slice(0, area.selectionStart))?.[0];
+  if (event.key === "Enter" && event.ctrlKey) area.form.requestSubmit();
+  if (event.key !== "Tab" || event.shiftKey || !begun) return;
+  const fitting = area.dataset.words.split(" ").filter((word) => word.toLowerCase().startsWith(begun.toLowerCase()));
+  const hint = document.getElementById(area.getAttribute("aria-describedby"));
+  if (!fitting.length || fitting.includes(begun)) return;
+  event.preventDefault();
+  let common = fitting[0];
+  for (const word of fitting) while (!word.startsWith(common)) common = common.slice(0, -1);
+  if (common.length >= begun.length) area.setRangeText(common, area.selectionStart - begun.length, area.selectionStart, "end");
+  hint.textContent = fitting.length > 1 ? fitting.join(" ") : `Completed: ${common}`;
+});
+
+// The page follows the graph: when it has changed, the content is fetched again and replaced in place.
+const status = document.querySelector(".state");
+
+async function follow() {
+  if (document.hidden) return;
+  const reply = await fetch(`${prefix}/state`).catch(() => null);
+  if (!reply?.ok) return;
+  const { state } = await reply.json();
+  if (state === document.body.dataset.state || main.contains(document.activeElement?.closest("input, textarea"))) return;
+  const page = await fetch(location.href).catch(() => null);
+  if (!page?.ok) return;
+  const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
+  document.body.dataset.state = fresh.body.dataset.state;
+  const position = [scrollX, scrollY];
+  main.replaceChildren(...fresh.querySelector("main").childNodes);
+  scrollTo(...position);
+  main.classList.remove("fresh");
+  requestAnimationFrame(() => main.classList.add("fresh"));
+  status.textContent = fresh.querySelector(".state").textContent || "The graph has changed; this page was refreshed.";
+}
+if (prefix) setInterval(follow, 2000);

@@ -1,0 +1,168 @@
+"""Draws files as rectangles whose area is their size, inside rectangles of their directories (a squarified treemap).
+
+Files that would be smaller than a few pixels are drawn together, as one rectangle in each directory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from golore.mcp_server.view.drawing.svg import INK, cut, element, link, picture
+from markupsafe import Markup
+
+_WIDTH: Final = 1320.0
+_HEIGHT: Final = 800.0
+_TITLE: Final = 15.0
+_SMALLEST: Final = 24.0
+"""Square pixels of the smallest rectangle of a file."""
+SHADES: Final = ("#e3e8ef", "#c6d9f1", "#93bce9", "#5a95d8", "#1f63b5")
+"""From the least to the most."""
+
+
+class Leaf(NamedTuple):
+    """A file. `shade` is an index of `SHADES`."""
+
+    path: str
+    size: int
+    shade: int
+    title: str
+    address: str
+
+
+class _Area(NamedTuple):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(slots=True)
+class _Branch:
+    path: str
+    size: int = 0
+    leaves: list[Leaf] = field(default_factory=list[Leaf])
+    branches: dict[str, _Branch] = field(default_factory=dict[str, "_Branch"])
+
+
+def treemap_picture(leaves: Sequence[Leaf], parent: str, addresses: dict[str, str], label: str) -> Markup:
+    """`addresses`: of directories, by path."""
+    root = _Branch(parent)
+    for leaf in leaves:
+        if leaf.size > 0:
+            _add(root, leaf, parent)
+    parts = list(_branch(root, _Area(0, 0, _WIDTH, _HEIGHT), addresses, 0)) if root.size else []
+    return picture(_WIDTH, _HEIGHT, label, parts)
+
+
+def _add(root: _Branch, leaf: Leaf, parent: str) -> None:
+    branch = root
+    branch.size += leaf.size
+    inner = leaf.path.removeprefix(f"{parent}/") if parent else leaf.path
+    for name in inner.split("/")[:-1]:
+        path = f"{branch.path}/{name}" if branch.path else name
+        branch = branch.branches.setdefault(name, _Branch(path))
+        branch.size += leaf.size
+    branch.leaves.append(leaf)
+
+
+def _branch(branch: _Branch, area: _Area, addresses: dict[str, str], depth: int) -> Iterator[Markup]:
+    # A chain of directories with nothing else in them is one rectangle.
+    while depth and len(branch.branches) == 1 and not branch.leaves:
+        branch = next(iter(branch.branches.values()))
+    inside = area
+    if depth and area.width > 40 and area.height > 26:
+        name = cut(branch.path.rpartition("/")[2], area.width - 6, 11)
+        title = element("text", name, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
+        yield link(addresses.get(branch.path, ""), element("title", branch.path), title)
+        inside = _Area(area.x + 1, area.y + _TITLE, area.width - 2, area.height - _TITLE - 1)
+    if inside.width < 3 or inside.height < 3:
+        return
+    scale = inside.width * inside.height / branch.size
+    items: list[tuple[int, _Branch | Leaf]] = [(one.size, one) for one in branch.branches.values()]
+    small: defaultdict[int, list[Leaf]] = defaultdict(list)
+    for leaf in branch.leaves:
+        if leaf.size * scale >= _SMALLEST:
+            items.append((leaf.size, leaf))
+        else:
+            small[leaf.shade].append(leaf)
+    for shade, found in small.items():
+        size = sum(leaf.size for leaf in found)
+        address = addresses.get(branch.path, "")
+        items.append((size, Leaf(branch.path, size, shade, f"{len(found)} small files in {branch.path}", address)))
+    items.sort(key=lambda item: (-item[0], item[1].path))
+    for (_, one), place in zip(items, _squarified([size for size, _ in items], inside), strict=True):
+        if isinstance(one, _Branch):
+            if place.width * place.height < _SMALLEST * 3:
+                yield _leaf(Leaf(one.path, one.size, _common_shade(one), one.path, addresses.get(one.path, "")), place)
+            else:
+                yield from _branch(one, place, addresses, depth + 1)
+        else:
+            yield _leaf(one, place)
+
+
+def _common_shade(branch: _Branch) -> int:
+    """The shade of most of the lines of a directory that is too small to be divided."""
+    sizes: defaultdict[int, int] = defaultdict(int)
+    pending = [branch]
+    while pending:
+        one = pending.pop()
+        pending += one.branches.values()
+        for leaf in one.leaves:
+            sizes[leaf.shade] += leaf.size
+    return max(sizes, key=lambda shade: (sizes[shade], -shade))
+
+
+def _leaf(leaf: Leaf, area: _Area) -> Markup:
+    rectangle = element(
+        "rect",
+        element("title", leaf.title),
+        x=round(area.x, 1),
+        y=round(area.y, 1),
+        width=round(max(0.5, area.width - 0.8), 1),
+        height=round(max(0.5, area.height - 0.8), 1),
+        fill=SHADES[leaf.shade],
+        class_=f"s{leaf.shade}",
+    )
+    # Not reached by Tab: thousands of stops would be in the way, and the list below has the same links.
+    return element("a", rectangle, href=leaf.address, tabindex=-1) if leaf.address else rectangle
+
+
+def _squarified(sizes: Sequence[int], area: _Area) -> Iterator[_Area]:
+    """Areas in proportion to sizes, which are sorted, as square as possible: rows along the shorter side."""
+    total = float(sum(sizes))
+    start = 0
+    while start < len(sizes):
+        side = min(area.width, area.height)
+        scale = area.width * area.height / total if total else 0.0
+        end, row = start + 1, float(sizes[start])
+        while end < len(sizes) and _worst(sizes[start], sizes[end], row + sizes[end], side, scale) <= _worst(
+            sizes[start], sizes[end - 1], row, side, scale
+        ):
+            row += sizes[end]
+            end += 1
+        thickness = row * scale / side if side else 0.0
+        at = 0.0
+        for size in sizes[start:end]:
+            length = size / row * side if row else 0.0
+            if area.width >= area.height:
+                yield _Area(area.x, area.y + at, thickness, length)
+            else:
+                yield _Area(area.x + at, area.y, length, thickness)
+            at += length
+        if area.width >= area.height:
+            area = _Area(area.x + thickness, area.y, max(0.0, area.width - thickness), area.height)
+        else:
+            area = _Area(area.x, area.y + thickness, area.width, max(0.0, area.height - thickness))
+        total -= row
+        start = end
+
+
+def _worst(largest: float, smallest: float, row: float, side: float, scale: float) -> float:
+    """The worst ratio of sides in a row of rectangles."""
+    if not row or not smallest or not side or not scale:
+        return float("inf")
+    area = row * scale
+    return max(side * side * largest * scale / (area * area), area * area / (side * side * smallest * scale))

@@ -1,0 +1,182 @@
+"""Numbers of all files of a repository, computed once for each state of the graph: for the start page and the map.
+
+The risk of a file grows with its importance, with how often it changed recently, and with the share of its functions
+that no test reaches. It says where to be careful, not that anything is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from math import log1p
+from typing import Any, NamedTuple, cast
+
+from golore.graph.cards.card_store import open_card_store
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import all_current
+from golore.graph.queries.answers import Ref
+from golore.graph.queries.edges import symbols
+
+
+class FileNumbers(NamedTuple):
+    """`rank` is its importance, `busy` grows with recent commits, `tested` of its `functions` are reached by tests.
+    `quality` is that of its summary: `reviewed`, `draft` or `structural`."""
+
+    path: str
+    package: str
+    lines: int
+    test: bool
+    generated: bool
+    rank: float
+    commits: int
+    busy: float
+    functions: int
+    tested: int
+    quality: str
+
+    @property
+    def untested(self) -> float:
+        """The share of its functions that no test is known to reach."""
+        return 1.0 - self.tested / self.functions if self.functions else 0.0
+
+    @property
+    def risk(self) -> float:
+        if self.test or self.generated or not self.functions:
+            return 0.0
+        return log1p(self.rank) * (1.0 + self.busy) * (0.25 + self.untested) * log1p(self.lines / 100)
+
+
+class PackageNumbers(NamedTuple):
+    """A package that is not an external test. `imports`: package → number of files that import it, without tests."""
+
+    id: str
+    name: str
+    dir: str
+    doc: str
+    imports: dict[str, int]
+
+
+class CalledFunction(NamedTuple):
+    """An exported function, with the number of declarations that call it."""
+
+    symbol: Ref
+    callers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`files` by path, `packages` by id. `called` are the exported functions that are called most. `has_history`:
+    commits were read, so that a file without any has not changed."""
+
+    files: tuple[FileNumbers, ...]
+    packages: dict[str, PackageNumbers]
+    called: tuple[CalledFunction, ...]
+    symbols: int
+    has_history: bool
+
+    def programs(self) -> list[tuple[PackageNumbers, int]]:
+        """The programs, each with the number of packages it is made of, the largest first."""
+        found = [(one, self._size(one.id)) for one in self.packages.values() if one.name == "main"]
+        return sorted(found, key=lambda item: (-item[1], item[0].dir))
+
+    def _size(self, program: str) -> int:
+        seen = {program}
+        pending = [program]
+        while pending:
+            package = self.packages.get(pending.pop())
+            for imported in package.imports if package is not None else ():
+                if imported not in seen:
+                    seen.add(imported)
+                    pending.append(imported)
+        return len(seen)
+
+    def riskiest(self, most: int) -> list[FileNumbers]:
+        found = sorted((one for one in self.files if one.risk > 0), key=lambda one: (-one.risk, one.path))
+        return found[:most]
+
+
+def read_overview(store: Store) -> Overview:
+    functions = _by_file(store, "MATCH (s:Symbol) WHERE s.kind IN ['func', 'method'] RETURN s.file, count(*)")
+    tested = _by_file(
+        store,
+        "MATCH (:Symbol)-[:TESTS]->(s:Symbol) WHERE s.kind IN ['func', 'method'] "
+        "RETURN s.file, count(DISTINCT offset(id(s)))",
+    )
+    ranks = _ranks(store)
+    qualities = _qualities(store)
+    files: list[FileNumbers] = []
+    rows = zip(*store.columns("MATCH (f:File) RETURN f.id, f.package, f.lines, f.test, f.generated"), strict=True)
+    for path, package, lines, test, generated in sorted(rows):
+        rank, history = ranks.get(path, (0.0, ""))
+        commits, busy = _history(history)
+        files.append(
+            FileNumbers(
+                path,
+                package,
+                lines,
+                test,
+                generated,
+                rank,
+                commits,
+                busy,
+                functions[path],
+                tested[path],
+                qualities.get(path, "structural"),
+            )
+        )
+    (total,), *_ = store.rows("MATCH (s:Symbol) RETURN count(*)")
+    has_history = any(one.commits for one in files)
+    return Overview(tuple(files), _packages(store), _called(store), total, has_history)
+
+
+def _packages(store: Store) -> dict[str, PackageNumbers]:
+    rows = store.rows("MATCH (p:Package) WHERE NOT p.test RETURN p.id, p.name, p.dir, p.doc ORDER BY p.id")
+    found = {id: PackageNumbers(id, name, directory, doc, {}) for id, name, directory, doc in rows}
+    statement = "MATCH (f:File)-[:IMPORTS]->(p:Package) WHERE NOT f.test RETURN f.package, p.id, count(*)"
+    for source, target, number in sorted(zip(*store.columns(statement), strict=True)):
+        if source in found:
+            found[source].imports[target] = number
+    return found
+
+
+def _called(store: Store) -> tuple[CalledFunction, ...]:
+    statement = (
+        "MATCH (s:Symbol)<-[:CALLS]-() WHERE s.kind = 'func' AND s.exported AND NOT s.file ENDS WITH '_test.go' "
+        "RETURN s.id, count(*) AS callers ORDER BY callers DESC, s.id LIMIT 8"
+    )
+    rows = list(store.rows(statement))
+    callers: dict[str, int] = {row[0]: row[1] for row in rows}
+    return tuple(CalledFunction(symbol, callers[symbol.id]) for symbol in symbols(store, list(callers)))
+
+
+def _by_file(store: Store, statement: str) -> Counter[str]:
+    return Counter(dict(zip(*store.columns(statement), strict=True)))
+
+
+def _ranks(store: Store) -> dict[str, tuple[float, str]]:
+    card_store = open_card_store(store.directory, write=False)
+    if card_store is None:
+        return {}
+    with closing(card_store):
+        return card_store.ranks_and_histories()
+
+
+def _history(text: str) -> tuple[int, float]:
+    """The number of commits, and how busy the file is, from what the card store has."""
+    if not text:
+        return 0, 0.0
+    # The partners, which are most of the text, are not needed.
+    head = text[: text.index("[", 1)].rstrip(",") + "]"
+    _, commits, busy = cast("Sequence[Any]", json.loads(head))[:3]
+    return commits, busy
+
+
+def _qualities(store: Store) -> dict[str, str]:
+    if not Knowledge.exists(store.directory):
+        return {}
+    with Knowledge.open(store.directory) as knowledge:
+        return {record.subject: record.quality for record in all_current(knowledge, "file")}

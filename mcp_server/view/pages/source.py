@@ -1,0 +1,221 @@
+"""The page of a file: its source with a gutter that says what the graph knows of each line, and its card beside it.
+
+A large file is shown in windows. If the file has changed since it was learned, its lines are shown without marks and
+links, which would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from contextlib import closing
+from typing import Any, Final, NamedTuple
+
+from golore.graph.cards.card_store import Card, open_card_store
+from golore.graph.errors import UsageError
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.notes import PinnedNote, notes_in
+from golore.graph.model.edge_kinds import USES
+from golore.graph.queries.edges import external_from, symbol_columns, symbol_from
+from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
+from golore.learner.checkout.discovery import digest as digest_of
+from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.view.go_source import DECLARED, Use, source_lines, use_form
+from golore.mcp_server.view.pages.symbol import commits_of
+from golore.mcp_server.view.rendering import Page
+from golore.mcp_server.view.visit import Visit, parent_directories
+from markupsafe import Markup
+
+_OUTLINE: Final = 400
+
+
+class Declared(NamedTuple):
+    """A declaration of the file, with the numbers that the gutter shows."""
+
+    id: str
+    kind: str
+    name: str
+    line: int
+    address: str
+    callers: int = 0
+    tests: int = 0
+    implementers: int = 0
+
+
+class Line(NamedTuple):
+    number: int
+    text: Markup
+    marks: tuple[tuple[str, str, str, str], ...]
+    """class, sign, meaning and address of each mark"""
+
+
+def file_page(visit: Visit, path: str, first: int) -> Page:
+    rows = list(
+        visit.store.rows(
+            "MATCH (f:File {id: $id}) "
+            "RETURN f.digest, f.package, f.lines, f.test, f.generated, f.constraint, f.problems",
+            {"id": path},
+        )
+    )
+    if not rows:
+        return _document_page(visit, path, first)
+    digest, package, lines, is_test, is_generated, constraint, problems = rows[0]
+    source, is_current = _source(visit, path, digest)
+    window = visit.links.window
+    first = max(1, min(first, max(1, lines))) if is_current else max(1, first)
+    declared = _declared(visit, path) if is_current else []
+    uses = _uses(visit, path, package, declared, first, first + window - 1) if is_current else {}
+    text = source_lines(source, first, window, uses)
+    marks = _marks(visit, path, declared, first, first + window - 1) if is_current else {}
+    total = source.count("\n") + (not source.endswith("\n"))
+    values: dict[str, Any] = {
+        "path": path,
+        "parents": [(name, visit.links.map(directory)) for name, directory in parent_directories(path)],
+        "lines": [Line(first + at, line, tuple(marks.get(first + at, ()))) for at, line in enumerate(text)],
+        "is_current": is_current,
+        "first": first,
+        "last": first + len(text) - 1,
+        "total": total,
+        "windows": [(start, visit.links.file(path, start)) for start in range(1, total + 1, window)],
+        "outline": [one for one in declared if one.kind not in ("field", "imethod")][:_OUTLINE],
+        "facts": [
+            fact
+            for fact in (
+                "test file" if is_test else "",
+                "generated" if is_generated else "",
+                f"built when {constraint}" if constraint else "",
+            )
+            if fact
+        ],
+        "problems": problems,
+        "commits": commits_of(visit, path),
+        **_card(visit, path),
+    }
+    return Page("file.html", path, values, "file")
+
+
+def _source(visit: Visit, path: str, digest: str) -> tuple[str, bool]:
+    """The text of a file, and whether it is the one that was learned."""
+    try:
+        data = read_regular(visit.opened.repository.root / path, SOURCE_LIMIT, follow=True)
+    except OSError:
+        return "", False
+    return data.decode("utf-8", "replace"), digest_of(data) == digest
+
+
+def _document_page(visit: Visit, path: str, first: int) -> Page:
+    """A document of the repository, as plain text."""
+    is_known = any(
+        True for _ in visit.store.rows("MATCH (d:Doc) WHERE d.path = $path RETURN d.id LIMIT 1", {"path": path})
+    )
+    if not is_known:
+        raise UsageError(f"{path} is not in the graph.")
+    data = read_regular(visit.opened.repository.root / path, SOURCE_LIMIT, follow=True)
+    text = data.decode("utf-8", "replace").split("\n")
+    window = visit.links.window
+    first = max(1, min(first, len(text)))
+    values: dict[str, Any] = {
+        "path": path,
+        "parents": [],
+        "lines": [(first + at, line) for at, line in enumerate(text[first - 1 : first - 1 + window])],
+        "first": first,
+        "total": len(text),
+        "windows": [(start, visit.links.file(path, start)) for start in range(1, len(text) + 1, window)],
+    }
+    return Page("document.html", path, values, "knowledge")
+
+
+def _declared(visit: Visit, path: str) -> list[Declared]:
+    """The declarations of the file by line, with the fields and methods of its types."""
+    statement = "MATCH (s:Symbol) WHERE s.file = $file RETURN s.id, s.kind, s.name, s.line"
+    callers = _counts(visit, path, "<-[e:CALLS]-(a:Symbol)")
+    tests = _counts(visit, path, "<-[e:TESTS]-(a:Symbol)")
+    implementers = _counts(visit, path, "<-[e:IMPLEMENTS]-(a:Symbol)")
+    found = [
+        Declared(id, kind, name, line, visit.links.symbol(id), callers[id], tests[id], implementers[id])
+        for id, kind, name, line in visit.store.rows(statement, {"file": path})
+    ]
+    return sorted(found, key=lambda one: (one.line, one.id))
+
+
+def _counts(visit: Visit, path: str, pattern: str) -> Counter[str]:
+    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol){pattern} RETURN s.id, count(*)"
+    return Counter(dict(visit.store.rows(statement, {"id": path})))
+
+
+def _uses(
+    visit: Visit, path: str, package: str, declared: list[Declared], first: int, last: int
+) -> dict[tuple[int, str], Use]:
+    """What the names on the lines of a window mean. A name that means several symbols on one line is left out."""
+    found: defaultdict[tuple[int, str], dict[str, Use]] = defaultdict(dict)
+    for label in USES:
+        for target, columns, make in (
+            ("Symbol", symbol_columns("b"), symbol_from),
+            ("External", "b.id, b.kind, b.name, b.package, b.source", external_from),
+        ):
+            statement = (
+                f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(a:Symbol)-[e:{label}]->(b:{target}) "
+                f"RETURN e.sites, {columns}"
+            )
+            for sites, *row in visit.store.rows(statement, {"id": path}):
+                symbol = make(row)
+                use = None
+                for line in map(int, sites.split()):
+                    if first <= line <= last:
+                        use = use or Use(
+                            use_form(symbol.kind, symbol.package == package),
+                            visit.links.symbol(symbol.id),
+                            f"{symbol.kind} {symbol.qualified_name}",
+                        )
+                        found[line, symbol.name][symbol.id] = use
+    uses = {key: next(iter(several.values())) for key, several in found.items() if len(several) == 1}
+    for one in declared:
+        if first <= one.line <= last:
+            uses[one.line, one.name] = Use(DECLARED, one.address, f"{one.kind} {one.name}: callers and callees")
+    return {key: use for key, use in uses.items() if use.address}
+
+
+def _marks(
+    visit: Visit, path: str, declared: list[Declared], first: int, last: int
+) -> dict[int, list[tuple[str, str, str, str]]]:
+    """What the gutter shows: class, sign, meaning and address of each mark, by line."""
+    marks: defaultdict[int, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for one in declared:
+        for kind, sign, number, words in (
+            ("callers", "◂", one.callers, "callers"),
+            ("tests", "✓", one.tests, "tests reach it"),
+            ("implementers", "◇", one.implementers, "implementers"),
+        ):
+            if number:
+                marks[one.line].append((kind, f"{sign}{number:,}", f"{one.name}: {number:,} {words}", one.address))
+    unresolved: defaultdict[int, list[str]] = defaultdict(list)
+    statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
+    for name, reason, sites in visit.store.rows(statement, {"file": path}):
+        for line in map(int, sites.split()):
+            unresolved[line].append(f"{name} ({reason})")
+    for line, names in unresolved.items():
+        marks[line].append(("unresolved", f"?{len(names)}", f"unresolved: {', '.join(sorted(names))}", ""))
+    lines = {one.id: one.line for one in declared}
+    for note in _notes(visit, path):
+        sign = "✎!" if note.anchor.drifted else "✎"
+        text = f"{note.kind}: {note.text}" + (f" ({note.anchor.drifted})" if note.anchor.drifted else "")
+        marks[lines.get(note.anchor.target, 1)].append(("note", sign, text, visit.links.page("knowledge")))
+    return {line: found for line, found in marks.items() if first <= line <= last}
+
+
+def _notes(visit: Visit, path: str) -> list[PinnedNote]:
+    directory = visit.opened.repository.store
+    if not Knowledge.exists(directory):
+        return []
+    with Knowledge.open(directory) as knowledge:
+        return [note for note in notes_in(knowledge, [path]) if note.status == "active"]
+
+
+def _card(visit: Visit, path: str) -> dict[str, Any]:
+    """The card of a file, with its related files, and its summary."""
+    card_store = open_card_store(visit.opened.repository.store, write=False)
+    card = Card(path, "", "")
+    if card_store is not None:
+        with closing(card_store):
+            card = card_store.card(path, include_empty=True) or card
+    related = [(file, visit.links.file(file), why) for file, why in card.related[:8]]
+    return {"card": card.text, "related": related, "summary": written_summary(visit.store, "file", path)}

@@ -1,0 +1,56 @@
+"""A visit: the open repository and the addresses of pages, as page functions get them, and names as pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Ref
+from golore.mcp_server.server.open_repositories import OpenServedRepository
+from golore.mcp_server.view.links import Links
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """`packages`: id → import path and name of each package."""
+
+    opened: OpenServedRepository
+    links: Links
+    packages: Mapping[str, tuple[str, str]]
+
+    @property
+    def store(self) -> Store:
+        return self.opened.store
+
+    @property
+    def repository_name(self) -> str:
+        return self.opened.repository.root.name or "root"
+
+    def short_name(self, symbol: Ref) -> str:
+        """A symbol's name as code in other packages would write it: `chi.Mux.ServeHTTP`."""
+        path, name = self.packages.get(symbol.package, ("", ""))
+        if path and symbol.qualified_name.startswith(f"{path}."):
+            return f"{name}.{symbol.qualified_name[len(path) + 1 :]}"
+        return self.short_text(symbol.qualified_name)
+
+    def short_text(self, qualified_name: str) -> str:
+        """Like `short_name`, if only the qualified name is known."""
+        head, slash, last = qualified_name.rpartition("/")
+        package, dot, rest = last.partition(".")
+        _, name = self.packages.get(f"{head}{slash}{package}", ("", package))
+        return f"{name}{dot}{rest}"
+
+    def has_file(self, path: str) -> bool:
+        return any(True for _ in self.store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
+
+
+def package_names(store: Store) -> dict[str, tuple[str, str]]:
+    return {id: (path, name) for id, path, name in store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name")}
+
+
+def parent_directories(path: str) -> list[tuple[str, str]]:
+    """The directories above a path, outermost first: name and path."""
+    parents = [parent.as_posix() for parent in PurePosixPath(path).parents if parent.as_posix() != "."]
+    return [(parent.rpartition("/")[2], parent) for parent in reversed(parents)]

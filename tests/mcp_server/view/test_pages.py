@@ -1,0 +1,179 @@
+"""The pages of `golore view`: what they say is what the commands say, and the repository's text stays text."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from golore.mcp_server.cli.main import main
+from golore.mcp_server.view.rendering import DATA
+from support.hostile_shop import HOSTILE_FILE, MARKUP, make_hostile_shop
+from support.mcp_client import GOLORE
+from support.shop import make_shop
+from support.viewed import Elements, Viewed, viewing
+
+SHOP = "example.com/shop/store"
+PAGES = [
+    "",
+    f"symbol/{SHOP}.Hostile",
+    f"symbol/{SHOP}.Twice",
+    f"symbol/{SHOP}.Memory.Save",
+    f"symbol/{SHOP}.Saver",
+    f"file/{HOSTILE_FILE}",
+    "file/README.md",
+    "search?q=hacked",
+    "map/",
+    "map/store",
+    "map/?show=treemap",
+    "knowledge",
+    "query?q=MATCH (s:Symbol) RETURN s.doc, s LIMIT 50",
+    f"part/callers/{SHOP}.Twice",
+]
+OURS = {"link", "script", "meta", "input"}
+
+
+@pytest.fixture(scope="module")
+def viewed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Viewed]:
+    root = make_hostile_shop(tmp_path_factory.mktemp("hostile").resolve() / "shop")
+    with viewing(root, "--port=0") as running:
+        yield running
+
+
+def answer(viewed: Viewed, question: str, name: str) -> dict[str, list[object]]:
+    done = subprocess.run(
+        [GOLORE, question, name, "--json", "--repo", viewed.root], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "question"),
+    [
+        ("Memory.Save", "Callers", "callers"),
+        ("Put", "Callees", "callees"),
+        ("New", "Callers", "callers"),
+        ("Memory", "Users", "users"),
+        ("Saver", "Implementers", "implementers"),
+        ("New", "Tests", "tests"),
+    ],
+)
+def test_numbers_are_those_of_the_command(viewed: Viewed, name: str, title: str, question: str) -> None:
+    page = viewed.get(f"symbol/{SHOP}.{name}")
+    heading = re.search(rf"<h2>{title} (.*?)</h2>", page)
+    assert heading is not None
+    numbers = {word: int(number) for number, word in re.findall(r">(\d+) (resolved|candidate|unresolved)", heading[1])}
+    expected = answer(viewed, question, f"{SHOP}.{name}")
+    assert numbers["resolved"] == len(expected["resolved"])
+    assert numbers.get("candidate", 0) == len(expected["candidates"])
+    assert numbers.get("unresolved", 0) == expected["unresolved"]["sites"]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_text_of_the_repository_never_becomes_markup(viewed: Viewed, page: str) -> None:
+    text = viewed.get(page)
+    for tag, attributes in Elements(text).found:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert tag != "img"
+        if tag == "script":
+            assert attributes == {"type": "module", "src": f"/{viewed.secret}/assets/view.js"}
+        for name in ("href", "src", "action"):
+            value = attributes.get(name, "#")
+            assert value.startswith((f"/{viewed.secret}/", "#")), (tag, value)
+    assert "<style" not in text
+    assert " style=" not in text
+
+
+def test_the_hostile_text_is_on_the_pages(viewed: Viewed) -> None:
+    shown = MARKUP.replace("<", "&lt;").replace(">", "&gt;")
+    assert shown.partition("&#34;")[0].split('"')[0] in viewed.get(f"symbol/{SHOP}.Hostile")
+    assert "Decided &lt;script&gt;" in viewed.get(f"symbol/{SHOP}.Hostile")
+    assert "begin &lt;script&gt;" in viewed.get("")
+
+
+def test_hidden_characters_are_shown_as_escapes(viewed: Viewed) -> None:
+    assert "\\u202e" in viewed.get("search?q=%E2%80%AEevil")
+    assert "\u202e" not in viewed.get("search?q=%E2%80%AEevil")
+
+
+def test_names_in_the_source_lead_to_what_they_mean(viewed: Viewed) -> None:
+    page = viewed.get(f"file/{HOSTILE_FILE}")
+    for name in ("Hostile", "Twice", "New", "Memory.Save", "Put"):
+        short = name.rpartition(".")[2]
+        assert re.search(rf'<code>[^\n]*<a href="[^"]*/symbol/{SHOP}\.{re.escape(name)}"[^>]*>{short}</a>', page), name
+    assert ">text</a>" not in page  # a parameter
+
+
+def test_the_gutter_counts_callers_and_tests(viewed: Viewed) -> None:
+    page = viewed.get("file/store/store.go")
+    assert 'aria-label="New: ' in page
+    assert re.search(r'class="mark callers"[^>]*>◂\d', page)
+    assert re.search(r'class="mark tests"[^>]*>✓\d', page)
+    assert re.search(r'class="mark implementers"[^>]*>◇\d', page)
+
+
+def test_a_name_with_several_meanings_is_a_choice_and_an_unknown_one_has_suggestions(viewed: Viewed) -> None:
+    assert "has 2 meanings" in viewed.get("symbol/Save")
+    status, _, text = viewed.ask(f"/{viewed.secret}/symbol/Hostil")
+    assert status == 404
+    assert "store.Hostile" in text
+
+
+def test_the_start_page_answers_what_where_and_which_is_risky(viewed: Viewed) -> None:
+    page = viewed.get("")
+    assert "What is it?" in page
+    assert re.search(r'href="[^"]*/map/">\.</a>', page)  # the program at the root
+    assert re.search(r"What is risky to change.*?<li><a href=[^>]*/file/store/", page, re.S)
+
+
+def test_a_large_file_is_shown_in_windows(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    lines = [f"func F{number}() {{}}" for number in range(4_000)]
+    (root / "store" / "large.go").write_text(
+        "\n".join(["package store", "/* a comment", *lines[:1_600], "*/", *lines[1_600:]])
+    )
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    with viewing(root, "--port=0") as large:
+        first = large.get("file/store/large.go")
+        second = large.get("file/store/large.go?from=1501")
+    assert first.count("<tr id=") == second.count("<tr id=") == 1_500
+    assert '<tr id="L1501">' in second
+    assert '<i class="c">func F1590() {}</i>' in second  # the comment began in the window before
+    assert re.search(r'<tr id="L1604">.*?/symbol/[^"]*F1600"', second)
+
+
+def test_a_changed_file_has_no_marks_and_says_so(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    file = root / "store" / "store.go"
+    with viewing(root, "--port=0") as changed:
+        before = changed.get("file/store/store.go")
+        file.write_text(f"// Another line.\n{file.read_text()}")
+        after = changed.get("file/store/store.go")
+        assert 'class="mark' in before
+        assert 'class="mark' not in after
+        assert "has changed since the last learn" in after
+        assert "1 file changed since the last learn" in after
+        assert main(["learn", str(root), "--workers=0"]) == 0  # an open page does not block it
+        assert 'class="mark' in changed.get("file/store/store.go")
+
+
+def test_a_static_site_has_every_page_that_it_links_to(viewed: Viewed, tmp_path: Path) -> None:
+    directory = tmp_path / "site"
+    assert main(["view", "--once", str(directory), "--repo", str(viewed.root)]) == 0
+    pages = list(directory.glob("*.html"))
+    assert (directory / "index.html") in pages
+    for page in pages:
+        for address in Elements(page.read_text(encoding="utf-8")).addresses():
+            name, _, _ = unquote(address).partition("#")
+            assert not name or (directory / name).is_file(), (page, address)
+        assert "<script" not in page.read_text(encoding="utf-8")
+    assert main(["view", "--once", str(directory), "--repo", str(viewed.root)]) == 2
+
+
+def test_javascript_and_css_are_small() -> None:
+    assert sum((DATA / "static" / name).stat().st_size for name in ("view.js", "view.css")) <= 24 * 1024

@@ -1,0 +1,44 @@
+"""The shop with markup wherever a repository can contain text: names of files, comments, strings, commits, documents, a
+note and a summary. Whoever shows it must show it as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from golore.mcp_server.cli.main import main
+from support.git_repository import git
+from support.shop import make_shop
+
+MARKUP = "<script>hacked=1</script><img src=x onerror=hacked=2>\"'><svg onload=hacked=3>"
+HOSTILE_FILE = "store/a<img src=x onerror=hacked=4>.go"
+_SOURCE = f"""package store
+
+// Hostile says {MARKUP}
+func Hostile() string {{ return Twice(`{MARKUP}`) }}
+
+/* Twice {MARKUP} */
+func Twice(text string) string {{
+	m := New()
+	_ = m.Save(text)
+	_ = Put(m, text)
+	return text + "{MARKUP.replace('"', "'")}"
+}}
+"""
+
+
+def make_hostile_shop(root: Path) -> Path:
+    """A learned repository. Its tests, callers and unresolved uses are those of the shop."""
+    make_shop(root)
+    (root / HOSTILE_FILE).write_text(_SOURCE, encoding="utf-8")
+    document = f"# Hostile {MARKUP}\n\n`store.Hostile` is {MARKUP}.\n\n[x](javascript:hacked=5)\n"
+    (root / "README.md").write_text(document, encoding="utf-8")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", f"begin {MARKUP}")
+    for command in (
+        ["learn", str(root), "--workers=0"],
+        ["note", "--repo", str(root), "--kind=decision", "store.Hostile", f"Decided {MARKUP}"],
+        ["note", "--repo", str(root), "--kind=task", "store/", f"To do {MARKUP}"],
+    ):
+        assert main(command) == 0
+    return root
