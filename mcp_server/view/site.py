@@ -103,7 +103,7 @@ class Site:
                 Route("/quick", self._quick),
                 Route("/state", self._state),
                 Route(f"/{DOOR}", self._door),
-                Mount("/assets", StaticFiles(directory=DATA / "static")),
+                Mount("/assets", StaticFiles(directory=DATA / "static", follow_symlink=True)),
             ],
             middleware=[Middleware(GZipMiddleware, minimum_size=500)],
         )
