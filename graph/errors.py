@@ -4,6 +4,7 @@ GoloreError
 ├── UsageError            the request is invalid (exit code 2)
 ├── RepositoryError       the directory cannot be learned as a Go repository
 ├── ToolchainError        the Go toolchain is missing or failed
+├── LakeError             a lake, or one of its keys, cannot be read or written
 ├── ModelError            a language model returned no usable text
 │   ├── ModelUnavailable  the model or its server is not available: further requests would fail as well
 │   └── AnswerBroken      one answer failed: the next request may succeed
@@ -41,6 +42,10 @@ class RepositoryError(GoloreError):
 
 
 class ToolchainError(GoloreError):
+    pass
+
+
+class LakeError(GoloreError):
     pass
 
 

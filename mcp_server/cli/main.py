@@ -22,6 +22,7 @@ from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.cli import (
     agent_arguments,
     analysis_arguments,
+    fleet_arguments,
     history_arguments,
     learn_arguments,
     note_arguments,
@@ -126,6 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
         view_arguments,
         agent_arguments,
         sharing_arguments,
+        fleet_arguments,
         session_arguments,
     ):
         group.add_commands(make)

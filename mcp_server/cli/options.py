@@ -64,6 +64,16 @@ def add_diagram(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_fleet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fleet",
+        nargs="?",
+        const="",
+        metavar="LAKE",
+        help="ask all repositories in a lake: a directory, s3:// or gs:// (default: the one of your settings)",
+    )
+
+
 def positive_int(text: str) -> int:
     number = int(text)
     if number < 1:

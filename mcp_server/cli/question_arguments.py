@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_limit, add_symbol, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_fleet, add_limit, add_symbol, positive_int
 
 _QUESTIONS: Final = {
     "callers": "list the callers of a function or method",
@@ -14,6 +14,7 @@ _QUESTIONS: Final = {
     "users": "list the symbols that call, refer to or embed a symbol",
     "tests": "list the tests that reach a symbol",
 }
+_ASKED_ACROSS: Final = ("callers", "implementers", "users")
 _MAX_SECONDS: Final = 3_600
 
 
@@ -33,6 +34,8 @@ def add_commands(make: AddParser) -> None:
         add_symbol(command)
         add_limit(command)
         add_diagram(command)
+        if name in _ASKED_ACROSS:
+            add_fleet(command)
         if name == "users":
             access = command.add_mutually_exclusive_group()
             access.add_argument(
@@ -85,6 +88,7 @@ def _add_impact(make: AddParser) -> None:
     add_symbol(impact)
     add_limit(impact)
     add_diagram(impact)
+    add_fleet(impact)
     impact.add_argument(
         "--depth", type=positive_int, default=3, metavar="N", help="follow at most N steps (default: 3)"
     )
@@ -135,6 +139,9 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _question(options: argparse.Namespace) -> int:
+    if options.question in _ASKED_ACROSS and options.fleet is not None:
+        access = options.access if options.question == "users" else None
+        return _ask_fleet(options, options.question, access=access or "")
     from golore.mcp_server.commands.questions import Shape, run_question
 
     question = options.access if options.question == "users" and options.access else options.question
@@ -142,7 +149,27 @@ def _question(options: argparse.Namespace) -> int:
     return run_question(question, options.symbol, options.repo, shape)
 
 
+def _ask_fleet(options: argparse.Namespace, question: str, *, access: str = "", depth: int = 1) -> int:
+    from golore.graph.errors import UsageError
+    from golore.mcp_server.commands.fleet_questions import run_fleet_question
+
+    if options.diagram:
+        raise UsageError("There are no diagrams of a whole fleet. Leave out --format.")
+    return run_fleet_question(
+        question,
+        options.symbol,
+        options.repo,
+        options.fleet,
+        as_json=options.as_json,
+        limit=options.limit,
+        access=access,
+        depth=depth,
+    )
+
+
 def _impact(options: argparse.Namespace) -> int:
+    if options.fleet is not None:
+        return _ask_fleet(options, "impact", depth=options.depth)
     from golore.mcp_server.commands.questions import Shape, run_impact
 
     shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)

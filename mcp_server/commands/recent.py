@@ -27,9 +27,9 @@ from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import find_file, find_go_file, only_meaning
+from golore.mcp_server.text.ages import age
 from golore.mcp_server.text.output import columns, print_json, print_lines
 
-_DAY: Final = 24 * 3600
 _SHOWN: Final = 20
 _AUTHORS: Final = 5
 
@@ -169,17 +169,7 @@ def _pending(answer: RecentAnswer) -> Iterator[str]:
 
 def _row(change: RecentCommit, checkout: GitHead, now: int) -> Sequence[str]:
     before = "in or before " if change.id in checkout.roots else ""
-    return (before + date_of(change.time), _age(now - change.time), change.id[:10], change.author, change.subject)
-
-
-def _age(seconds: int) -> str:
-    days = max(0, seconds) // _DAY
-    if days < 1:
-        hours = max(0, seconds) // 3600
-        return f"{counted(hours, 'hour')} ago" if hours else "just now"
-    if days < 60:
-        return f"{counted(days, 'day')} ago"
-    return f"{counted(days // 30, 'month')} ago" if days < 730 else f"{counted(days // 365, 'year')} ago"
+    return (before + date_of(change.time), age(now - change.time), change.id[:10], change.author, change.subject)
 
 
 def _authors(lines: Sequence[BlameLine]) -> Iterator[str]:

@@ -54,7 +54,14 @@ class UpgradeSettings:
     price_out: float = 0.0
 
 
-_Settings = TypeVar("_Settings", ModelSettings, UpgradeSettings)
+@dataclass(frozen=True, slots=True)
+class FleetSettings:
+    """The table `[fleet]`: the address of the lake that commands use if none is given."""
+
+    lake: str = ""
+
+
+_Settings = TypeVar("_Settings", ModelSettings, UpgradeSettings, FleetSettings)
 
 
 def model_settings(
@@ -89,6 +96,19 @@ def upgrade_settings(options: Mapping[str, object], environ: Mapping[str, str] =
     found = _build(UpgradeSettings, values | _given(options), "upgrade")
     if found.provider not in PROVIDERS:
         raise UsageError(f"upgrade.provider is {found.provider!r}; it must be {' or '.join(PROVIDERS)}.")
+    return found
+
+
+def lake_address(given: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The address of the lake: the given one, or that of the user's file. Neither a store nor the environment can name
+    one, because what is read from a lake is shown to agents."""
+    if given:
+        return given
+    found = _build(FleetSettings, _table(_user_file(environ), "fleet", follow=True), "fleet").lake
+    if not found:
+        raise UsageError(
+            f"Name the lake: a directory, s3:// or gs://; or set `lake` in [fleet] in {_user_file(environ)}."
+        )
     return found
 
 

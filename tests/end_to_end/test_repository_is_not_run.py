@@ -55,6 +55,9 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "restore": ["one"],
     "diff": ["one"],
     "view": ["--once=../site"],
+    "publish": ["../lake", "--name=example.org/shop"],
+    "pull": ["../lake", "--replace", "--name=example.org/shop"],
+    "fleet": ["list", "../lake"],
 }
 """What a command is run with, where it needs arguments. The others are run without any."""
 NEED_A_MODEL: Final = {"embed", "summarize", "upgrade"}
@@ -85,6 +88,7 @@ class Repository:
 
     def __init__(self, directory: Path) -> None:
         self.root = make_shop(directory / "shop")
+        (directory / "lake").mkdir()
         (self.root / "large.go").write_text("package main\n" + "// A line of a comment.\n" * (SMALL_BYTES // 24 + 1))
         self.trap: Trap = make_trap(directory)
         plant(self.root, self.trap.marker)

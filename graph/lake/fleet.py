@@ -1,0 +1,190 @@
+"""The fleet: the newest publication of every repository in a lake, and the rows that they have about a name.
+
+Rows come from the newest index. Those of repositories that have published since, or are no longer in the lake, are left
+out of it; the former are read from their own tables.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple, Self
+
+from golore.graph.errors import LakeError
+from golore.graph.lake.bucket import KeyDigest, Lake
+from golore.graph.lake.heads import Head, head_keys, newest, read_head
+from golore.graph.lake.index import NUMBER, Index, newest_index, unresolved_counts
+from golore.graph.lake.keys import HeadKey
+from golore.graph.lake.segments import ACROSS, OWN, STD, SUFFIX, SYMBOLS, UNRESOLVED
+from golore.graph.lake.sorted_table import SortedTable
+
+_Read = Callable[[SortedTable], Any]
+
+
+class Member(NamedTuple):
+    """A repository of the fleet at its newest publication. `number`: its position in the index; -1 if that lacks it."""
+
+    key: HeadKey
+    head: Head
+    number: int
+
+    @property
+    def name(self) -> str:
+        return self.key.repository
+
+    def declares(self, name: str) -> bool:
+        """Whether a qualified name begins with the path of one of its modules."""
+        return any(name.startswith((f"{module}.", f"{module}/")) for module in self.head.modules)
+
+
+class FleetRow(NamedTuple):
+    """A use, with the repository that it is in."""
+
+    member: Member
+    target: str
+    kind: str
+    source: str
+    file: str
+    sites: str
+    access: str
+
+
+class Fleet:
+    """Use it as a context manager. `unreadable`: the repositories that no answer covers, with the reason."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        self.unreadable: dict[str, str] = {}
+        self._open = ExitStack()
+        self._tables: dict[str, SortedTable] = {}
+        self.index: Index | None = newest_index(lake)
+        self.index_failure = ""
+        """Why the index is not used, although there is one."""
+        self.members = tuple(self._read_members())
+        self._by_number = {member.number: member for member in self.members if member.number >= 0}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def uses(self, names: Collection[str]) -> list[FleetRow]:
+        """The uses of these names in all repositories, each repository's own included."""
+        rows = [row for scope in (ACROSS, STD) for row in self._across(scope, lambda table: table.rows(names))]
+        for member in self.members:
+            own = [name for name in names if member.declares(name)]
+            if own:
+                rows += self._of_member(member, OWN, lambda table, own=own: table.rows(own))
+        return rows
+
+    def uses_below(self, prefixes: tuple[str, ...]) -> list[FleetRow]:
+        """The uses in other repositories of everything whose name begins with one of these texts."""
+        return list(self._across(ACROSS, lambda table: table.rows_with_prefix(prefixes)))
+
+    def names_ending(self, text: str) -> list[str]:
+        """The names that repositories use of others, and that are this text or end with it after a dot or slash."""
+        pc = importlib.import_module("pyarrow.compute")
+
+        def matching(table: SortedTable) -> Any:
+            rows = table.all_rows()
+            ends = pc.or_(pc.ends_with(rows["target"], f".{text}"), pc.ends_with(rows["target"], f"/{text}"))
+            return rows.filter(pc.or_(ends, pc.equal(rows["target"], text)))
+
+        return sorted({row.target for scope in (ACROSS, STD) for row in self._across(scope, matching)})
+
+    def own_uses_by(self, member: Member, source: str, kind: str) -> list[str]:
+        """The targets of the uses of one kind in a declaration."""
+        pc = importlib.import_module("pyarrow.compute")
+        found: set[str] = set()
+        for scope in (OWN, ACROSS, STD):
+            table = self._table_rows(member, scope, lambda one: one.all_rows())
+            if table is not None:
+                is_asked = pc.and_(pc.equal(table["source"], source), pc.equal(table["kind"], kind))
+                found.update(table.filter(is_asked)["target"].to_pylist())
+        return sorted(found)
+
+    def symbols(self, member: Member, names: Collection[str]) -> list[dict[str, Any]]:
+        """The declarations with these names in a repository."""
+        table = self._table_rows(member, SYMBOLS, lambda one: one.rows(names))
+        return table.to_pylist() if table is not None else []
+
+    def symbol_names(self, member: Member) -> frozenset[str] | None:
+        """All names that a repository declares; None if they are not readable."""
+        table = self._table_rows(member, SYMBOLS, lambda one: one.all_rows())
+        return None if table is None else frozenset(table["name"].to_pylist())
+
+    def unresolved(self, name: str) -> dict[str, int]:
+        """The number of unresolved sites with a name, by repository."""
+        found: dict[str, int] = {}
+        for row in self._index_rows(UNRESOLVED, lambda one: one.rows([name])):
+            member = self._by_number.get(row[NUMBER])
+            if member is not None:
+                found[member.name] = row["sites"]
+        for member in self.members:
+            if member.number < 0:
+                own = self._table_rows(member, UNRESOLVED, lambda one: one.rows([name]))
+                for row in unresolved_counts(own).to_pylist() if own is not None else ():
+                    found[member.name] = row["sites"]
+        return dict(sorted(found.items()))
+
+    def _read_members(self) -> Iterator[Member]:
+        covered = (
+            {one.key: (number, one.head) for number, one in enumerate(self.index.made.covered)} if self.index else {}
+        )
+        for repository, key in newest(head_keys(self.lake)).items():
+            if key in covered:
+                number, head = covered[key]
+                yield Member(key, head, number)
+                continue
+            try:
+                yield Member(key, read_head(self.lake, key), -1)
+            except LakeError as failure:
+                self.unreadable[repository] = str(failure)
+
+    def _across(self, scope: str, read: _Read) -> Iterator[FleetRow]:
+        """Rows of the index, then of the repositories that it does not cover."""
+        for row in self._index_rows(scope, read):
+            member = self._by_number.get(row[NUMBER])
+            if member is not None:
+                del row[NUMBER]
+                yield FleetRow(member, **row)
+        for member in self.members:
+            if member.number < 0:
+                yield from self._of_member(member, scope, read)
+
+    def _of_member(self, member: Member, scope: str, read: _Read) -> Iterator[FleetRow]:
+        table = self._table_rows(member, scope, read)
+        yield from (FleetRow(member, **row) for row in _rows(table)) if table is not None else ()
+
+    def _table_rows(self, member: Member, name: str, read: _Read) -> Any:
+        """What `read` returns for a table of a repository; None, and a reason in `unreadable`, if that fails."""
+        try:
+            if name not in member.head.tables:
+                raise LakeError(f"{member.key.key} in the lake {self.lake.name} lacks the table {name}.")
+            return read(self._opened(f"{member.key.folder}/{name}{SUFFIX}", member.head.tables[name]))
+        except LakeError as failure:
+            self.unreadable[member.name] = str(failure)
+            return None
+
+    def _index_rows(self, name: str, read: _Read) -> list[dict[str, Any]]:
+        """Rows of a table of the index. If it is damaged, the index is not used at all."""
+        if self.index is None or name not in self.index.made.tables:
+            return []
+        try:
+            return _rows(read(self._opened(f"{self.index.folder}/{name}{SUFFIX}", self.index.made.tables[name])))
+        except LakeError as failure:
+            self.index, self.index_failure = None, str(failure)
+            self.members = tuple(member._replace(number=-1) for member in self.members)
+            self._by_number = {}
+            return []
+
+    def _opened(self, key: str, expected: KeyDigest) -> SortedTable:
+        if key not in self._tables:
+            self._tables[key] = self._open.enter_context(SortedTable(self.lake, key, expected))
+        return self._tables[key]
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    return table.to_pylist()

@@ -1,0 +1,42 @@
+"""Names that repositories use of a module, and that its published version does not declare: they were removed, renamed,
+or are not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from golore.graph.lake.fleet import Fleet, Member
+from golore.graph.lake.fleet_answers import VersionGap
+from golore.graph.lake.segments import IMPORTS, POSSIBLE
+
+
+def version_gaps(fleet: Fleet, declaring: Member, users: Collection[str]) -> tuple[VersionGap, ...]:
+    """What each of the `users`, which are names of repositories, uses and `declaring` does not declare, by module. Also
+    listed, without such names, are users that require another version than the published one."""
+    asked = {one.name: one for one in fleet.members if one.name in users and one.name != declaring.name}
+    if not asked:
+        return ()
+    declared = fleet.symbol_names(declaring)
+    if declared is None:
+        return ()
+    modules = declaring.head.modules
+    used: dict[tuple[str, str], set[str]] = {}
+    for row in fleet.uses_below(tuple(f"{module}{end}" for module in modules for end in ("/", "."))):
+        if row.member.name in asked and row.kind not in (IMPORTS, POSSIBLE):
+            # What begins with the path of a module may belong to another one, such as its next major version.
+            module = _module_of(row.target, (*modules, *row.member.head.requires))
+            if module in modules:
+                used.setdefault((row.member.name, module), set()).add(row.target)
+    gaps: list[VersionGap] = []
+    for (repository, module), names in sorted(used.items()):
+        requires = asked[repository].head.requires.get(module, "")
+        gone = tuple(sorted(names - declared))
+        if gone or (requires and declaring.head.version and requires != declaring.head.version):
+            gaps.append(
+                VersionGap(repository, module, requires, declaring.name, declaring.head.version, len(names), gone)
+            )
+    return tuple(gaps)
+
+
+def _module_of(name: str, modules: Iterable[str]) -> str:
+    return max((one for one in modules if name.startswith((f"{one}/", f"{one}."))), key=len, default="")
