@@ -207,10 +207,11 @@ class CardStore:
         """A file's rank and encoded history, as stored by `replace_files`. The rank of a directory ("dir/") is 0."""
         return self._connection.execute("SELECT rank, history FROM deck_files WHERE path = ?", (path,)).fetchone()
 
-    def ranks_and_histories(self) -> dict[str, tuple[float, str]]:
-        """Like `rank_and_history`, for all files and directories."""
-        rows = self._connection.execute("SELECT path, rank, history FROM deck_files")
-        return {path: (rank, history) for path, rank, history in rows}
+    def ranks(self) -> dict[str, tuple[float, int, float]]:
+        """For every file, its rank, the number of its commits and how busy it is (see `FileHistory`)."""
+        # The encoded history begins with three numbers. The rest, its partners, may be long.
+        rows = self._connection.execute("SELECT path, rank, substr(history, 2, 80) FROM deck_files WHERE place <> ''")
+        return {path: (rank, *_commits_and_busy(history)) for path, rank, history in rows}
 
     def files_in(self, directory: str) -> list[str]:
         """The files of a directory."""
@@ -329,6 +330,13 @@ class CardStore:
         # A full disk has already ended the transaction.
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+
+
+def _commits_and_busy(history: str) -> tuple[int, float]:
+    if not history:
+        return 0, 0.0
+    _, commits, busy = history.split(",")[:3]
+    return int(commits), float(busy)
 
 
 def open_card_store(

@@ -1,6 +1,7 @@
 """Ratings: what people and agents found useful or not, and how much that changes its score in a search.
 
-A rating is about a file, a symbol or a note, named by path, qualified name or id. It counts half after two months. All
+A rating is about a file, a symbol or a note, named by path, qualified name or id. It counts half after two months. A
+summary that is rated as useless is rejected (see `NOT_REJECTED`). All
 ratings of one item together change its score by less than a third, up or down. Ratings can be listed and taken back.
 They are stored in `knowledge.db`; the search index has a copy for the hook, which reads nothing else.
 """
@@ -20,6 +21,14 @@ HALF_LIFE: Final = 60 * 86_400
 """Seconds after which a rating counts half."""
 _MAX_HALF_LIVES: Final = 12
 """A rating older than this is deleted when another one is stored."""
+
+SUMMARY_ITEM: Final = "summary "
+"""The item of a rating of a summary: this and the id of the summary."""
+NOT_REJECTED: Final = (
+    f"NOT EXISTS (SELECT 1 FROM ratings WHERE ratings.item = '{SUMMARY_ITEM}' || summaries.id AND NOT ratings.useful)"
+)
+"""Condition for rows of `summaries`. Rejections are ratings, because those are shared and exported, and can be
+taken back."""
 
 
 class Rating(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge, Transaction
+from golore.graph.knowledge.ratings import NOT_REJECTED, SUMMARY_ITEM, rate
 from golore.graph.knowledge.summary_inputs import CHILD, Inputs, inputs_of, text_digest
 
 LEVELS: Final = ("symbol", "file", "package", "repository")
@@ -76,14 +77,14 @@ class Refusal(NamedTuple):
 
 
 def current(knowledge: Knowledge, level: str, subject: str) -> SummaryRecord | None:
-    """The current summary of a subject; None if it has none."""
-    statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? AND current"
+    """The current summary of a subject; None if it has none, or if a person rejected it."""
+    statement = f"SELECT {_COLUMNS} FROM summaries WHERE level = ? AND subject = ? AND current AND {NOT_REJECTED}"
     return next(_records(knowledge.rows(statement, (level, subject))), None)
 
 
 def all_current(knowledge: Knowledge, level: str = "") -> Iterator[SummaryRecord]:
-    """The current summaries of a level, or of all levels, ordered by level and subject."""
-    condition = "AND level = ?" if level else ""
+    """The current summaries of a level, or of all levels, ordered by level and subject, without rejected ones."""
+    condition = f"AND {NOT_REJECTED}{' AND level = ?' if level else ''}"
     statement = f"SELECT {_COLUMNS} FROM summaries WHERE current {condition} ORDER BY level, subject"
     return _records(knowledge.rows(statement, (level,) if level else ()))
 
@@ -193,6 +194,20 @@ def refuse(knowledge: Knowledge, refusal: Refusal) -> None:
         values = (*refusal, datetime.now(UTC).isoformat(timespec="seconds"))
         run.run("INSERT OR REPLACE INTO summary_refusals VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         add_to_counter(run, "refused")
+
+
+def reject(knowledge: Knowledge, record: SummaryRecord, by: str = "") -> None:
+    """Reject a model's text: it stays in the history, but is no longer shown, and the model is not asked for it again
+    while its inputs are the same. The next text of the subject takes its place."""
+    rate(knowledge, f"{SUMMARY_ITEM}{record.id}", useful=False, by=by)
+    refuse(knowledge, Refusal(record.level, record.subject, record.inputs, record.model, record.prompt, "rejected"))
+    with knowledge.transaction() as run:
+        record_change(run)
+
+
+def rejected_subjects(knowledge: Knowledge) -> set[tuple[str, str]]:
+    """Level and subject of the current summaries that were rejected."""
+    return set(knowledge.rows(f"SELECT level, subject FROM summaries WHERE current AND NOT {NOT_REJECTED}"))
 
 
 def was_refused(knowledge: Knowledge, inputs: Inputs, model: str, prompt: str) -> bool:

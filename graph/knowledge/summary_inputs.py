@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.ratings import NOT_REJECTED
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 
@@ -115,7 +116,7 @@ class InputReader:
         return InputText(InputPart("source", symbol, file, text_digest(text)), name, text)
 
     def summary(self, level: str, subject: str) -> str:
-        statement = "SELECT text FROM summaries WHERE level = ? AND subject = ? AND current"
+        statement = f"SELECT text FROM summaries WHERE level = ? AND subject = ? AND current AND {NOT_REJECTED}"
         return next((row[0] for row in self._knowledge.rows(statement, (level, subject))), "")
 
     def files(self, package: str) -> list[str]:

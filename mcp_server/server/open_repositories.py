@@ -34,7 +34,7 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 
 _CHECK_EVERY: Final = 0.05
 """Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
-_POOL_BYTES: Final = 160 << 20
+_POOL_BYTES: Final = 96 << 20
 """Most bytes for the engine's pages and intermediate results. The engine takes what it needs, and returns it when the
 store is closed. 48 MB were not enough for repeated drafts at 13,000 files."""
 _MAX_IDLE: Final = 30.0

@@ -15,7 +15,7 @@ from golore.graph.cards.card_store import CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
-from golore.graph.knowledge.summaries import all_current
+from golore.graph.knowledge.summaries import all_current, rejected_subjects
 from golore.graph.knowledge.summary_inputs import InputReader, Inputs, inputs_from
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.mcp_server.services.repository import LearnedRepository
@@ -45,9 +45,17 @@ class Draft(NamedTuple):
 
 
 def drafts(
-    repository: LearnedRepository, store: Store, limit: int, level: str = "", *, with_material: bool
+    repository: LearnedRepository,
+    store: Store,
+    limit: int,
+    level: str = "",
+    *,
+    with_material: bool,
+    with_structural: bool = True,
 ) -> list[Draft]:
-    """The most valuable drafts, best first, with code and facts to write from if `with_material`."""
+    """The most valuable drafts, best first, with code and facts to write from if `with_material`. Without
+    `with_structural`, the text of a summary that nobody has written is empty: composing it takes long for a file that
+    thousands use."""
     with ExitStack() as stack:
         knowledge = stack.enter_context(Knowledge.open(repository.store))
         card_store = open_card_store(repository.store, write=False)
@@ -63,16 +71,27 @@ def drafts(
             inputs = inputs_from(reader, one.level, one.subject)
             if inputs is None:  # deleted, or changed since it was learned
                 continue
-            text = one.text or structural_summary(store, one.level, one.subject)
+            text = one.text or (structural_summary(store, one.level, one.subject) if with_structural else "")
             material = _material(store, card_store, inputs) if with_material else ""
             found.append(one._replace(text=text, digest=inputs.digest, material=material))
         return found
 
 
+def draft_material(repository: LearnedRepository, store: Store, level: str, subject: str) -> str:
+    """The code and facts that a summary is written from; empty if the subject is gone or has changed."""
+    with ExitStack() as stack:
+        knowledge = stack.enter_context(Knowledge.open(repository.store))
+        card_store = open_card_store(repository.store, write=False)
+        if card_store is not None:
+            stack.enter_context(closing(card_store))
+        inputs = inputs_from(InputReader(store, repository.root, knowledge), level, subject)
+        return "" if inputs is None else _material(store, card_store, inputs)
+
+
 def _candidates(importance: _Importance, knowledge: Knowledge, limit: int, level: str) -> list[Draft]:
     """Drafts, best first. The users of a symbol take a query each, so they are counted for the best candidates only."""
     found: list[Draft] = []
-    known: set[tuple[str, str]] = set()
+    known = rejected_subjects(knowledge)
     for record in all_current(knowledge):
         known.add((record.level, record.subject))
         is_weak = record.source == "model" or (record.source == "agent" and record.doubt)
@@ -98,9 +117,8 @@ class _Importance:
 
     def __init__(self, store: Store, card_store: CardStore | None, knowledge: Knowledge) -> None:
         self._store = store
-        self._card_store = card_store
         self._shown = card_store.times_shown() if card_store is not None else {}
-        self._ranks: dict[str, float] = {}
+        self._ranks = card_store.ranks() if card_store is not None else {}
         self._files: dict[str, list[str]] = {}
         statement = (
             "SELECT p.summary, p.kind, p.subject, p.place FROM summary_parts p JOIN summaries s ON s.id = p.summary "
@@ -132,10 +150,7 @@ class _Importance:
         return [*(("file", path) for path in paths[:_MOST_UNWRITTEN]), ("repository", REPOSITORY_ID)]
 
     def _rank(self, path: str) -> float:
-        if path not in self._ranks:
-            found = self._card_store.rank_and_history(path) if self._card_store is not None else None
-            self._ranks[path] = found[0] if found is not None else 0.0
-        return self._ranks[path]
+        return self._ranks[path][0] if path in self._ranks else 0.0
 
 
 def _material(store: Store, card_store: CardStore | None, inputs: Inputs) -> str:

@@ -12,7 +12,7 @@ from golore.graph.cards.card_builder import rebuild_cards_of
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.knowledge.summaries import SummaryRecord, write_summary
+from golore.graph.knowledge.summaries import LONGEST, SummaryRecord, current, reject, write_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.knowledge.summary_lines import card_paths_of
 from golore.graph.knowledge.summary_staleness import update_summaries
@@ -42,6 +42,27 @@ def accept_summary(
         return write_summary(
             knowledge, store, repository.root, level, subject, plain, source="agent", model=model, expected=digest
         )
+
+
+def write_as_person(
+    repository: LearnedRepository, store: Store, level: str, subject: str, text: str, digest: str
+) -> SummaryRecord:
+    """Save a text that a person wrote or accepted. Raises `UsageError` with the reason if it cannot be saved."""
+    plain = " ".join(remove_secrets(text).text.split())
+    if not plain or len(plain) > LONGEST:
+        raise UsageError(f"A summary has 1 to {LONGEST:,} characters; this one has {len(plain):,}.")
+    with Knowledge.open(repository.store) as knowledge:
+        return write_summary(knowledge, store, repository.root, level, subject, plain, expected=digest)
+
+
+def reject_draft(repository: LearnedRepository, level: str, subject: str) -> SummaryRecord:
+    """Reject the text that a model wrote. Raises `UsageError` if there is none."""
+    with Knowledge.open(repository.store) as knowledge:
+        record = current(knowledge, level, subject)
+        if record is None or record.source == "person":
+            raise UsageError(f"No model has written a summary of {subject}.")
+        reject(knowledge, record, "person")
+        return record
 
 
 def publish_summary(repository: LearnedRepository, record: SummaryRecord, *, wait: float = 1.0) -> None:

@@ -45,7 +45,7 @@ def run_sessions(
         _, reads = collect_proposals(repository, paths, parse_since(since))
         if message := removal_message(kind for read in reads for kind in read.removed):
             print_message(f"golore: {message}")
-    notes = {one.id: _accept(repository, one) for one in select_pending(repository.store, accept)}
+    notes = {one.id: accept_proposal(repository, one) for one in select_pending(repository.store, accept)}
     rejected = [one.id for one in select_pending(repository.store, reject)]
     for one in select_pending(repository.store, reject):
         decide(repository.store, one, REJECTED)
@@ -81,7 +81,7 @@ def run_in_hook() -> int:
     return 0
 
 
-def _accept(repository: LearnedRepository, proposal: Proposal) -> str:
+def accept_proposal(repository: LearnedRepository, proposal: Proposal) -> str:
     """Make a note of a proposal, on the first of its files that is in the graph, or else on the repository.
 
     Returns the id of the note.
@@ -122,7 +122,7 @@ def _ask(repository: LearnedRepository, waiting: Sequence[Proposal]) -> None:
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer == "a":
             try:
-                print_lines([f"Accepted as note {_accept(repository, one)}."])
+                print_lines([f"Accepted as note {accept_proposal(repository, one)}."])
             except GoloreError as failure:
                 print_lines([str(failure)])
         elif answer == "r":

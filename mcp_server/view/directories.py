@@ -125,9 +125,16 @@ def _against(arcs: Mapping[Arc, int]) -> dict[Arc, int]:
     return found
 
 
+def prepare() -> None:
+    """Load networkx, which takes half a second: after the first page was shown, which does not need it."""
+    import networkx as nx
+
+    nx.DiGraph()
+
+
 def _reduced(names: list[str], forward: Mapping[Arc, int]) -> set[Arc]:
     """The arcs that do not follow from others."""
-    import networkx as nx  # takes half a second, which the first page should not wait for
+    import networkx as nx  # not at the top: see `prepare`
 
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(names)

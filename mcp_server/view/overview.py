@@ -6,13 +6,11 @@ that no test reaches. It says where to be careful, not that anything is wrong.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from math import log1p
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
@@ -100,6 +98,7 @@ class Overview:
 
 
 def read_overview(store: Store) -> Overview:
+    # By rows: results by column would load pyarrow, 45 MB, into a process that needs it for nothing else.
     functions = _by_file(store, "MATCH (s:Symbol) WHERE s.kind IN ['func', 'method'] RETURN s.file, count(*)")
     tested = _by_file(
         store,
@@ -109,10 +108,9 @@ def read_overview(store: Store) -> Overview:
     ranks = _ranks(store)
     qualities = _qualities(store)
     files: list[FileNumbers] = []
-    rows = zip(*store.columns("MATCH (f:File) RETURN f.id, f.package, f.lines, f.test, f.generated"), strict=True)
+    rows = store.rows("MATCH (f:File) RETURN f.id, f.package, f.lines, f.test, f.generated")
     for path, package, lines, test, generated in sorted(rows):
-        rank, history = ranks.get(path, (0.0, ""))
-        commits, busy = _history(history)
+        rank, commits, busy = ranks.get(path, (0.0, 0, 0.0))
         files.append(
             FileNumbers(
                 path,
@@ -137,7 +135,7 @@ def _packages(store: Store) -> dict[str, PackageNumbers]:
     rows = store.rows("MATCH (p:Package) WHERE NOT p.test RETURN p.id, p.name, p.dir, p.doc ORDER BY p.id")
     found = {id: PackageNumbers(id, name, directory, doc, {}) for id, name, directory, doc in rows}
     statement = "MATCH (f:File)-[:IMPORTS]->(p:Package) WHERE NOT f.test RETURN f.package, p.id, count(*)"
-    for source, target, number in sorted(zip(*store.columns(statement), strict=True)):
+    for source, target, number in sorted(store.rows(statement)):
         if source in found:
             found[source].imports[target] = number
     return found
@@ -154,25 +152,15 @@ def _called(store: Store) -> tuple[CalledFunction, ...]:
 
 
 def _by_file(store: Store, statement: str) -> Counter[str]:
-    return Counter(dict(zip(*store.columns(statement), strict=True)))
+    return Counter({row[0]: row[1] for row in store.rows(statement)})
 
 
-def _ranks(store: Store) -> dict[str, tuple[float, str]]:
+def _ranks(store: Store) -> dict[str, tuple[float, int, float]]:
     card_store = open_card_store(store.directory, write=False)
     if card_store is None:
         return {}
     with closing(card_store):
-        return card_store.ranks_and_histories()
-
-
-def _history(text: str) -> tuple[int, float]:
-    """The number of commits, and how busy the file is, from what the card store has."""
-    if not text:
-        return 0, 0.0
-    # The partners, which are most of the text, are not needed.
-    head = text[: text.index("[", 1)].rstrip(",") + "]"
-    _, commits, busy = cast("Sequence[Any]", json.loads(head))[:3]
-    return commits, busy
+        return card_store.ranks()
 
 
 def _qualities(store: Store) -> dict[str, str]:

@@ -11,19 +11,23 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+import msgspec
 from golore.graph.errors import GoloreError, StoreBusy, UsageError
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME
 from golore.graph.files.layout import fingerprint
 from golore.graph.files.manifest import read_manifest
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.services.repository import LearnedRepository
+from golore.mcp_server.services.upgrades import publish_summary
 from golore.mcp_server.view.browser import redirect_page
+from golore.mcp_server.view.directories import prepare
 from golore.mcp_server.view.gate import DOOR
 from golore.mcp_server.view.links import Links
 from golore.mcp_server.view.overview import Overview, read_overview
 from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
 from golore.mcp_server.view.pages.query import query_page, with_rows
+from golore.mcp_server.view.pages.review import Decision, decide_proposal, decide_summary, material_part, review_page
 from golore.mcp_server.view.pages.search import quick_results, search_page
 from golore.mcp_server.view.pages.source import file_page
 from golore.mcp_server.view.pages.start import start_page
@@ -31,6 +35,8 @@ from golore.mcp_server.view.pages.symbol import neighbours_part, symbol_page
 from golore.mcp_server.view.rendering import DATA, Frame, Page, render
 from golore.mcp_server.view.visit import Visit, package_names
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -98,6 +104,14 @@ class Site:
                 ),
                 Route("/map/{path:path}", self._page(self._map)),
                 Route("/knowledge", self._page(lambda visit, _: knowledge_page(visit))),
+                Route("/review", self._page(lambda visit, _: review_page(visit))),
+                Route("/review", self._decide, methods=["POST"]),
+                Route(
+                    "/material/{level}/{subject:path}",
+                    self._page(
+                        lambda visit, request: material_part(visit, _path(request, "level"), _path(request, "subject"))
+                    ),
+                ),
                 Route("/query", self._query_page),
                 Route("/search", self._page(lambda visit, request: search_page(visit, _query(request, "q")))),
                 Route("/quick", self._quick),
@@ -116,7 +130,7 @@ class Site:
                     frame = self.frame(visit.opened)
             except GoloreError as failure:
                 return self._failure(failure)
-            return HTMLResponse(render(page, self.links, frame), page.status)
+            return HTMLResponse(render(page, self.links, frame), page.status, background=BackgroundTask(prepare))
 
         return respond
 
@@ -136,6 +150,26 @@ class Site:
         except GoloreError as failure:
             return self._failure(failure)
         return HTMLResponse(render(page, self.links, frame), page.status)
+
+    async def _decide(self, request: Request) -> Response:
+        """Carry out a decision of the review page."""
+        try:
+            decision = msgspec.json.decode(await request.body(), type=Decision)
+        except msgspec.MsgspecError:
+            return JSONResponse({"message": "This is no decision."}, 400)
+        return await run_in_threadpool(self._decided, decision)
+
+    def _decided(self, decision: Decision) -> Response:
+        try:
+            with self.visit() as visit:
+                written = None if decision.proposal else decide_summary(visit, decision)
+            # The store is free now: these write to it.
+            if written is None:
+                return JSONResponse({"message": decide_proposal(visit, decision)})
+            publish_summary(visit.opened.repository, written[1])
+            return JSONResponse({"message": written[0]})
+        except GoloreError as failure:
+            return JSONResponse({"message": str(failure)}, 409)
 
     def _map(self, visit: Visit, request: Request) -> Page:
         return map_page(

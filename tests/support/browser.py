@@ -32,6 +32,7 @@ _FLAGS: Final = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    "--disable-lcd-text",
     "--remote-debugging-port=0",
 )
 _WAIT: Final = 60.0

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from golore.graph.database.store import Store
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import DRAFT, NewSummary, store_summary
+from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.mcp_server.cli.main import main
 from support.git_repository import git
 from support.shop import make_shop
@@ -41,4 +45,13 @@ def make_hostile_shop(root: Path) -> Path:
         ["note", "--repo", str(root), "--kind=task", "store/", f"To do {MARKUP}"],
     ):
         assert main(command) == 0
+    draft_summary(root, "store/store.go", f"Keeps things in memory {MARKUP}")
     return root
+
+
+def draft_summary(root: Path, file: str, text: str) -> None:
+    """Store a text as the draft of a model about a file."""
+    with Store.open(root / ".golore", write=False) as store, Knowledge.open(root / ".golore") as knowledge:
+        inputs = inputs_of(store, root, knowledge, "file", file)
+        assert inputs is not None
+        assert store_summary(knowledge, inputs, NewSummary(text, DRAFT, "model", "tiny", "1")) is not None

@@ -6,17 +6,17 @@ Files that would be smaller than a few pixels are drawn together, as one rectang
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from golore.mcp_server.view.drawing.svg import INK, cut, element, link, picture
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _WIDTH: Final = 1320.0
 _HEIGHT: Final = 800.0
 _TITLE: Final = 15.0
-_SMALLEST: Final = 24.0
+_SMALLEST: Final = 36.0
 """Square pixels of the smallest rectangle of a file."""
 SHADES: Final = ("#e3e8ef", "#c6d9f1", "#93bce9", "#5a95d8", "#1f63b5")
 """From the least to the most."""
@@ -28,8 +28,10 @@ class Leaf(NamedTuple):
     path: str
     size: int
     shade: int
-    title: str
-    address: str
+
+
+Describe = Callable[[str], tuple[str, str]]
+"""The title and the address of a file or directory. Asked only for what is drawn."""
 
 
 class _Area(NamedTuple):
@@ -47,13 +49,12 @@ class _Branch:
     branches: dict[str, _Branch] = field(default_factory=dict[str, "_Branch"])
 
 
-def treemap_picture(leaves: Sequence[Leaf], parent: str, addresses: dict[str, str], label: str) -> Markup:
-    """`addresses`: of directories, by path."""
+def treemap_picture(leaves: Sequence[Leaf], parent: str, describe: Describe, label: str) -> Markup:
     root = _Branch(parent)
     for leaf in leaves:
         if leaf.size > 0:
             _add(root, leaf, parent)
-    parts = list(_branch(root, _Area(0, 0, _WIDTH, _HEIGHT), addresses, 0)) if root.size else []
+    parts = list(_branch(root, _Area(0, 0, _WIDTH, _HEIGHT), describe, 0)) if root.size else []
     return picture(_WIDTH, _HEIGHT, label, parts)
 
 
@@ -68,7 +69,7 @@ def _add(root: _Branch, leaf: Leaf, parent: str) -> None:
     branch.leaves.append(leaf)
 
 
-def _branch(branch: _Branch, area: _Area, addresses: dict[str, str], depth: int) -> Iterator[Markup]:
+def _branch(branch: _Branch, area: _Area, describe: Describe, depth: int) -> Iterator[Markup]:
     # A chain of directories with nothing else in them is one rectangle.
     while depth and len(branch.branches) == 1 and not branch.leaves:
         branch = next(iter(branch.branches.values()))
@@ -76,7 +77,7 @@ def _branch(branch: _Branch, area: _Area, addresses: dict[str, str], depth: int)
     if depth and area.width > 40 and area.height > 26:
         name = cut(branch.path.rpartition("/")[2], area.width - 6, 11)
         title = element("text", name, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
-        yield link(addresses.get(branch.path, ""), element("title", branch.path), title)
+        yield link(describe(branch.path)[1], element("title", branch.path), title)
         inside = _Area(area.x + 1, area.y + _TITLE, area.width - 2, area.height - _TITLE - 1)
     if inside.width < 3 or inside.height < 3:
         return
@@ -90,17 +91,16 @@ def _branch(branch: _Branch, area: _Area, addresses: dict[str, str], depth: int)
             small[leaf.shade].append(leaf)
     for shade, found in small.items():
         size = sum(leaf.size for leaf in found)
-        address = addresses.get(branch.path, "")
-        items.append((size, Leaf(branch.path, size, shade, f"{len(found)} small files in {branch.path}", address)))
+        items.append((size, Leaf(branch.path, size, shade)))
     items.sort(key=lambda item: (-item[0], item[1].path))
     for (_, one), place in zip(items, _squarified([size for size, _ in items], inside), strict=True):
         if isinstance(one, _Branch):
             if place.width * place.height < _SMALLEST * 3:
-                yield _leaf(Leaf(one.path, one.size, _common_shade(one), one.path, addresses.get(one.path, "")), place)
+                yield _leaf(Leaf(one.path, one.size, _common_shade(one)), place, describe)
             else:
-                yield from _branch(one, place, addresses, depth + 1)
+                yield from _branch(one, place, describe, depth + 1)
         else:
-            yield _leaf(one, place)
+            yield _leaf(one, place, describe)
 
 
 def _common_shade(branch: _Branch) -> int:
@@ -115,19 +115,16 @@ def _common_shade(branch: _Branch) -> int:
     return max(sizes, key=lambda shade: (sizes[shade], -shade))
 
 
-def _leaf(leaf: Leaf, area: _Area) -> Markup:
-    rectangle = element(
-        "rect",
-        element("title", leaf.title),
-        x=round(area.x, 1),
-        y=round(area.y, 1),
-        width=round(max(0.5, area.width - 0.8), 1),
-        height=round(max(0.5, area.height - 0.8), 1),
-        fill=SHADES[leaf.shade],
-        class_=f"s{leaf.shade}",
+def _leaf(leaf: Leaf, area: _Area, describe: Describe) -> Markup:
+    title, address = describe(leaf.path)
+    # Written directly, without `element`: there are thousands.
+    rectangle = (
+        f'<rect x="{area.x:.1f}" y="{area.y:.1f}" width="{max(0.5, area.width - 0.8):.1f}" '
+        f'height="{max(0.5, area.height - 0.8):.1f}" fill="{SHADES[leaf.shade]}" class="s{leaf.shade}">'
+        f"<title>{escape(title)}</title></rect>"
     )
-    # Not reached by Tab: thousands of stops would be in the way, and the list below has the same links.
-    return element("a", rectangle, href=leaf.address, tabindex=-1) if leaf.address else rectangle
+    # Not reached by Tab: thousands of stops would be in the way, and the lists below have the same links.
+    return Markup(f'<a href="{escape(address)}" tabindex="-1">{rectangle}</a>' if address else rectangle)
 
 
 def _squarified(sizes: Sequence[int], area: _Area) -> Iterator[_Area]:

@@ -81,10 +81,16 @@ def _layered(visit: Visit, layers: Layers, directory: str) -> str:
 
 def _treemap(visit: Visit, overview: Overview, files: list[FileNumbers], directory: str, colour: str) -> str:
     shade_of = _shade(colour, overview)
-    leaves = [Leaf(one.path, one.lines, shade_of(one), _title(one), visit.links.file(one.path)) for one in files]
-    paths = {parent for one in files for _, parent in parent_directories(one.path)}
-    addresses = {path: visit.links.map(path, show=TREEMAP, colour=colour) for path in paths}
-    return treemap_picture(leaves, directory, addresses, f"{len(files):,} files by size and {COLOURS[colour]}")
+    leaves = [Leaf(one.path, one.lines, shade_of(one)) for one in files]
+    by_path = {one.path: one for one in files}
+
+    def describe(path: str) -> tuple[str, str]:
+        one = by_path.get(path)
+        if one is None:
+            return f"{path}: several files", visit.links.map(path, show=TREEMAP, colour=colour)
+        return _title(one), visit.links.file(path)
+
+    return treemap_picture(leaves, directory, describe, f"{len(files):,} files by size and {COLOURS[colour]}")
 
 
 def _shade(colour: str, overview: Overview) -> Callable[[FileNumbers], int]:
@@ -121,7 +127,7 @@ def _package(visit: Visit, overview: Overview, directory: str) -> dict[str, Any]
     """The package of the directory: its documentation, card and exported declarations."""
     package = next((one for one in overview.packages.values() if one.dir == directory), None)
     if package is None:
-        return {"package": None, "card": "", "summary": None, "exported": [], "more_exported": 0}
+        return {"package": None, "doc": None, "card": "", "summary": None, "exported": [], "more_exported": 0}
     card = ""
     card_store = open_card_store(visit.opened.repository.store, write=False)
     if card_store is not None:
@@ -131,6 +137,7 @@ def _package(visit: Visit, overview: Overview, directory: str) -> dict[str, Any]
     exported = _exported(visit, package.id)
     return {
         "package": package,
+        "doc": package.doc.partition("\n\n")[::2] if package.doc else None,
         "card": card,
         "summary": written_summary(visit.store, "package", package.id),
         "exported": exported[:_LISTED],

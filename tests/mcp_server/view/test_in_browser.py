@@ -25,6 +25,7 @@ PAGES = [
     "map/",
     "map/store?show=treemap",
     "knowledge",
+    "review",
     "query?q=MATCH%20(s:Symbol)%20RETURN%20s.doc,%20s%20LIMIT%2050",
 ]
 
@@ -108,6 +109,19 @@ def test_a_picture_is_saved(tab: Tab, viewed: Viewed, format: str, kind: str) ->
     tab.wait_until(f"saved.includes('store.Memory.Save.{format}')")
     sizes: dict[str, int] = dict(tab.evaluate("saved.filter(Array.isArray)"))
     assert sizes[kind] > 500
+
+
+def test_a_summary_is_rewritten_by_keys_alone(tab: Tab, viewed: Viewed) -> None:
+    tab.open(f"{viewed.base}/review")
+    tab.press("j")
+    subject = tab.evaluate("document.activeElement.dataset.subject")
+    tab.press("e")
+    tab.wait_until("document.activeElement.matches('textarea')")
+    tab.evaluate("document.activeElement.value = 'Written by keys.'")
+    tab.evaluate("document.activeElement.closest('article').querySelector('[data-act=rewrite]').click()")
+    tab.wait_until("document.querySelector('article.done') !== null")
+    assert tab.evaluate("document.querySelector('article.done').dataset.subject") == subject
+    assert tab.evaluate("document.querySelector('article.done [role=status]').textContent") == "Saved as reviewed."
 
 
 def test_an_open_page_follows_the_graph(tab: Tab, viewed: Viewed) -> None:

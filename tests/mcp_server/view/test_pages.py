@@ -10,9 +10,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.summaries import current, history
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.rendering import DATA
-from support.hostile_shop import HOSTILE_FILE, MARKUP, make_hostile_shop
+from support.hostile_shop import HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
 from support.mcp_client import GOLORE
 from support.shop import make_shop
 from support.viewed import Elements, Viewed, viewing
@@ -31,6 +33,9 @@ PAGES = [
     "map/store",
     "map/?show=treemap",
     "knowledge",
+    "review",
+    "material/file/store/store.go",
+    "file/store/store.go",
     "query?q=MATCH (s:Symbol) RETURN s.doc, s LIMIT 50",
     f"part/callers/{SHOP}.Twice",
 ]
@@ -128,6 +133,34 @@ def test_the_start_page_answers_what_where_and_which_is_risky(viewed: Viewed) ->
     assert "What is it?" in page
     assert re.search(r'href="[^"]*/map/">\.</a>', page)  # the program at the root
     assert re.search(r"What is risky to change.*?<li><a href=[^>]*/file/store/", page, re.S)
+
+
+def test_a_draft_is_rejected_or_rewritten_in_the_review(tmp_path: Path) -> None:
+    root = make_hostile_shop(tmp_path.resolve() / "shop")
+    draft_summary(root, "main.go", "Starts the shop.")
+    with viewing(root, "--port=0") as running:
+        page = running.get("review")
+        found = {attributes["data-subject"]: attributes for tag, attributes in Elements(page).found if tag == "article"}
+        assert {"main.go", "store/store.go"} <= found.keys()
+        text = "Starts the shop and saves a key."
+        decision = {"level": "file", "subject": "main.go", "digest": found["main.go"]["data-digest"], "text": text}
+        assert running.post("review", {**decision, "action": "rewrite", "digest": "other"})[0] == 409
+        assert running.post("review", {**decision, "action": "burn"})[0] == 409
+        assert running.post("review", {"action": "accept", "sort": 1})[0] == 400
+        assert running.post("review", {**decision, "action": "rewrite"}) == (200, "Saved as reviewed.")
+        assert "Starts the shop and saves a key." in running.get("file/main.go")
+        rejected = {"action": "reject", "level": "file", "subject": "store/store.go"}
+        assert "Keeps things in memory" in running.get("file/store/store.go")
+        assert running.post("review", rejected)[0] == 200
+        assert "Keeps things in memory" not in running.get("file/store/store.go")
+        assert running.post("review", rejected)[0] == 409
+        assert 'data-subject="store/store.go"' not in running.get("review")
+    with Knowledge.open(root / ".golore") as knowledge:
+        kept = current(knowledge, "file", "main.go")
+        assert kept is not None
+        assert (kept.text, kept.quality, kept.source) == (text, "reviewed", "person")
+        assert current(knowledge, "file", "store/store.go") is None
+        assert history(knowledge, "file", "store/store.go") != []
 
 
 def test_a_large_file_is_shown_in_windows(tmp_path: Path) -> None:

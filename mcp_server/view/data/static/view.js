@@ -122,7 +122,8 @@ function save(figure, format) {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
-  if (button?.dataset.part) unfold(button);
+  if (button?.dataset.act) act(button);
+  else if (button?.dataset.part) unfold(button);
   else if (button?.dataset.save) save(button.closest("figure"), button.dataset.save);
 });
 
@@ -134,6 +135,60 @@ function point(event) {
   }
 }
 for (const type of ["pointerover", "focusin", "focusout"]) document.addEventListener(type, point);
+
+// The review: j and k move, a, e and x decide. A text is sent with the digest of the code that it is about.
+async function act(button) {
+  const item = button.closest("article");
+  const area = item.querySelector("textarea");
+  let action = button.dataset.act;
+  if (action === "rewrite" && area.hidden) {
+    area.hidden = false;
+    area.value = item.querySelector(".text")?.textContent ?? "";
+    button.textContent = "Save (Ctrl-Enter)";
+    return area.focus();
+  }
+  const { level, subject, digest, proposal } = item.dataset;
+  const text = area && (area.hidden ? item.querySelector(".text")?.textContent ?? "" : area.value);
+  const body = proposal ? { action, proposal } : { action, level, subject, digest, text };
+  const reply = await fetch(`${prefix}/review`, { method: "POST", body: JSON.stringify(body) });
+  const { message } = await reply.json();
+  item.querySelector("[role=status]").textContent = message;
+  item.classList.toggle("failed", !reply.ok);
+  if (!reply.ok) return;
+  item.classList.add("done");
+  item.querySelectorAll("button, textarea").forEach((one) => { one.disabled = true; });
+  move(item, 1);
+}
+
+function move(from, step) {
+  const items = [...document.querySelectorAll("article.review")];
+  const at = items.indexOf(from);
+  (items[at < 0 ? 0 : at + step] ?? from)?.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  const item = document.activeElement?.closest("article.review");
+  if (event.target.matches("textarea")) {
+    if (event.key === "Enter" && event.ctrlKey) item?.querySelector("[data-act=rewrite]").click();
+    if (event.key === "Escape") item?.focus();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;
+  const action = { a: "accept", e: "rewrite", x: "reject" }[event.key];
+  if (event.key === "j" || event.key === "k") move(item, event.key === "j" ? 1 : -1);
+  else if (item && action) item.querySelector(`[data-act=${action}]:enabled`)?.click();
+  else if (item && event.key === "o") item.querySelector("summary")?.click();
+  else return;
+  event.preventDefault();
+});
+document.addEventListener("toggle", async (event) => {
+  const place = event.target.matches("[data-material]") && event.target.querySelector("div:empty");
+  if (!place) return;
+  const { level, subject } = event.target.closest("article").dataset;
+  const name = subject.split("/").map(encodeURIComponent).join("/");
+  const reply = await fetch(`${prefix}/material/${level}/${name}`);
+  place.append(...new DOMParser().parseFromString(await reply.text(), "text/html").body.childNodes);
+}, true);
 
 // The query: Tab completes a word that is begun, Ctrl-Enter runs it.
 document.addEventListener("keydown", (event) => {
@@ -160,7 +215,8 @@ async function follow() {
   const reply = await fetch(`${prefix}/state`).catch(() => null);
   if (!reply?.ok) return;
   const { state } = await reply.json();
-  if (state === document.body.dataset.state || main.contains(document.activeElement?.closest("input, textarea"))) return;
+  // A page where somebody is writing or deciding stays as it is.
+  if (state === document.body.dataset.state || main.querySelector("article.review, textarea")) return;
   const page = await fetch(location.href).catch(() => null);
   if (!page?.ok) return;
   const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
