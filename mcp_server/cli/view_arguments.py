@@ -15,6 +15,13 @@ def add_commands(make: AddParser) -> None:
         "what", nargs="?", default="", metavar="WHAT", help="open the page of a symbol, a file or a package"
     )
     view.add_argument(
+        "--diff",
+        nargs="?",
+        const="",
+        metavar="BASE",
+        help="open the page of the change: of the working tree, or since the last commit in common with BASE",
+    )
+    view.add_argument(
         "--port",
         type=non_negative_int,
         metavar="N",
@@ -28,11 +35,12 @@ def _view(options: argparse.Namespace) -> int:
     if options.once is not None:
         from golore.mcp_server.view.command import run_once
 
-        return run_once(options.repo, options.once, as_json=options.as_json)
+        return run_once(options.repo, options.once, options.diff, as_json=options.as_json)
     from golore.mcp_server.view.command import run_view
 
     return run_view(
         options.what,
+        options.diff,
         options.repo,
         port=options.port,
         opens_browser=not options.no_browser,

@@ -30,12 +30,13 @@ _FIRST_PORT: Final = 17_000
 _PORTS: Final = 1_000
 
 
-def run_view(what: str, start: Path, *, port: int | None, opens_browser: bool, as_json: bool) -> int:
+def run_view(what: str, diff: str | None, start: Path, *, port: int | None, opens_browser: bool, as_json: bool) -> int:
     """Serve until the process is interrupted. Returns the exit code."""
     limit_arenas()
     with open_repository(start) as opened:  # learns again what an older golore made
         repository = opened.repository
-        page = _page_of(opened, what) if what else ""
+        page = Links("").page("change", base=diff).removeprefix("/") if diff is not None else ""
+        page = _page_of(opened, what) if what else page
     secret = private_secret(secret_path(repository.store, SECRET_NAME))
     with Repositories([repository.root]) as repositories, _listening(repository, port) as listening:
         actual_port: int = listening.getsockname()[1]
@@ -55,13 +56,13 @@ def run_view(what: str, start: Path, *, port: int | None, opens_browser: bool, a
     return 0
 
 
-def run_once(start: Path, directory: Path, *, as_json: bool) -> int:
-    """Write the pages as files. Returns the exit code."""
+def run_once(start: Path, directory: Path, diff: str | None, *, as_json: bool) -> int:
+    """Write the pages as files, with that of a change if `diff` is given. Returns the exit code."""
     limit_arenas()
     with open_repository(start) as opened:  # learns again what an older golore made
         root = opened.repository.root
     with Repositories([root]) as repositories:
-        pages = write_site(Site(repositories, Links("")), directory)
+        pages = write_site(Site(repositories, Links("")), directory, diff)
     index = directory / "index.html"
     if as_json:
         print_json({"pages": pages, "index": str(index)})

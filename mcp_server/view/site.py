@@ -24,6 +24,7 @@ from golore.mcp_server.view.directories import prepare
 from golore.mcp_server.view.gate import DOOR
 from golore.mcp_server.view.links import Links
 from golore.mcp_server.view.overview import Overview, read_overview
+from golore.mcp_server.view.pages.change import change_page
 from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
 from golore.mcp_server.view.pages.query import query_page, with_rows
@@ -104,6 +105,7 @@ class Site:
                 ),
                 Route("/map/{path:path}", self._page(self._map)),
                 Route("/knowledge", self._page(lambda visit, _: knowledge_page(visit))),
+                Route("/change", self._page(lambda visit, request: change_page(visit, _query(request, "base")))),
                 Route("/review", self._page(lambda visit, _: review_page(visit))),
                 Route("/review", self._decide, methods=["POST"]),
                 Route(

@@ -14,6 +14,7 @@ from typing import Final
 from golore.graph.errors import UsageError
 from golore.mcp_server.view.links import Links, file_name, page_key
 from golore.mcp_server.view.overview import Overview
+from golore.mcp_server.view.pages.change import change_page
 from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import TREEMAP, map_page
 from golore.mcp_server.view.pages.source import file_page
@@ -30,13 +31,16 @@ _ASSETS: Final = ("view.css", "icon.svg")
 _Build = Callable[[Visit], Page]
 
 
-def write_site(site: Site, directory: Path) -> int:
-    """Write the pages into a new or empty directory. Returns their number."""
+def write_site(site: Site, directory: Path, diff: str | None = None) -> int:
+    """Write the pages into a new or empty directory. Returns their number. `diff`: the base of a change that gets
+    a page, empty for the working tree."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory} is not an empty directory. Name another one.")
     with site.visit() as visit:
         overview = site.overview(visit)
         pages = dict(_pages(visit, overview))
+        if diff is not None:
+            pages["change"] = lambda visit: change_page(visit, diff)
         frame = Frame(visit.repository_name, "", notices_of(visit.opened))
     (directory / "assets").mkdir(parents=True, exist_ok=True)
     for name in _ASSETS:

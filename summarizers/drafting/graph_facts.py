@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from golore.graph.cards.card_store import CardStore
 from golore.graph.database.store import Store
+from golore.graph.history.co_change import Partner
 from golore.graph.knowledge.composed_summaries import short_name, structural_summary
 from golore.graph.knowledge.summary_inputs import Inputs
 
@@ -18,10 +20,9 @@ def facts_about(store: Store, card_store: CardStore | None, inputs: Inputs) -> l
     found = [structural_summary(store, inputs.level, inputs.subject)]
     if card_store is not None and inputs.level == "file":
         stored = card_store.rank_and_history(inputs.subject)
-        partners: list[tuple[str, float, int]] = json.loads(stored[1])[3] if stored is not None and stored[1] else []
-        frequent = [
-            f"{path} ({commits:,})" for path, _, commits in partners[:_MOST_PARTNERS] if commits >= _FEWEST_COMMITS
-        ]
+        encoded: list[list[Any]] = json.loads(stored[1])[3] if stored is not None and stored[1] else []
+        partners = [Partner(*one) for one in encoded[:_MOST_PARTNERS]]
+        frequent = [f"{one.path} ({one.commits:,})" for one in partners if one.commits >= _FEWEST_COMMITS]
         if frequent:
             found.append(f"In git's history it changes along with {', '.join(frequent)}.")
     return [fact for fact in found if fact]

@@ -51,6 +51,8 @@ class Column(NamedTuple):
     rows: tuple[Row, ...]
     tests: tuple[Row, ...]
     left_out: int
+    by_shape: int
+    """what an interface would make possible if the type got into it, which it does nowhere here"""
 
 
 def symbol_page(visit: Visit, text: str) -> Page:
@@ -128,6 +130,7 @@ def _column(visit: Visit, title: str, question: str, answer: Answer) -> Column:
         tuple(_row(visit, *one) for one in code[:_LISTED]),
         tuple(_row(visit, *one) for one in tests[:_LISTED]),
         left_out,
+        answer.by_shape,
     )
 
 

@@ -24,6 +24,7 @@ PAGES = [
     "file/README.md",
     "map/",
     "map/store?show=treemap",
+    "change",
     "knowledge",
     "review",
     "query?q=MATCH%20(s:Symbol)%20RETURN%20s.doc,%20s%20LIMIT%2050",

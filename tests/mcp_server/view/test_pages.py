@@ -32,6 +32,7 @@ PAGES = [
     "map/",
     "map/store",
     "map/?show=treemap",
+    "change",
     "knowledge",
     "review",
     "material/file/store/store.go",

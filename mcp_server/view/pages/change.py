@@ -1,0 +1,81 @@
+"""The change page: what the working tree, or a branch, changes; what uses that, which tests to run, and what breaks.
+
+The answer is that of `golore affected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from golore.graph.changes.affected import Affected
+from golore.graph.queries.answers import Reached, Ref
+from golore.learner.changes.compared_files import Request
+from golore.mcp_server.services.affected import affected
+from golore.mcp_server.text.affected_text import affected_reply
+from golore.mcp_server.view.rendering import Page
+from golore.mcp_server.view.visit import Visit
+
+_LISTED: Final = 200
+
+
+def change_page(visit: Visit, base: str) -> Page:
+    """`base`: compare with the newest commit in common with this revision; empty compares the files with HEAD."""
+    found = affected(visit.opened.repository.root, visit.store, Request(base.strip()))
+    reply = affected_reply(found, visit.short_text)
+    values: dict[str, Any] = {
+        "base": base,
+        "headline": reply.head[0],
+        "remarks": reply.tail,
+        "changed": [_changed(visit, one) for one in _changes(found)],
+        "breaking": [
+            (visit.short_text(one.change.qualified_name), one.change.what, one.change.file, len(one.users))
+            for one in found.breaking
+        ],
+        "used": (("Used by", len(found.resolved), _reached(visit, found.resolved)),)
+        + (
+            (("Perhaps used by, through an interface", len(found.candidates), _reached(visit, found.candidates)),)
+            if found.candidates
+            else ()
+        ),
+        "tests": [(one.symbol.name, *_place(visit, one.symbol)) for one in found.tests.tests[:_LISTED]],
+        "tests_count": len(found.tests.tests) + found.tests_left_out,
+        "commands": found.commands,
+        "descriptions": found.descriptions,
+        "companions": [(one, visit.links.file(one.file)) for one in found.companions],
+        "has_changes": found.has_changes,
+    }
+    return Page("change.html", "Change", values, "change")
+
+
+def _changes(found: Affected) -> list[tuple[str, str, int, Ref | None]]:
+    """How, local name, line and symbol of each changed declaration."""
+    return [
+        (
+            one.change.how,
+            one.change.current.local_name,
+            one.change.current.line,
+            one.symbols[0] if one.symbols else None,
+        )
+        for one in found.changed[:_LISTED]
+    ]
+
+
+def _changed(visit: Visit, one: tuple[str, str, int, Ref | None]) -> tuple[str, str, str, str, str]:
+    """Name, address, how, place and its address."""
+    how, name, _, symbol = one
+    if symbol is None:
+        return name, "", how, "", ""
+    return visit.short_name(symbol), visit.links.symbol(symbol.id), how, *_place(visit, symbol)
+
+
+def _reached(visit: Visit, found: Iterable[Reached]) -> list[tuple[int, str, str, str, str]]:
+    """Distance, name, address, place and its address."""
+    return [
+        (one.depth, visit.short_name(one.symbol), visit.links.symbol(one.symbol.id), *_place(visit, one.symbol))
+        for one in list(found)[:_LISTED]
+    ]
+
+
+def _place(visit: Visit, symbol: Ref) -> tuple[str, str]:
+    return f"{symbol.file}:{symbol.line}", visit.links.file(symbol.file, symbol.line)
