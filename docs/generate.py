@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import re
 import tempfile
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, cast
@@ -172,12 +174,54 @@ def packages_page() -> str:
     return "".join(parts)
 
 
+def dependencies_page() -> str:
+    """What golore installs, from pyproject.toml, uv.lock and `docs/dependencies.toml`."""
+    project, lock, notes = (_toml(name) for name in ("pyproject.toml", "uv.lock", "docs/dependencies.toml"))
+    released: dict[str, dict[str, Any]] = {}
+    for package in lock["package"]:
+        released[package["name"]] = max(package, released.get(package["name"], package), key=_released)
+    extras = project["project"]["optional-dependencies"]
+    parts = [
+        "# Dependencies\n\nWhat `pip install golore` brings, and what the extras add. The newest release is that of "
+        "`uv.lock`. golore's own code is the only one that decides about the network; the last column says what a "
+        "dependency could do or does on its behalf.\n"
+    ]
+    for title, requirements in (
+        ("golore", project["project"]["dependencies"]),
+        *((f"golore[{extra}]", listed) for extra, listed in extras.items()),
+    ):
+        parts.append(f"\n## {title}\n\n| package | for | kept by | release | licence | MB | network |\n")
+        parts.append("|---|---|---|---|---|---|---|\n")
+        for name in sorted(map(_required, requirements)):
+            note = notes[name]
+            release = f"{released[name]['version']}, {_released(released[name])}"
+            cells = (f"`{name}`", note["for"], note["by"], release, note["licence"], note.get("size", "–"))
+            parts.append(f"| {' | '.join(map(str, cells))} | {note.get('network', 'nothing')} |\n")
+    parts.append(f"\n## Decisions\n\n{notes['decisions'].strip()}\n")
+    return "".join(parts)
+
+
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+def _required(requirement: str) -> str:
+    return re.split(r"[\[<>=!~; ]", requirement, maxsplit=1)[0].lower()
+
+
+def _released(package: dict[str, Any]) -> str:
+    """The day of a release in uv.lock."""
+    files = [*([package["sdist"]] if "sdist" in package else []), *package.get("wheels", [])]
+    return min((file["upload-time"][:10] for file in files), default="")
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "commands.md": commands_page,
     "mcp-tools.md": tools_page,
     "python-api.md": api_page,
     "graph-schema.md": schema_page,
     "packages.md": packages_page,
+    "dependencies.md": dependencies_page,
 }
 
 
@@ -228,11 +272,7 @@ def _class(module: str, name: str) -> ast.ClassDef:
 
 def _packages(folder: str) -> list[Path]:
     """The packages of a folder, highest layer first, as import-linter's contracts have them."""
-    import tomllib
-
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
+    contracts = _toml("pyproject.toml")["tool"]["importlinter"]["contracts"]
     layers = next(one["layers"] for one in contracts if one.get("containers") == [f"golore.{folder}"])
     names = [name.strip() for layer in layers for name in layer.split("|")]
     found = [ROOT / folder / name for name in names if (ROOT / folder / name).is_dir()]

@@ -54,7 +54,7 @@ class ModelError(GoloreError):
 
 
 class ModelUnavailable(ModelError):
-    pass
+    """The model, its files or its server are not available."""
 
 
 class AnswerFailed(ModelError):

@@ -18,6 +18,7 @@ import pytest
 from golore.mcp_server.cli.main import build_parser
 from golore.mcp_server.server import tools
 from support.git_repository import git
+from support.local_model import make_model
 from support.shop import make_shop
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +60,9 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "mcp-tools.md", "python-api.md", "graph-schema.md", "packages.md"])
+@pytest.mark.parametrize(
+    "name", ["commands.md", "mcp-tools.md", "python-api.md", "graph-schema.md", "packages.md", "dependencies.md"]
+)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     pages = generator()
     assert name in pages.PAGES
@@ -161,6 +164,8 @@ def test_python_examples_run(tmp_path: Path) -> None:
     (root / ".gitignore").write_text(".golore/\n", encoding="utf-8")
     for words in ("init -q", "add .", "commit -qm one"):
         git(root, *words.split())
+    for command in (["learn", "shop"], ["embed", "shop", "--model", make_model(tmp_path / "model")]):
+        subprocess.run([GOLORE, *command], cwd=tmp_path, capture_output=True, check=True)
     program = "\n".join(blocks(ROOT / "docs" / "how-to" / "python.md", "python"))
     script = tmp_path / "examples.py"
     script.write_text(f"def main():\n{textwrap.indent(program, '    ')}\n\nif __name__ == '__main__':\n    main()\n")
@@ -174,5 +179,6 @@ def test_python_examples_run(tmp_path: Path) -> None:
         "read example.com/shop/store.Memory.Save store/store.go:(19,)",
         "Limit is used by ['example.com/shop']",
         "Flush is used by no other package",
+        "example.com/shop/store.Memory.Save\n",
     ):
         assert line in done.stdout, done.stdout

@@ -27,6 +27,8 @@ _MAX_NUMBER: Final = 127
 _MAX_COMPARED: Final = 2_000
 """Rows that are compared by their numbers: the closest by signs."""
 NEAREST: Final = 200
+_CHUNK: Final = 10_000
+"""Rows that are compared at once when all are, to bound the memory."""
 
 
 class VectorFile(NamedTuple):
@@ -149,6 +151,28 @@ class VectorSearch:
             if owner not in found:
                 found[owner] = Near(value, int(self._numbers[close[index]]))
         return found
+
+    def similar(self, owner: int, number: int, most: int) -> list[tuple[int, int, float]]:
+        """The declarations nearest to text `number` of a file: file number, number of the text, and the cosine of the
+        angle between the vectors. Empty if the text has no vector."""
+        import numpy as np
+
+        own = np.flatnonzero((self._owners == owner) & (self._numbers == number))
+        if not len(own):
+            return []
+        wanted = self._rows[self._at[own[0]]].astype(np.float32)
+        wanted /= np.sqrt((wanted * wanted).sum()) + 1e-9
+        declarations = np.flatnonzero((self._numbers > 0) & (self._at != self._at[own[0]]))
+        cosines = np.zeros(len(declarations), np.float32)
+        for start in range(0, len(declarations), _CHUNK):
+            rows = self._rows[self._at[declarations[start : start + _CHUNK]]].astype(np.float32)
+            lengths = np.sqrt((rows * rows).sum(axis=1)) + 1e-9
+            cosines[start : start + _CHUNK] = rows @ wanted / lengths
+        best = np.lexsort((self._numbers[declarations], self._owners[declarations], -cosines))[:most]
+        return [
+            (int(self._owners[declarations[at]]), int(self._numbers[declarations[at]]), float(cosines[at]))
+            for at in best.tolist()
+        ]
 
 
 def _signs(rows: NDArray[np.int8]) -> NDArray[np.uint64]:

@@ -14,7 +14,7 @@ from golore.graph.queries.answers import Answer, Impact, Meaning, Ref, Route, St
 from golore.graph.queries.impact import DEPTH
 from golore.graph.transfer.graph_part import package_ids
 from golore.mcp_server.api.shared_store import SharedStore
-from golore.mcp_server.services.name_questions import ask, ask_details, ask_impact, ask_path
+from golore.mcp_server.services.name_questions import ask, ask_details, ask_impact, ask_path, meaning_of
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from golore.learner.pipeline.graph_step import Report
     from golore.mcp_server.services.query_process import QueryProcess
     from golore.mcp_server.services.target_context import ContextAnswer
+    from golore.mcp_server.services.vectors import Similar
 
 Name = str | Ref | Symbol
 """A symbol by its name, as on the command line, or as one of the results names it."""
@@ -209,6 +210,13 @@ class Repository:
         request = SearchRequest(text, kind=kind, limit=limit, path=path, tests=tests, generated=generated)
         with self._shared.opened() as opened, sources_of(opened.repository, opened.store) as sources:
             return search(sources, request)
+
+    def similar(self, name: Name, *, limit: int = 10) -> tuple[Similar, ...]:
+        """The functions, methods and types that are most like one of them, by their vectors (see `golore embed`)."""
+        from golore.mcp_server.services.vectors import similar_symbols
+
+        with self._shared.opened() as opened:
+            return similar_symbols(opened, meaning_of(opened, _name(name)).first, limit)
 
     def explore(self, question: str, *, budget: int = 3_000) -> Exploration:
         """The source that explains something, within a budget of tokens. The question may be words, symbols, places

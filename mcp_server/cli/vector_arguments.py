@@ -11,7 +11,16 @@ def add_commands(make: AddParser) -> None:
     embed = add(make, "embed", "make the vectors for search by meaning; needs golore[vectors] or Ollama", _embed)
     add_path(embed)
     embed.add_argument(
-        "--model", default="", metavar="NAME", help="minilm or ollama:MODEL (default: that of the last run, or minilm)"
+        "--model",
+        default="",
+        metavar="NAME",
+        help="minilm, ollama:MODEL, or a directory with model.onnx and tokenizer.json (default: that of the last run, "
+        "or minilm)",
+    )
+    embed.add_argument(
+        "--download",
+        action="store_true",
+        help="download minilm from huggingface.co first (24 MB, checked by its digest)",
     )
     embed.add_argument(
         "--host",
@@ -29,6 +38,7 @@ def _embed(options: argparse.Namespace) -> int:
     return run_embed(
         options.repo,
         model=options.model,
+        download=options.download,
         host=options.host,
         limit=options.limit,
         minutes=options.minutes,

@@ -13,7 +13,7 @@ first used, because the hooks of agents import this package too, at every step.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from golore.graph.errors import GoloreError, StoreError, StoreMissing, UsageError
+    from golore.graph.errors import GoloreError, ModelUnavailable, StoreError, StoreMissing, UsageError
     from golore.graph.explore.explore import Exploration, Part
     from golore.graph.knowledge.notes import Anchor, PinnedNote
     from golore.graph.model.entities import Edge, File, Package, Symbol
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from golore.mcp_server.api.repository import Repository, learn, open
     from golore.mcp_server.services.target_context import ContextAnswer
     from golore.mcp_server.services.targets import UnclearName
+    from golore.mcp_server.services.vectors import Similar
 
 __all__ = [
     "Anchor",
@@ -52,6 +53,7 @@ __all__ = [
     "InnerHit",
     "Link",
     "Meaning",
+    "ModelUnavailable",
     "Package",
     "Part",
     "PinnedNote",
@@ -60,6 +62,7 @@ __all__ = [
     "Report",
     "Repository",
     "Route",
+    "Similar",
     "Step",
     "StoreCounts",
     "StoreError",
@@ -76,7 +79,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "golore.graph.errors": "GoloreError StoreError StoreMissing UsageError",
+    "golore.graph.errors": "GoloreError ModelUnavailable StoreError StoreMissing UsageError",
     "golore.graph.explore.explore": "Exploration Part",
     "golore.graph.knowledge.notes": "Anchor PinnedNote",
     "golore.graph.model.entities": "Edge File Package Symbol",
@@ -87,6 +90,7 @@ _HOMES = {
     "golore.mcp_server.api.repository": "Repository learn open",
     "golore.mcp_server.services.target_context": "ContextAnswer",
     "golore.mcp_server.services.targets": "UnclearName",
+    "golore.mcp_server.services.vectors": "Similar",
 }
 """Module → the public names that it defines."""
 

@@ -31,10 +31,10 @@ def ask(opened: OpenRepository, question: str, name: Name) -> Answer:
     """The answer to `callers`, `callees`, `implementers`, `users`, `reads`, `writes` or `tests`. Raises `UnclearName`
     if the name has no or several meanings, `UsageError` if the question does not fit what it names."""
     if question in FIELD_QUESTIONS:
-        field = require_field(_meaning(opened, name, frozenset(("field",))))
+        field = require_field(meaning_of(opened, name, frozenset(("field",))))
         return questions.users(opened.store, field, FIELD_QUESTIONS[question])
     answer_to, kinds = _QUESTIONS[question]
-    subject = _meaning(opened, name, kinds)
+    subject = meaning_of(opened, name, kinds)
     first = subject.first
     if question == "implementers" and not (subject.is_group or first.external or first.kind in _IMPLEMENTING):
         raise UsageError(f"{subject.name} is a {first.kind}. Ask for the implementers of a type or interface.")
@@ -50,22 +50,23 @@ def ask_impact(
     steps: Steps | None = None,
 ) -> Impact:
     """What a change of a symbol may reach within `depth` steps."""
-    return impact.impact(opened.store, _meaning(opened, name), depth, most, steps)
+    return impact.impact(opened.store, meaning_of(opened, name), depth, most, steps)
 
 
 def ask_path(
     opened: OpenRepository, source: Name, target: Name, *, most: int = impact.MOST_STEPS, steps: Steps | None = None
 ) -> Route:
     """A chain of calls from one function to another."""
-    first = _meaning(opened, source, questions.CALLING)
-    last = _meaning(opened, target, questions.CALLABLE)
+    first = meaning_of(opened, source, questions.CALLING)
+    last = meaning_of(opened, target, questions.CALLABLE)
     return impact.path(opened.store, first, last, most, steps)
 
 
 def ask_details(opened: OpenRepository, name: Name) -> SymbolAnswer:
     """The declarations of a name, with everything that is known about them."""
-    return questions.show(opened.store, _meaning(opened, name))
+    return questions.show(opened.store, meaning_of(opened, name))
 
 
-def _meaning(opened: OpenRepository, name: Name, kinds: frozenset[str] = frozenset()) -> Meaning:
+def meaning_of(opened: OpenRepository, name: Name, kinds: frozenset[str] = frozenset()) -> Meaning:
+    """The symbol that a question is about; of several, one of these kinds."""
     return only_meaning(opened, name, kinds) if isinstance(name, str) else name

