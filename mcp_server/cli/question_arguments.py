@@ -184,7 +184,7 @@ def _path(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from golore.graph.search.search import SearchRequest
+    from golore.graph.search.results.hits import SearchRequest
     from golore.mcp_server.commands.search import run_search
 
     request = SearchRequest(

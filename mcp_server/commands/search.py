@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from golore.graph.phrases import counted
-from golore.graph.search.search import Hits, SearchRequest, search
+from golore.graph.search.results.hits import Hits, SearchRequest
+from golore.graph.search.search import search
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
