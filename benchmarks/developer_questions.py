@@ -9,8 +9,8 @@ grep, before search was changed for any of them. Every third one is held out: `-
 out, so that changes are not fitted to them.
 
 A result is right if its file is that of an expected answer. `declaration` counts the questions whose right result, in
-the first three, also names the declaration. Times are those of one process that stays, after one question to each
-repository.
+the first three, also names the declaration. Times are processor time of one process that stays, after one question
+to each repository.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def _opened(stack: ExitStack, path: Path) -> SearchContext:
 
 
 def _asked(sources: SearchContext, one: Question) -> tuple[Result, Sequence[Hit]]:
-    started = time.perf_counter()
+    started = time.process_time()
     hits = search(sources, SearchRequest(one.text)).hits
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     files = {file for file, _ in one.expected}
     place = next((number for number, hit in enumerate(hits, 1) if hit.file in files), 0)
     return Result(one, place, any(_names(hit, one) for hit in hits[:FIRST]), seconds), hits
