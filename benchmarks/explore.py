@@ -35,7 +35,7 @@ from golore.graph.explore.explore import BUDGET, Exploration, explore
 from golore.graph.queries.edges import outbound
 from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
-from golore.graph.search.search import SearchContext
+from golore.graph.search.results.hits import SearchContext
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 

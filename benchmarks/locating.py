@@ -20,7 +20,8 @@ from typing import NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.search.call_proximity import with_neighbours
 from golore.graph.search.prompt_recall import recalled
-from golore.graph.search.search import SearchContext, SearchRequest, search
+from golore.graph.search.results.hits import SearchContext, SearchRequest
+from golore.graph.search.search import search
 from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.terms import terms
 from golore.graph.search.vectors import Near

@@ -21,7 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.search.search import SearchContext, SearchRequest, search
+from golore.graph.search.results.hits import SearchContext, SearchRequest
+from golore.graph.search.search import search
 from golore.learner.audit.go_judge import find_toolchain
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph

@@ -23,6 +23,14 @@ def main() -> int:
         # Wrong arguments must not fail either: some agents treat a failing hook as a veto. `_exit` skips Python's
         # shutdown, which takes as long as reading the card.
         os._exit(run_hook(arguments[1] if len(arguments) > 1 else ""))
+    if arguments[:2] == ["completion", "names"]:
+        from golore.mcp_server.cli.completion import names_from
+        from golore.mcp_server.text.output import print_lines
+
+        names = names_from(os.curdir, arguments[2] if len(arguments) > 2 else "")
+        if names:
+            print_lines(names)
+        return 0
     from golore.mcp_server.cli.main import main as run_cli
 
     if arguments and arguments[0] in QUESTIONS:

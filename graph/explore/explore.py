@@ -24,7 +24,7 @@ from golore.graph.phrases import listed
 from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.safety.visible_text import visible_block, visible_line
-from golore.graph.search.search import SearchContext
+from golore.graph.search.results.hits import SearchContext
 
 BUDGET: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4

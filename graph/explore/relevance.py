@@ -17,7 +17,7 @@ from golore.graph.explore.declarations import Declaration, declarations_in
 from golore.graph.explore.question_terms import Hits, QuestionTerms, question_terms
 from golore.graph.explore.term_hits import TermHits
 from golore.graph.search.index_entries import GENERATED, TEST
-from golore.graph.search.search import SearchContext
+from golore.graph.search.results.hits import SearchContext
 from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.weights import best_of, weighted_sums
 

@@ -25,7 +25,7 @@ from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.queries.written_names import FileLines
 from golore.graph.search.index_entries import GENERATED, TEST
-from golore.graph.search.search import SearchContext
+from golore.graph.search.results.hits import SearchContext
 
 _MAX_CHOSEN: Final = 80
 _MAX_MEANINGS: Final = 3

@@ -143,6 +143,19 @@ class SearchIndex(OpenTables):
         row = self._connection.execute(statement, (term, room)).fetchone()
         return postings.from_bytes(row[0]) if row else postings.empty()
 
+    def has_term(self, room: int, term: str) -> bool:
+        statement = "SELECT 1 FROM search_terms WHERE term = ? AND room = ?"
+        return self._connection.execute(statement, (term, room)).fetchone() is not None
+
+    def terms_from(self, room: int, beginning: str, most: int, lengths: tuple[int, int]) -> list[str]:
+        """Terms that begin with a text. `lengths` are the shortest and the longest allowed."""
+        statement = (
+            "SELECT term FROM search_terms WHERE term >= ? AND term < ? AND room = ? AND length(term) BETWEEN ? AND ? "
+            "ORDER BY term LIMIT ?"
+        )
+        bounds = (beginning, _prefix_end(beginning))
+        return [term for (term,) in self._connection.execute(statement, (*bounds, room, *lengths, most))]
+
     def symbols(self, file: int) -> list[IndexedSymbol]:
         row = self._connection.execute("SELECT symbols FROM search_contents WHERE id = ?", (file,)).fetchone()
         return _read_symbols(row[0]) if row else []

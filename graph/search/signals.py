@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from golore.graph.search.index import COMMITS, FILES, HISTORY, SearchIndex
 from golore.graph.search.index_entries import PATH_WEIGHT, FileRow, TextRow
 from golore.graph.search.past_commits import CommitView, commit_view, unpacked, without_numbers
-from golore.graph.search.terms import STOP_WORDS, terms, word_terms, words
+from golore.graph.search.terms import STOP_WORDS, folded, terms, word_terms, words
 
 Signal = dict[int, float]
 _K1: Final = 1.2
@@ -41,16 +41,18 @@ class IndexView(NamedTuple):
     name_norms: list[float]
     past: CommitView
     called: dict[str, list[int]]
-    """numbers by file name, in lower case, with and without `.go`"""
+    """numbers by file name, folded, without `.go`"""
     texts: dict[int, TextRow]
     """packages, notes, documents and summaries"""
 
 
 class Question(NamedTuple):
-    """The terms of a question, each once, and those of the area before a colon, as in `store: keep keys in order`."""
+    """The terms of a question, each once, and those of the area before a colon, as in `store: keep keys in order`.
+    `others` are further forms of its words, with the part of a term's weight that each has."""
 
     terms: tuple[str, ...]
     area: tuple[str, ...] = ()
+    others: tuple[tuple[str, float], ...] = ()
 
 
 def view_of(index: SearchIndex) -> IndexView:
@@ -72,9 +74,7 @@ def view_of(index: SearchIndex) -> IndexView:
 def _by_file_name(files: Iterable[FileRow]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for file in files:
-        name = file.path.rpartition("/")[2].lower()
-        for called in {name, name.removesuffix(".go")}:
-            found.setdefault(called, []).append(file.id)
+        found.setdefault(folded(file.path.rpartition("/")[2].removesuffix(".go")), []).append(file.id)
     return found
 
 
@@ -112,7 +112,7 @@ def rarity(documents: int, total: int) -> float:
 def signals_of(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
     """The signals by their names in `weights.WEIGHTS`, without `neighbours` and `meaning`, which need more than the
     index."""
-    found = _word_signals(index, view, question)
+    found = word_signals(index, view, question)
     found.update(_past_signals(index, view, question))
     if question.area:
         found["area"] = _area(view, question.area)
@@ -121,7 +121,7 @@ def signals_of(index: SearchIndex, view: IndexView, question: Question) -> dict[
     return found
 
 
-def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
+def word_signals(index: SearchIndex, view: IndexView, question: Question) -> dict[str, Signal]:
     total, norms = len(view.files), view.norms
     words: Signal = {}
     cover: Signal = {}
@@ -129,10 +129,13 @@ def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> di
     path: Signal = {}
     names: Signal = {}
     total_weight = 0.0
-    for term in question.terms:
+    asked = len(question.terms)
+    forms = [(term, 1.0) for term in question.terms] + list(question.others)
+    for number, (term, part) in enumerate(forms):
         documents, counts = index.postings(FILES, term)
-        weight = rarity(len(documents), total)
-        total_weight += weight
+        weight = part * rarity(len(documents), total)
+        if number < asked:
+            total_weight += weight
         if total > _MANY_FILES and len(documents) > _COMMON_SHARE * total and len(question.terms) > _FEW_TERMS:
             continue
         in_paths: list[tuple[int, int]] = []
@@ -147,8 +150,8 @@ def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> di
                     in_names.append((file, packed >> 12))
             words[file] = words.get(file, 0.0) + weight * times * (_K1 + 1) / (times + norms[file])
             cover[file] = cover.get(file, 0.0) + weight
-        _add(path, in_paths, total, view.path_norms)
-        _add(names, in_names, total, view.name_norms)
+        _add(path, in_paths, part, total, view.path_norms)
+        _add(names, in_names, part, total, view.name_norms)
         for file, _ in in_paths:
             place[file] = place.get(file, 0.0) + weight
     total_weight = total_weight or 1.0
@@ -161,8 +164,8 @@ def _word_signals(index: SearchIndex, view: IndexView, question: Question) -> di
     }
 
 
-def _add(signal: Signal, found: list[tuple[int, int]], total: int, norms: list[float]) -> None:
-    weight = rarity(len(found), total) * (_K1 + 1)
+def _add(signal: Signal, found: list[tuple[int, int]], part: float, total: int, norms: list[float]) -> None:
+    weight = part * rarity(len(found), total) * (_K1 + 1)
     for file, times in found:
         signal[file] = signal.get(file, 0.0) + weight * times / (times + norms[file])
 

@@ -20,7 +20,7 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 if TYPE_CHECKING:
     from golore.graph.explore.explore import Exploration
     from golore.graph.knowledge.notes import PinnedNote
-    from golore.graph.search.search import Hits
+    from golore.graph.search.results.hits import Hits
     from golore.learner.pipeline.graph_step import Report
     from golore.mcp_server.services.query_process import QueryProcess
     from golore.mcp_server.services.target_context import ContextAnswer
@@ -204,7 +204,8 @@ class Repository:
         `kind` restricts the results, as on the command line; `path` is a directory, an import path or a glob. `tests`:
         True for only tests, False for none.
         """
-        from golore.graph.search.search import SearchRequest, search
+        from golore.graph.search.results.hits import SearchRequest
+        from golore.graph.search.search import search
         from golore.mcp_server.services.search_sources import sources_of
 
         request = SearchRequest(text, kind=kind, limit=limit, path=path, tests=tests, generated=generated)

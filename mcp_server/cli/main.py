@@ -10,18 +10,20 @@ import argparse
 import errno
 import io
 import os
+import re
 import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, NoReturn, TextIO
 
 from golore.graph.errors import GoloreError
 from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.cli import (
     agent_arguments,
     analysis_arguments,
+    completion_arguments,
     fleet_arguments,
     history_arguments,
     learn_arguments,
@@ -35,6 +37,9 @@ from golore.mcp_server.cli import (
 )
 
 _INTERRUPTED: Final = 130
+_UNKNOWN_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
+_SIMILAR: Final = 0.6
+"""Similarity of a command that is suggested, by `difflib`."""
 _EXAMPLES: Final = """\
 examples:
   golore learn                     learn the repository in this directory
@@ -106,8 +111,23 @@ def _os_error_message(error: OSError) -> str:
     return f"{error.strerror or error}{path}."
 
 
+class _Parser(argparse.ArgumentParser):
+    """Suggests the commands that may have been meant instead of listing all."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN_COMMAND.search(message)
+        if unknown is None:
+            super().error(message)
+        from difflib import get_close_matches
+
+        known = [name.strip(" '") for name in unknown[2].split(",")]
+        close = get_close_matches(unknown[1].lower(), known, 3, _SIMILAR)
+        advice = f"Did you mean {' or '.join(close)}?" if close else "`golore --help` lists all commands."
+        self.exit(2, f"golore: There is no command {visible_line(unknown[1])!r}. {advice}\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="golore",
         description="Learns a Go repository and answers questions about it.",
         epilog=_EXAMPLES,
@@ -115,7 +135,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.set_defaults(run=_no_command)
-    make = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(commands=commands.choices)
+    make = commands.add_parser
     for group in (
         learn_arguments,
         question_arguments,
@@ -129,6 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
         sharing_arguments,
         fleet_arguments,
         session_arguments,
+        completion_arguments,
     ):
         group.add_commands(make)
     return parser

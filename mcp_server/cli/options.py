@@ -58,6 +58,10 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=positive_int, metavar="N", help="list at most N rows per section")
 
 
+def add_full(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--full", action="store_true", help="print names with their import paths")
+
+
 def add_diagram(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("mermaid", "dot"), dest="diagram", help="print a diagram, for Mermaid or Graphviz"

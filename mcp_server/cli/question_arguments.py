@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_fleet, add_limit, add_symbol, positive_int
+from golore.mcp_server.cli.options import (
+    AddParser,
+    add,
+    add_diagram,
+    add_fleet,
+    add_full,
+    add_limit,
+    add_symbol,
+    positive_int,
+)
 
 _QUESTIONS: Final = {
     "callers": "list the callers of a function or method",
@@ -33,6 +42,7 @@ def add_commands(make: AddParser) -> None:
         command.set_defaults(question=name)
         add_symbol(command)
         add_limit(command)
+        add_full(command)
         add_diagram(command)
         if name in _ASKED_ACROSS:
             add_fleet(command)
@@ -52,6 +62,7 @@ def add_commands(make: AddParser) -> None:
     path = add(make, "path", "print a chain of calls from one function to another", _path)
     path.add_argument("source", metavar="A", help="function to start from")
     path.add_argument("target", metavar="B", help="function to reach")
+    add_full(path)
     add_diagram(path)
     _add_search(make)
     query = add(make, "query", "run a read-only Cypher query on the graph", _query)
@@ -87,6 +98,7 @@ def _add_impact(make: AddParser) -> None:
     impact = add(make, "impact", "list what a change of a symbol may affect; tests are listed separately", _impact)
     add_symbol(impact)
     add_limit(impact)
+    add_full(impact)
     add_diagram(impact)
     add_fleet(impact)
     impact.add_argument(
@@ -145,7 +157,7 @@ def _question(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.questions import Shape, run_question
 
     question = options.access if options.question == "users" and options.access else options.question
-    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)
+    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit, full=options.full)
     return run_question(question, options.symbol, options.repo, shape)
 
 
@@ -172,19 +184,19 @@ def _impact(options: argparse.Namespace) -> int:
         return _ask_fleet(options, "impact", depth=options.depth)
     from golore.mcp_server.commands.questions import Shape, run_impact
 
-    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)
+    shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit, full=options.full)
     return run_impact(options.symbol, options.repo, shape, depth=options.depth)
 
 
 def _path(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.questions import Shape, run_path
 
-    shape = Shape(as_json=options.as_json, diagram=options.diagram)
+    shape = Shape(as_json=options.as_json, diagram=options.diagram, full=options.full)
     return run_path(options.source, options.target, options.repo, shape)
 
 
 def _search(options: argparse.Namespace) -> int:
-    from golore.graph.search.search import SearchRequest
+    from golore.graph.search.results.hits import SearchRequest
     from golore.mcp_server.commands.search import run_search
 
     request = SearchRequest(

@@ -20,6 +20,7 @@ from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, only_meaning
 from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
+    Naming,
     answer_reply,
     details_lines,
     full_name,
@@ -27,6 +28,7 @@ from golore.mcp_server.text.replies import (
     outline_lines,
     people_lines,
     route_reply,
+    short_name,
     unresolved_lines,
 )
 
@@ -39,11 +41,17 @@ _Stale = tuple[str, ...] | None
 
 
 class Shape(NamedTuple):
-    """How an answer is printed: as JSON, as a diagram (`mermaid`, `dot`), or as text. `limit`: rows of a section."""
+    """How an answer is printed: as JSON, as a diagram (`mermaid`, `dot`), or as text. `limit`: rows of a section.
+    `full`: with import paths in names."""
 
     as_json: bool = False
     diagram: str | None = None
     limit: int | None = None
+    full: bool = False
+
+    @property
+    def naming(self) -> Naming:
+        return full_name if self.full else short_name
 
 
 def run_question(question: str, text: str, start: Path, shape: Shape) -> int:
@@ -56,7 +64,7 @@ def run_question(question: str, text: str, start: Path, shape: Shape) -> int:
     if shape.as_json:
         print_json({**_answer_document(answer, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(answer_reply(answer, full_name), shape.limit or _SHOWN))
+        print_lines(people_lines(answer_reply(answer, shape.naming), shape.limit or _SHOWN))
     return 0
 
 
@@ -85,7 +93,7 @@ def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
     if shape.as_json:
         print_json({**_impact_document(found, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(impact_reply(found, full_name), shape.limit or _SHOWN))
+        print_lines(people_lines(impact_reply(found, shape.naming), shape.limit or _SHOWN))
     return 0
 
 
@@ -98,7 +106,7 @@ def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
     if shape.as_json:
         print_json({**_route_document(route), "stale": stale})
     else:
-        print_lines(people_lines(route_reply(route, full_name), _STEPS))
+        print_lines(people_lines(route_reply(route, shape.naming), _STEPS))
     return 0
 
 

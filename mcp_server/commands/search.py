@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from golore.graph.phrases import counted
-from golore.graph.search.search import Hits, SearchRequest, search
+from golore.graph.search.results.hits import Hits, SearchRequest
+from golore.graph.search.search import search
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.text.output import columns, print_json, print_lines
+from golore.mcp_server.text.output import line_width, print_json, print_lines, shortened
 from golore.mcp_server.text.search_text import explained, location_of, result_of
 
 
@@ -42,11 +43,15 @@ def _lines(found: Hits) -> list[str]:
 
 
 def _result_lines(found: Hits) -> Iterator[str]:
-    rows = [(hit.kind, location_of(hit), "" if hit.name == hit.file else hit.name, hit.snippet) for hit in found.hits]
-    for hit, line in zip(found.hits, columns(rows, indent=0), strict=True):
-        yield line
+    """A line for each result, and below it, as wide as the terminal, its snippet and the declarations that fit."""
+    width = line_width()
+    for hit in found.hits:
+        name = "" if hit.kind in ("file", "doc") else f"  {hit.name.rpartition('/')[2]}"
+        yield shortened(f"{hit.kind:<8}{location_of(hit)}{name}", width)
+        if hit.snippet:
+            yield shortened(f"        {hit.snippet}", width)
         for one in hit.symbols:
             if one.line != hit.line or hit.kind == "file":
-                yield f"    {one.line}: {one.kind} {one.name.rpartition('/')[2]}"
+                yield shortened(f"        {one.line}: {one.kind} {one.name.rpartition('/')[2]}", width)
         if hit.signals:
-            yield f"    score {hit.score:.3f}: {explained(hit.signals)}"
+            yield f"        score {hit.score:.3f}: {explained(hit.signals)}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         UnresolvedUse,
         UnresolvedUses,
     )
-    from golore.graph.search.search import Hit, Hits, InnerHit
+    from golore.graph.search.results.hits import Hit, Hits, InnerHit
     from golore.learner.pipeline.graph_step import Report
     from golore.mcp_server.api.repository import Repository, learn, open
     from golore.mcp_server.services.target_context import ContextAnswer
@@ -85,7 +85,7 @@ _HOMES = {
     "golore.graph.model.entities": "Edge File Package Symbol",
     "golore.graph.queries.answers": "Answer Impact Link Meaning Reached Ref Route Step StoreCounts SymbolAnswer "
     "SymbolDetails UnresolvedUse UnresolvedUses",
-    "golore.graph.search.search": "Hit Hits InnerHit",
+    "golore.graph.search.results.hits": "Hit Hits InnerHit",
     "golore.learner.pipeline.graph_step": "Report",
     "golore.mcp_server.api.repository": "Repository learn open",
     "golore.mcp_server.services.target_context": "ContextAnswer",

@@ -20,7 +20,7 @@ from golore.graph.knowledge.ratings import score_changes
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
-from golore.graph.search.search import SearchContext
+from golore.graph.search.results.hits import SearchContext
 from golore.graph.search.signals import IndexView, view_of
 from golore.learner.derived.search_step import index_state, is_current, update_open_index
 from golore.mcp_server.services.repository import LearnedRepository

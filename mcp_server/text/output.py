@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -16,6 +17,8 @@ from typing import Any, Self, TextIO, cast
 
 from golore.graph.safety.visible_text import visible_block, visible_json, visible_line
 
+_WIDTH = 100
+_MIN_WIDTH = 60
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
@@ -52,6 +55,16 @@ def is_terminal(stream: TextIO) -> bool:
 
 def has_colours(stream: TextIO) -> bool:
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def line_width() -> int:
+    """The width of the terminal; without one, that of the longest line which is easy to read."""
+    return max(_MIN_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
+
+
+def shortened(line: str, width: int) -> str:
+    """The line, cut to a width."""
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
 
 class StyledLine(str):

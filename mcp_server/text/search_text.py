@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from golore.graph.search.search import Hit
+from golore.graph.search.results.hits import Hit
 from golore.mcp_server.text.output import to_json_value
 
 

@@ -41,6 +41,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "path": ["main", "store.New"],
     "explore": ["how are things saved"],
     "search": ["store"],
+    "completion": ["bash"],
     "query": ["MATCH (s:Symbol) RETURN s.name LIMIT 1"],
     "recent": ["main.go"],
     "note": ["main.go", "text"],

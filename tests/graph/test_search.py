@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.search.name_match import is_one_typo
-from golore.graph.search.search import Hit, SearchRequest, search
+from golore.graph.search.results.hits import Hit, SearchRequest
+from golore.graph.search.search import search
 from golore.graph.search.terms import parts, terms
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph

@@ -12,7 +12,8 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.search.index import open_index
 from golore.graph.search.index_entries import ShortText
-from golore.graph.search.search import Hit, SearchRequest, search
+from golore.graph.search.results.hits import Hit, SearchRequest
+from golore.graph.search.search import search
 from golore.learner.derived.search_step import load_parts, update_search_index
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph

@@ -16,7 +16,8 @@ from golore.graph.database.store import Store
 from golore.graph.errors import ModelUnavailable
 from golore.graph.safety.state_directory import create_state_directory
 from golore.graph.search.index import GRAPH, open_index
-from golore.graph.search.search import Hit, SearchRequest, search
+from golore.graph.search.results.hits import Hit, SearchRequest
+from golore.graph.search.search import search
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
 from golore.graph.search.weights import doubt
 from golore.learner.learn import finish

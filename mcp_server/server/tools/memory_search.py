@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from golore.graph.phrases import counted
-from golore.graph.search.search import KINDS, LIMIT, Hit, Hits, SearchRequest, search
+from golore.graph.search.results.hits import KINDS, LIMIT, Hit, Hits, SearchRequest
+from golore.graph.search.search import search
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from golore.graph.search.search import Hit, Hits, SearchRequest, search
+from golore.graph.search.results.hits import Hit, Hits, SearchRequest
+from golore.graph.search.search import search
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.text.search_text import location_of
 from golore.mcp_server.view.rendering import Page
