@@ -14,6 +14,7 @@ _QUESTIONS: Final = {
     "users": "list the symbols that call, refer to or embed a symbol",
     "tests": "list the tests that reach a symbol",
 }
+_OF_PROGRAMS: Final = ("callers", "callees")
 _MAX_SECONDS: Final = 3_600
 
 
@@ -33,6 +34,12 @@ def add_commands(make: AddParser) -> None:
         add_symbol(command)
         add_limit(command)
         add_diagram(command)
+        if name in _OF_PROGRAMS:
+            command.add_argument(
+                "--program",
+                metavar="DIRECTORY",
+                help="only candidates that this program, a directory with package main, can run",
+            )
         if name == "users":
             access = command.add_mutually_exclusive_group()
             access.add_argument(
@@ -139,7 +146,8 @@ def _question(options: argparse.Namespace) -> int:
 
     question = options.access if options.question == "users" and options.access else options.question
     shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit)
-    return run_question(question, options.symbol, options.repo, shape)
+    program = options.program if question in _OF_PROGRAMS else None
+    return run_question(question, options.symbol, options.repo, shape, program)
 
 
 def _impact(options: argparse.Namespace) -> int:
