@@ -15,6 +15,7 @@ from typing import Final
 
 from golore.graph.analysis.code_graph import CodeGraph, Declared, read_code_graph
 from golore.graph.analysis.hidden_uses import hidden_uses
+from golore.graph.analysis.program_candidates import programs
 from golore.graph.analysis.reachability import Reachability
 from golore.graph.database.store import Store
 from golore.graph.model.test_names import is_test_name
@@ -58,10 +59,10 @@ class DeadCode:
 def find_dead_code(store: Store, root: Path, below: str, *, tests: bool, exported: bool) -> DeadCode:
     """The dead code below a directory. A repository without programs is a library: its exported API counts."""
     graph = read_code_graph(store)
-    programs = _programs(graph)
-    exported = exported or not programs
+    mains = programs(graph)
+    exported = exported or not mains
     search = Reachability(graph)
-    search.reach(programs)
+    search.reach(mains)
     if exported:
         search.reach(_exported(graph))
     started = _reach_tests(search) if tests else 0
@@ -71,20 +72,12 @@ def find_dead_code(store: Store, root: Path, below: str, *, tests: bool, exporte
     judged = [number for number in judged if number in certain or not is_marker(graph, number)]
     found = [_described(search, number) for number in judged if number not in certain]
     return DeadCode(
-        Roots(tuple(graph.declared[number].package for number in programs), started, exported),
+        Roots(tuple(graph.declared[number].package for number in mains), started, exported),
         len(judged),
         tuple(one for one in found if not one.reason),
         tuple(one for one in found if one.reason),
         tuple(_unlinked(graph, search, below, tests=tests)),
     )
-
-
-def _programs(graph: CodeGraph) -> list[int]:
-    return [
-        number
-        for number, one in enumerate(graph.declared)
-        if one.kind == "func" and one.name == "main" and not one.test and graph.packages[one.package].name == "main"
-    ]
 
 
 def _exported(graph: CodeGraph) -> list[int]:

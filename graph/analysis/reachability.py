@@ -74,6 +74,10 @@ class Reachability:
             self._guess(number)
         self._run()
 
+    def types_at(self, place: int) -> frozenset[int]:
+        """The types whose values reached code has put into an interface, or into one that is `OUTSIDE`."""
+        return frozenset(self._types.get(place, ()))
+
     def _run(self) -> None:
         while self._pending or self._arrivals:
             if self._arrivals:

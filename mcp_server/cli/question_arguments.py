@@ -24,6 +24,7 @@ _QUESTIONS: Final = {
     "tests": "list the tests that reach a symbol",
 }
 _ASKED_ACROSS: Final = ("callers", "implementers", "users")
+_OF_PROGRAMS: Final = ("callers", "callees")
 _MAX_SECONDS: Final = 3_600
 
 
@@ -46,6 +47,12 @@ def add_commands(make: AddParser) -> None:
         add_diagram(command)
         if name in _ASKED_ACROSS:
             add_fleet(command)
+        if name in _OF_PROGRAMS:
+            command.add_argument(
+                "--program",
+                metavar="DIRECTORY",
+                help="only candidates that this program, a directory with package main, can run",
+            )
         if name == "users":
             access = command.add_mutually_exclusive_group()
             access.add_argument(
@@ -158,7 +165,8 @@ def _question(options: argparse.Namespace) -> int:
 
     question = options.access if options.question == "users" and options.access else options.question
     shape = Shape(as_json=options.as_json, diagram=options.diagram, limit=options.limit, full=options.full)
-    return run_question(question, options.symbol, options.repo, shape)
+    program = options.program if question in _OF_PROGRAMS else None
+    return run_question(question, options.symbol, options.repo, shape, program)
 
 
 def _ask_fleet(options: argparse.Namespace, question: str, *, access: str = "", depth: int = 1) -> int:

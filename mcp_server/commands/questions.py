@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from golore.graph.analysis.program_candidates import ProgramDispatch
 from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import UsageError
 from golore.graph.queries import questions
@@ -17,7 +18,7 @@ from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.services.targets import UnclearName, only_meaning
+from golore.mcp_server.services.targets import UnclearName, directory_below, only_meaning
 from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
     Naming,
@@ -54,11 +55,13 @@ class Shape(NamedTuple):
         return full_name if self.full else short_name
 
 
-def run_question(question: str, text: str, start: Path, shape: Shape) -> int:
-    """Print the answer to one of the questions of `ask`."""
+def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:
+    """Print the answer to one of the questions of `ask`. `program`: only the candidates of the program there."""
     _require_one_form(shape)
     with _open(start, as_json=shape.as_json) as (opened, stale):
         answer = ask(opened, question, text)
+        if program is not None:
+            answer = ProgramDispatch(opened.store, directory_below(opened, program)).restrict(answer)
     if shape.diagram:
         return _print_diagram(_cut_answer(answer, shape.limit), shape.diagram)
     if shape.as_json:

@@ -49,6 +49,62 @@ def test_a_directory_without_packages_is_refused_in_one_sentence(
     assert err == "golore: nowhere is no directory with Go packages here, and no import path of one.\n"
 
 
+PROGRAMS = {
+    "go.mod": "module m\n",
+    "lib/lib.go": """package lib
+
+type Saver interface{ Save() }
+type Disk struct{}
+
+func (Disk) Save() {}
+
+type Memory struct{}
+
+func (Memory) Save() {}
+func Run(s Saver) { s.Save() }
+func Idle()       {}
+""",
+    "cmd/a/main.go": 'package main\n\nimport "m/lib"\n\nfunc main() { lib.Run(lib.Disk{}) }\n',
+    "cmd/b/main.go": 'package main\n\nimport "m/lib"\n\nfunc main() { lib.Run(lib.Memory{}) }\n',
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two programs that put different types into one interface."""
+    root = tmp_path_factory.mktemp("programs")
+    for name, text in PROGRAMS.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    learn_graph(root, workers=0)
+    return root
+
+
+def candidates(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main([*words, "--json"]) == 0
+    return [link["symbol"]["qualified_name"] for link in json.loads(capsys.readouterr().out)["candidates"]]
+
+
+def test_candidates_can_be_restricted_to_one_program(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repo = ("--repo", str(programs))
+    assert candidates(capsys, "callees", "lib.Run", *repo) == ["m/lib.Disk.Save", "m/lib.Memory.Save"]
+    assert candidates(capsys, "callees", "lib.Run", "--program", "cmd/a", *repo) == ["m/lib.Disk.Save"]
+    assert candidates(capsys, "callers", "Memory.Save", "--program", "cmd/b", *repo) == ["m/lib.Run"]
+    assert candidates(capsys, "callers", "Memory.Save", "--program", "cmd/a", *repo) == []
+    assert main(["callees", "lib.Run", "--program", "lib", *repo]) == 2
+    assert capsys.readouterr().err == "golore: lib has no program: no package main with a function main.\n"
+
+
+def test_dead_prints_text_and_json(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dead", "--repo", str(programs)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("1 of 7 declarations is dead: nothing reaches it from main and init of 2 programs.\n")
+    assert "lib/lib.go:12  func  m/lib.Idle" in out
+    assert main(["dead", "cmd", "--exported", "--json", "--repo", str(programs)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["dead"], document["roots"]["exported"]) == ([], True)
+
+
 USE = 'package use\n\nimport "example.com/m/api"\n\nfunc Use() {\n\tapi.Open("x")\n\tapi.Gone()\n}\n'
 
 
