@@ -27,17 +27,20 @@ _REFLECTIVE: Final = re.compile(
     r"(?:text|html)/template\.Template\.Execute|reflect\.(?:Value|Type)\.Method|net/rpc\.(?:Server\.)?Register"
 )
 """External functions that call methods by their names."""
+_VALUES: Final = TYPES - {"interface"}
 _MOST_INITIALISERS: Final = 300
 _MOST_EMBEDDED: Final = 50
 
 
 class Part(NamedTuple):
     """What a declaration uses. `runs`: what it calls. `holds`: functions and variables that it names as values.
-    `requires`: the interface methods that it calls. `outside`: the external packages that it calls (see `PRINTING`)."""
+    `types`: those that it names. `converts`: those of which it puts values into interfaces. `requires`: the interface
+    methods that it calls. `outside`: the external packages that it calls (see `PRINTING`)."""
 
     runs: tuple[int, ...]
     holds: tuple[int, ...]
     types: tuple[int, ...]
+    converts: tuple[int, ...]
     requires: tuple[int, ...]
     outside: frozenset[str]
     is_reflective: bool
@@ -47,12 +50,11 @@ class TypePart(NamedTuple):
     """The methods of a type that others may call without naming them.
 
     `methods`: by the interface method through which they are called. `outside`: those of external interfaces, each with
-    the package of the interface. `exported`: those that reflection finds.
+    the package of the interface.
     """
 
     methods: dict[int, int]
     outside: tuple[tuple[str, int], ...]
-    types: tuple[int, ...]
 
 
 class Program:
@@ -150,7 +152,8 @@ class Program:
         types += steps.outbound(number, "EMBEDS")
         inside = tuple(one for one in types if not steps.is_external(one))
         holds += self.unresolved_candidates(number)
-        return Part(tuple(runs), tuple(holds), inside, tuple(requires), frozenset(outside), is_reflective)
+        converts = tuple(one for one in steps.outbound(number, "CONVERTS") if steps.kind(one) in _VALUES)
+        return Part(tuple(runs), tuple(holds), inside, converts, tuple(requires), frozenset(outside), is_reflective)
 
     def _read_type(self, type: int) -> TypePart:
         steps = self.steps
@@ -176,8 +179,7 @@ class Program:
                     methods[required] = found
         if any(package == "" for package, _ in outside):
             outside += self._error_methods(type)
-        part = self.part(type)
-        return TypePart(methods, tuple(outside), part.types)
+        return TypePart(methods, tuple(outside))
 
     def _error_methods(self, type: int) -> Iterator[tuple[str, int]]:
         """The methods of an error that the package `errors` calls, through interfaces without a name."""

@@ -1,11 +1,12 @@
 """What runs when a test runs: everything that it may reach, by rapid type analysis.
 
 Starting at some declarations, calls and functions used as values are followed. A call through an interface reaches the
-methods of those types only that the code reached so far mentions: a value of another type cannot exist. Code outside
+methods of those types only of which the code reached so far puts values into interfaces (`CONVERTS`). Code outside
 the repository calls the methods of an external interface if it knows the interface (see `_KNOWS`). A package variable
-brings in what its initialiser, and the `init` functions that set it, mention.
+brings in what its initialiser, and the `init` functions that set it, use.
 
-Over-estimates: the mention of a type counts as a value of it. Not followed: calls through interfaces without a name.
+Over-estimates: which interface a value is put into does not matter. Not followed: calls through interfaces without a
+name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from golore.graph.changes.program import PRINTING, Program
-from golore.graph.queries.questions import TYPES
 
 _KNOWS: Final = {
     "": (PRINTING,),
@@ -70,7 +70,7 @@ class _Run:
 
     def follow(self, starts: Iterable[int]) -> Running:
         self._pending = list(starts)
-        reached, goals, kind = self._reached, self._goals, self._program.steps.kind
+        reached, goals = self._reached, self._goals
         while self._pending:
             number = self._pending.pop()
             if number in reached:
@@ -80,10 +80,7 @@ class _Run:
                 return Running(frozenset(reached), True, True)
             if len(reached) > self._most:
                 return Running(frozenset(reached), False, False)
-            if kind(number) in TYPES:
-                self._add_type(number)
-            else:
-                self._visit(number)
+            self._visit(number)
         return Running(frozenset(reached), False, True)
 
     def _visit(self, number: int) -> None:
@@ -95,6 +92,9 @@ class _Run:
             pending += part.holds
             if self._program.steps.kind(number) == "var":
                 pending += self._program.initialisers(number)
+        for type in part.converts:
+            if type not in self._types:
+                self._add_type(type)
         for required in part.requires:
             if required not in self._required:
                 self._required.add(required)
@@ -114,7 +114,6 @@ class _Run:
     def _add_type(self, type: int) -> None:
         self._types[type] = None
         part = self._program.type_part(type)
-        self._pending += part.types
         self._pending += (method for required, method in part.methods.items() if required in self._required)
         self._call_from_outside(type)
 

@@ -141,7 +141,8 @@ def _dispatching(program: Program, method: int) -> Iterator[int]:
     steps, dispatch = program.steps, program.dispatch
     types = dispatch.types_with(method)
     if any(steps.is_external(one) for type in types for one in steps.outbound(type, "IMPLEMENTS")):
-        yield from types
+        for type in types:
+            yield from steps.inbound(type, "CONVERTS")
         return
     for required in dispatch.interface_methods(method):
         yield from steps.inbound(required, "CALLS")

@@ -82,6 +82,7 @@ EDGE_LABELS: Final = {
             "type is an interface that gets values from `any`.",
             (("Symbol", "Symbol"),),
             ("evidence",),
+            "<>",
             is_body_fact=True,
         ),
         EdgeLabel(

@@ -45,6 +45,11 @@ func Sum(all ...Shape) int {
 	return total
 }
 
+func IsSquare(s Shape) bool {
+	_, ok := s.(Square)
+	return ok
+}
+
 type bySide []Square
 
 func (b bySide) Len() int           { return len(b) }
@@ -92,6 +97,8 @@ func TestApply(t *testing.T) { check(t, Apply(Twice, 1), 2) }
 
 func TestMade(t *testing.T) { check(t, Made("one"), 1) }
 
+func TestNamed(t *testing.T) { IsSquare(Circle{1}); Sum(Circle{1}) }
+
 func TestNothing(t *testing.T) {}
 
 func ExampleFirst() { First() }
@@ -134,7 +141,7 @@ func TestF(t *testing.T) { F() }
     "inner/deep/deep_test.go": 'package deep\n\nimport "testing"\n\nfunc TestG(t *testing.T) { G() }\n',
 }
 ALL_OF_SHAPE = {
-    *"TestSquare TestCircle TestPrinted TestSort TestApply TestMade TestNothing".split(),
+    *"TestSquare TestCircle TestPrinted TestSort TestApply TestMade TestNamed TestNothing".split(),
     "ExampleFirst",
     "FuzzTwice",
 }
@@ -163,8 +170,9 @@ def chosen(store: Store, *names: str, benchmarks: bool = False) -> list[str]:
         ("m/shape.scaled", {"TestSquare"}),
         ("m/shape.factor", {"TestSquare"}),
         ("m/shape.Square.Area", {"TestSquare"}),
-        ("m/shape.Circle.Area", {"TestCircle"}),
-        ("m/shape.Sum", {"TestSquare", "TestCircle"}),
+        ("m/shape.Circle.Area", {"TestCircle", "TestNamed"}),
+        ("m/shape.Square", {"TestSquare", "TestSort", "TestNamed"}),
+        ("m/shape.Sum", {"TestSquare", "TestCircle", "TestNamed"}),
         ("m/shape.named", {"TestPrinted"}),
         ("m/shape.bySide.Less", {"TestSort"}),
         ("m/shape.Twice", {"TestApply", "FuzzTwice", "TestUse"}),
