@@ -1,7 +1,8 @@
-"""Uses of declarations that are not Go code: `//go:linkname`, `//export` for C, and assembly.
+"""Uses of declarations that the graph does not have: `//go:linkname`, `//export` for C, assembly, and calls through
+interfaces that are unnamed or declared in a function, whose methods are no symbols.
 
-Reads the files of some packages as they are on disk. What a directive or a line of assembly means is not checked:
-every name in one counts.
+Reads the files of some packages as they are on disk. What a directive, a line of assembly or an interface means is not
+checked: every name in one counts.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 LINKNAME: Final = "linkname"
 CGO: Final = "cgo"
 ASSEMBLY: Final = "assembly"
+UNNAMED: Final = "unnamed interface"
 _LINKNAME: Final = re.compile(rb"^//go:linkname[ \t]+(\S+)(?:[ \t]+(\S+))?", re.MULTILINE)
 _EXPORT: Final = re.compile(rb"^//export[ \t]+(\S+)", re.MULTILINE)
 _IN_ASSEMBLY: Final = re.compile("·([\\w·]+)(?:<[^>]*>)?(?:\\+\\d+)?\\(SB\\)".encode())
+_INTERFACE: Final = re.compile(rb"interface\s*\{([^{}]+)\}")
+_METHOD: Final = re.compile(rb"(\w+)\(")
 _DIRECTIVE: Final = b"\n//"
 
 
@@ -35,7 +39,7 @@ def hidden_uses(root: Path, graph: CodeGraph, packages: Iterable[str]) -> dict[i
     found: dict[int, str] = {}
     for package in sorted(packages):
         for path in sorted({graph.declared[number].file for number in graph.by_package.get(package, ())}):
-            for name, other, how in _directives(_read(root / path)):
+            for name, other, how in _names(_read(root / path)):
                 for number in [*numbers.get((package, name), ()), *qualified.get(other, ())]:
                     found.setdefault(number, how)
         entry = graph.packages.get(package)
@@ -46,13 +50,18 @@ def hidden_uses(root: Path, graph: CodeGraph, packages: Iterable[str]) -> dict[i
     return found
 
 
-def _directives(source: bytes) -> Iterator[tuple[str, str, str]]:
+def _names(source: bytes) -> Iterator[tuple[str, str, str]]:
     if _DIRECTIVE + b"go:linkname" in source:
         for local, other in _LINKNAME.findall(source):
             yield local.decode("utf-8", "replace"), other.decode("utf-8", "replace"), LINKNAME
     if _DIRECTIVE + b"export" in source:
         for local in _EXPORT.findall(source):
             yield local.decode("utf-8", "replace"), "", CGO
+    for found in _INTERFACE.finditer(source):
+        line = source[source.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+        if not line.startswith(b"type "):
+            for name in _METHOD.findall(found[1]):
+                yield name.decode("utf-8", "replace"), "", UNNAMED
 
 
 def _read(path: Path) -> bytes:

@@ -154,6 +154,19 @@ func unused() {}
     }
 
 
+def test_a_method_that_an_unnamed_interface_has_is_not_called_dead(tmp_path: Path) -> None:
+    code = """
+type Server struct{}
+func (Server) check() {}
+func (Server) other() {}
+func main() { register(Server{}) }
+func register(v any) { if c, ok := v.(interface{ check() }); ok { c.check() } }
+"""
+    found = dead_of(tmp_path, program(code))
+    assert names(found) == ["Server.other"]
+    assert uncertain(found) == {"Server.check": "unnamed interface"}
+
+
 LIBRARY = {
     "lib/lib.go": "package lib\n\nfunc Api() { helper() }\nfunc helper() {}\nfunc lost() {}\nfunc tested() {}\n",
     "lib/lib_test.go": 'package lib\n\nimport "testing"\n\nfunc TestIt(t *testing.T) { tested() }\nfunc idle() {}\n',
