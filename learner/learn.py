@@ -9,7 +9,7 @@ changes what another one made.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +23,7 @@ from golore.graph.database.subgraph import read_meta
 from golore.graph.errors import GraphDamaged
 from golore.graph.files.cache_db import is_cache_damage, remove_cache
 from golore.graph.files.claim import claim_store
+from golore.graph.files.file_state import FileState
 from golore.graph.files.shared_knowledge import link_store
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.summary_staleness import update_summaries
@@ -95,10 +96,20 @@ def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None
                 progress=progress,
                 companion=companion,
             )
-            changed = None
+            changed = documents = None
         else:
-            report, changed, _ = IncrementalLearner(root, store_directory, workers).resume(progress, companion)
-        finish(root, store_directory, changed=changed, whole=full, loaded=companion.finish(), progress=progress)
+            learner = IncrementalLearner(root, store_directory, workers)
+            report, changed, _ = learner.resume(progress, companion)
+            documents = learner.found_documents()
+        finish(
+            root,
+            store_directory,
+            changed=changed,
+            found_documents=documents,
+            whole=full,
+            loaded=companion.finish(),
+            progress=progress,
+        )
     return report
 
 
@@ -156,6 +167,7 @@ def finish(
     *,
     changed: ChangedFiles | None = None,
     is_only_code: bool = False,
+    found_documents: Mapping[str, FileState] | None = None,
     whole: bool = False,
     loaded: bytes = b"",
     progress: Progress | None = None,
@@ -163,8 +175,8 @@ def finish(
     """The steps after the graph is written.
 
     `changed`: the Go files that changed, if known. `is_only_code`: it is also known that no document changed.
-    `whole`: build everything again. `loaded`: the mark of the search index, if the graph was
-    loaded with a `LoadCompanion`, which has done some of the steps.
+    `found_documents`: the documents, if they were just listed. `whole`: build everything again. `loaded`: the mark of
+    the search index, if the graph was loaded with a `LoadCompanion`, which has done some of the steps.
     """
     with closing(create_card_store(store_directory)) as card_store:
         # A process may have been killed between its graph and these steps. Then more has changed than `changed` says.
@@ -181,7 +193,12 @@ def finish(
         documents = LearnedDocuments()
         if not loaded:
             documents = update_documents(
-                root, store_directory, changed=paths, is_only_code=is_only_code and changed is not None, whole=whole
+                root,
+                store_directory,
+                changed=paths,
+                is_only_code=is_only_code and changed is not None,
+                found=found_documents,
+                whole=whole,
             )
         committed = reading.result()
     arrived = added_files(store_directory, paths or ())
@@ -199,6 +216,7 @@ def finish(
         update_search_index(
             root, store_directory, store=store, changed=paths, whole=whole, loaded=loaded, progress=progress
         )
+        state = read_meta(store, STATE) if changed is None else changed.state
     if not loaded:
         update_co_change(root, store_directory, changed=paths, arrived=arrived)
     if not built.is_full:
@@ -207,10 +225,4 @@ def finish(
     if changed is None:
         fold_log(store_directory)
     with closing(create_card_store(store_directory)) as card_store:
-        state = _state_of(store_directory) if changed is None else changed.state
         card_store.set_meta(_FINISHED, state.encode())
-
-
-def _state_of(store_directory: Path) -> str:
-    with Store.open(store_directory, write=False) as store:
-        return read_meta(store, STATE)

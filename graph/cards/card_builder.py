@@ -95,6 +95,8 @@ def build_cards(
     `whole` asks for a full build.
     """
     is_new_history = card_store.meta(_HISTORY_KEY) != head.encode()
+    if changed is not None and not (changed.paths or whole or is_new_history) and _is_same_build(store, card_store):
+        return BuiltCards(0, False)
     version = _build_version(store)
     whole = whole or card_store.meta("edition") != version
     if changed is not None and not whole and not is_new_history and len(changed.paths) <= _MOST_SINGLE:
@@ -116,6 +118,13 @@ def build_cards(
         card_store.set_meta("edition", version)
         return built
     return _build_some(store, card_store, outdated, None) if outdated or _waiting(card_store) else BuiltCards(0, False)
+
+
+def _is_same_build(store: Store, card_store: CardStore) -> bool:
+    """Whether the cards have the version of this golore and are of the current graph. Does not open the graph."""
+    manifest = read_manifest(store.directory)
+    built = (card_store.meta("edition") or b"").decode().split(" ")
+    return manifest is not None and (built[0], built[-1]) == (_TEXT_VERSION, manifest.graph)
 
 
 def _build_version(store: Store) -> bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -40,7 +39,7 @@ from golore.graph.files.layout import (
     remove_leftovers,
     unlink_database,
 )
-from golore.graph.files.manifest import Manifest, read_manifest, require_compatible, write_manifest
+from golore.graph.files.manifest import Manifest, read_manifest, require_compatible, this_version, write_manifest
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node
@@ -157,6 +156,11 @@ class Store:
     def generation(self) -> str:
         """Identifies the content of the graph: it changes when the graph is replaced or changed. Opens the database."""
         self._reading()
+        return fingerprint(self._database)
+
+    @property
+    def generation_on_disk(self) -> str:
+        """Like `generation`, but does not open the database. It differs if a killed writer has left a log to apply."""
         return fingerprint(self._database)
 
     def query(
@@ -409,7 +413,7 @@ class Store:
     def _replace(self, load: BulkLoad, meta: Mapping[str, str], more: Callable[[Store], MoreRows] | None) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
-        manifest = Manifest(SCHEMA_VERSION, engine_name(), metadata.version("golore"), database.name)
+        manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)
 
         def more_from(session: Session) -> MoreRows:
             loaded = Store(self.directory, manifest, None, self._wait)
@@ -439,7 +443,7 @@ class Store:
             raise running_error(self._database, str(failure)) from failure
         finally:
             self._close_session()
-        self._manifest = self._manifest._replace(schema=SCHEMA_VERSION, golore=metadata.version("golore"))
+        self._manifest = self._manifest._replace(schema=SCHEMA_VERSION, golore=this_version())
         write_manifest(self.directory, self._manifest)
 
     def _ids(self, label: str) -> dict[int, str]:

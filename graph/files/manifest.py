@@ -29,6 +29,13 @@ class Manifest(NamedTuple):
     """File name of the database, in the same directory."""
 
 
+def this_version() -> str:
+    """The version of this golore, for a manifest."""
+    from importlib.metadata import version  # takes as long to import as everything that opening a store needs
+
+    return version("golore")
+
+
 def read_manifest(directory: Path) -> Manifest | None:
     """The manifest of a store; None if there is no store yet. Raises `StoreDamaged` if it is not readable."""
     path = directory / MANIFEST_NAME

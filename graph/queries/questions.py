@@ -12,15 +12,13 @@ from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.model.edge_kinds import EDGE_PROPERTIES, USES
-from golore.graph.model.entities import SYMBOL_KINDS
+from golore.graph.model.edge_kinds import USES
 from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.answers import (
     Answer,
     Link,
     Meaning,
     Ref,
-    StoreCounts,
     SymbolAnswer,
     SymbolDetails,
     UnresolvedUses,
@@ -157,28 +155,6 @@ def show(store: Store, subject: Meaning) -> SymbolAnswer:
     return SymbolAnswer(
         subject, tuple(_details(store, symbol) for symbol in subject.symbols), same_name_uses(store, subject)
     )
-
-
-def count_store(store: Store) -> StoreCounts:
-    """Count what the store contains."""
-    kinds = {row[0]: row[1] for row in store.rows("MATCH (s:Symbol) RETURN s.kind, count(*)")}
-    (files, lines), *_ = store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")
-    (sites,), *_ = store.rows("MATCH (u:Unresolved) RETURN sum(size(string_split(u.sites, ' ')))")
-    return StoreCounts(
-        packages=_count(store, "(n:Package)"),
-        files=files,
-        lines=int(lines or 0),
-        symbols={kind: kinds[kind] for kind in SYMBOL_KINDS if kind in kinds},
-        edges={label: _count(store, f"()-[e:{label}]->()") for label in EDGE_PROPERTIES},
-        externals=_count(store, "(n:External)"),
-        unresolved=_count(store, "(n:Unresolved)"),
-        unresolved_sites=int(sites or 0),
-        files_with_problems=_count(store, "(f:File) WHERE size(f.problems) > 0"),
-    )
-
-
-def _count(store: Store, pattern: str) -> int:
-    return next(iter(store.rows(f"MATCH {pattern} RETURN count(*)")))[0]
 
 
 def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:

@@ -237,6 +237,21 @@ class SearchIndex(OpenTables):
         self._connection.execute("DELETE FROM search_terms WHERE room = ?", (room,))
         self._insert_terms(room, by_term)
 
+    def replace_texts(self, texts: Iterable[ShortText]) -> None:
+        """Replace all texts by these."""
+        rows: list[tuple[object, ...]] = []
+        by_term: defaultdict[str, Postings] = defaultdict(postings.empty)
+        for id, text in enumerate(texts, 1):
+            counts = text_counts(text)
+            rows.append((id, *text, sum(counts.values())))
+            for term, number in counts.items():
+                documents, numbers = by_term[term]
+                documents.append(id)
+                numbers.append(packed_counts(Counts(number)))
+        self._connection.execute("DELETE FROM search_texts")
+        self._connection.executemany("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self.replace_postings(TEXTS, by_term)
+
     def sync_texts(
         self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
     ) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -331,6 +330,12 @@ def _add_links(walk: _Walk) -> None:
         _add_regular_file(walk, link, status)
 
 
+def _is_temporary(directory: Path) -> bool:
+    import tempfile  # few repositories are below a go.mod
+
+    return directory == Path(tempfile.gettempdir())
+
+
 def configs_above(root: Path, known_paths: Iterable[str]) -> list[ConfigFile]:
     """The nearest go.mod and go.work above the root, each only if `known_paths` has none in the root itself."""
     configs: list[ConfigFile] = []
@@ -338,7 +343,7 @@ def configs_above(root: Path, known_paths: Iterable[str]) -> list[ConfigFile]:
         for level, directory in enumerate(root.parents, 1):
             path = directory / name
             # Go ignores a go.mod directly in the temporary directory, where anyone can create one.
-            if path.is_file() and directory != Path(tempfile.gettempdir()):
+            if path.is_file() and not _is_temporary(directory):
                 # The file is outside the tree to learn: if it cannot be read, the tree is learned without it.
                 with suppress(OSError):
                     configs.append(ConfigFile("../" * level + name, read_regular(path, SOURCE_LIMIT, follow=True)))

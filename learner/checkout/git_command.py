@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,6 +82,8 @@ class GitResult(NamedTuple):
 
 def feed_git(root: Path, data: bytes, *arguments: str, variables: Mapping[str, str] | None = None) -> GitResult:
     """Like `run_git`, with `data` as standard input. `variables` are added to the environment of git."""
+    import tempfile  # few commands need it
+
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(data)  # through a pipe, git and this process could wait for each other
         given.seek(0)

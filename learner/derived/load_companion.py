@@ -4,7 +4,7 @@ One thread does the work, one step after another, because all steps write to `ca
 
     history, documents   while the workers read and resolve the Go files
     pairs of files       from the history, when the packages are resolved
-    files of the index   from what the workers counted, while the engine stores the graph
+    search index         from what the workers counted and the history, while the engine stores the graph
 
 When the graph is loaded, documents are linked to it, and become part of it together with the pairs. So the graph that
 others see first is complete, and no later step has to open it for writing.
@@ -58,7 +58,7 @@ class LoadCompanion:
         if self._documents is None:
             self.begin(discover(self._root))
         self._pairs = self._thread.submit(counted_pairs, self._root, self._directory)
-        self._index = self._thread.submit(load_parts, self._directory, parts)
+        self._index = self._thread.submit(load_parts, self._root, self._directory, parts)
 
     def loaded(self, store: Store) -> MoreRows:
         assert self._documents is not None

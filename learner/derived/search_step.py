@@ -65,14 +65,18 @@ def index_state(index: SearchIndex) -> bytes:
     return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
 
-def load_parts(store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
-    """Replace all files of the index while their graph is being stored. Returns a mark for `update_search_index`, which
-    must complete the index when the graph is there; if it does not, the next update rebuilds the index."""
+def load_parts(root: Path, store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
+    """Replace all files and commits of the index while their graph is being stored.
+
+    Returns a mark for `update_search_index`, which must complete the index when the graph is there; if it does not, the
+    next update rebuilds the index.
+    """
     mark = os.urandom(16)
     index = open_index(store_directory, write=True)
     assert index is not None
     with index, gc_disabled(), index.writing():
         index.replace_all(parts)
+        _update_history(index, root)
         index.set_meta(GRAPH, b"")
         index.set_meta(_UNFINISHED, mark)
     return mark
@@ -113,6 +117,10 @@ def update_open_index(
 ) -> IndexUpdate:
     """Like `update_search_index`, for an index and a store that are already open."""
     indexed_graph = index.meta(GRAPH) if not index.meta(_UNFINISHED) else b""
+    if changed is not None and not changed and not whole and _has_all(index, store, indexed_graph, root):
+        with index.writing():
+            _update_ratings(index, store.directory)
+        return IndexUpdate(0, False)
     is_known = changed is not None and bool(indexed_graph) and len(changed) <= _MOST_SINGLE
     now = file_rows(store, changed if is_known else None)
     paths = set(changed or ()) if is_known else _differing(index.digests(), now)
@@ -123,19 +131,29 @@ def update_open_index(
             index.replace_all([_all_files(store, root, now, progress)])
         else:
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
-        _finish(index, store, root, _packages(index, paths, now) if is_known and not whole else None)
+        if whole:
+            _replace_texts(index, store)
+        else:
+            _update_texts(index, store, _packages(index, paths, now) if is_known else None)
+        _finish(index, store, root)
     return IndexUpdate(len(now) if whole else len(paths), whole)
 
 
+def _has_all(index: SearchIndex, store: Store, indexed_graph: bytes, root: Path) -> bool:
+    """Whether the index is of this graph and of HEAD. Does not open the graph."""
+    is_same_graph = bool(indexed_graph) and indexed_graph.decode() == store.generation_on_disk
+    return is_same_graph and index.meta(_HEAD) == head_commit(root).encode() and bool(index.meta(HISTORY))
+
+
 def _complete(index: SearchIndex, store: Store, root: Path) -> IndexUpdate:
-    """Add everything but the files to an index, after `load_parts`."""
+    """Add everything else to an index, after `load_parts`."""
     with gc_disabled(), index.writing():
-        _finish(index, store, root, None)
+        _replace_texts(index, store)
+        _finish(index, store, root)
     return IndexUpdate(index.count("files"), True)
 
 
-def _finish(index: SearchIndex, store: Store, root: Path, packages: Collection[str] | None) -> None:
-    _update_texts(index, store, packages)
+def _finish(index: SearchIndex, store: Store, root: Path) -> None:
     _update_history(index, root)
     _update_ratings(index, store.directory)
     index.set_meta(GRAPH, store.generation.encode())
@@ -182,10 +200,15 @@ def _packages(index: SearchIndex, paths: Iterable[str], now: Mapping[str, FileAb
     return index.packages_in(directories) | {about.package_id for about in now.values()}
 
 
+def _replace_texts(index: SearchIndex, store: Store) -> None:
+    index.replace_texts((*package_texts(store), *knowledge_texts(store)))
+    index.set_meta(_TEXTS, texts_mark(store).encode())
+
+
 def _update_texts(index: SearchIndex, store: Store, packages: Collection[str] | None) -> None:
     index.sync_texts(("package",), package_texts(store, packages), packages)
     state = texts_mark(store).encode()
-    if index.meta(_TEXTS) != state or not index.meta(GRAPH):
+    if index.meta(_TEXTS) != state:
         index.sync_texts(KNOWLEDGE, knowledge_texts(store))
         index.set_meta(_TEXTS, state)
 

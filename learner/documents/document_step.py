@@ -93,16 +93,23 @@ def update_documents(
     *,
     changed: Collection[str] | None = None,
     is_only_code: bool = False,
+    found: Mapping[str, FileState] | None = None,
     whole: bool = False,
 ) -> LearnedDocuments:
     """Bring the stored documents up to date with their files and with the graph. `changed`: the Go files that changed,
-    if known. `is_about_code`: no document has changed. `whole`: read all documents again."""
+    if known. `is_only_code`: no document has changed. `found`: the documents, if they were just listed. `whole`: read
+    all documents again."""
     try:
         with create_document_index(store_directory) as document_index:
             if whole or document_index.meta("edition") != _READER_VERSION:
                 changed, is_only_code = None, False
                 replace_documents(document_index, ())
-            return _update(root, store_directory, document_index, changed, is_only_code)
+            change = DocumentChange(set(), set())
+            read = 0
+            if not is_only_code:
+                now = found_documents(root, store_directory) if found is None else found
+                read = _update_pages(root, now, document_index, change)
+            return _update(store_directory, document_index, changed, read, change)
     except sqlite3.Error as failure:
         raise StoreError(
             f"Cannot write the documents to {store_directory}: {failure}. "
@@ -111,10 +118,13 @@ def update_documents(
 
 
 def _update(
-    root: Path, directory: Path, document_index: DocumentIndex, changed: Collection[str] | None, is_about_code: bool
+    directory: Path,
+    document_index: DocumentIndex,
+    changed: Collection[str] | None,
+    read: int,
+    change: DocumentChange,
 ) -> LearnedDocuments:
-    change = DocumentChange(set(), set())
-    read = 0 if is_about_code else _update_pages(root, directory, document_index, change)
+    """Link the documents, `read` of which were read again, and copy them to the graph."""
     appearances = None if changed is None else _changed_appearances(directory, document_index, changed)
     if appearances or appearances is None or not document_index.is_linked:
         with Store.open(directory, write=False) as store:
@@ -155,9 +165,10 @@ class DocumentChange(NamedTuple):
     sections: set[str]
 
 
-def _update_pages(root: Path, directory: Path, document_index: DocumentIndex, change: DocumentChange) -> int:
+def _update_pages(
+    root: Path, found: Mapping[str, FileState], document_index: DocumentIndex, change: DocumentChange
+) -> int:
     """Read the changed documents and store them without links. Returns how many were read."""
-    found = found_documents(root, directory)
     known = document_index.pages()
     gone = known.keys() - found.keys()
     read, confirmed = read_changed(root, known, found)

@@ -21,7 +21,7 @@ import msgspec
 from golore.graph.cards.card_builder import ChangedFiles
 from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
-from golore.graph.files.file_state import is_unchanged, state_from
+from golore.graph.files.file_state import FileState, is_unchanged, state_from
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
 from golore.graph.gc_pause import gc_disabled
@@ -108,6 +108,10 @@ class IncrementalLearner:
     def updates(self) -> int:
         """Number of updates since the last ordinary learn."""
         return self._updates
+
+    def found_documents(self) -> dict[str, FileState]:
+        """The documents that the last walk found. Only right after `learn` or `resume`."""
+        return {} if self._survey is None else {file.path: file.state for file in self._survey.discovery.documents}
 
     def learn(self, progress: Progress | None = None, companion: Companion | None = None) -> Update:
         """Run an ordinary learn, which later updates start from. `companion` is as in `learn_graph`."""

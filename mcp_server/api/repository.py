@@ -99,7 +99,7 @@ class Repository:
 
     def counts(self) -> StoreCounts:
         """How many packages, files, symbols and edges there are."""
-        from golore.graph.queries.questions import count_store
+        from golore.graph.queries.store_counts import count_store
 
         with self._shared.opened() as opened:
             return count_store(opened.store)

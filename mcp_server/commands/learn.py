@@ -9,7 +9,7 @@ from pathlib import Path
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.queries.answers import StoreCounts
-from golore.graph.queries.questions import count_store
+from golore.graph.queries.store_counts import count_store
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.install.program_link import link_program
 from golore.mcp_server.services.repository import LearnedRepository, store_of

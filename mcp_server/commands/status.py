@@ -14,7 +14,7 @@ from golore.graph.files.manifest import read_manifest
 from golore.graph.knowledge.summaries import answer_counts, summary_counts
 from golore.graph.phrases import counted
 from golore.graph.queries.answers import StoreCounts
-from golore.graph.queries.questions import count_store
+from golore.graph.queries.store_counts import count_store
 from golore.learner.checkout.freshness import Changes, changes_since, changes_since_graph
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -96,9 +95,10 @@ def install_command() -> str:
 
 def _source() -> str:
     """The directory that this golore was installed from; empty if it came from an index."""
-    with suppress(metadata.PackageNotFoundError, ValueError, AttributeError):
-        import json
+    import json
+    from importlib import metadata  # takes longer to import than the rest of this module
 
+    with suppress(metadata.PackageNotFoundError, ValueError, AttributeError):
         text = metadata.distribution(BARE).read_text("direct_url.json")
         url = urlsplit(str(json.loads(text)["url"])) if text else urlsplit("")
         if url.scheme == "file":

@@ -15,7 +15,7 @@ from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
-from golore.graph.queries.questions import count_store
+from golore.graph.queries.store_counts import count_store
 from golore.learner.learn import learn
 from golore.mcp_server.text.learn_text import summary_lines
 from golore.mcp_server.text.output import as_utf8, print_json_line

@@ -10,6 +10,7 @@ from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Link, Meaning
 from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.store_counts import count_store
 from golore.graph.queries.written_names import plain_name
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.text.replies import answer_reply, full_name, people_lines, plain_lines
@@ -211,7 +212,7 @@ def test_show_tells_signature_doc_owner_members_and_relations(store: Store) -> N
 
 
 def test_census_counts_what_is_there(store: Store) -> None:
-    counts = questions.count_store(store)
+    counts = count_store(store)
     assert (counts.packages, counts.files) == (2, 5)
     assert counts.symbols["method"] == 1
     assert counts.edges["IMPLEMENTS"] == 2

@@ -132,7 +132,7 @@ def test_an_index_that_was_not_completed_is_made_again(tmp_path: Path) -> None:
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     learn(tree, store, full=True)
     complete = rows(store)
-    load_parts(store, [])  # as a learn that is killed while the graph is stored
+    load_parts(tree, store, [])  # as a learn that is killed while the graph is stored
     assert not rows(store)["files"]
     learn(tree, store)
     assert rows(store) == complete

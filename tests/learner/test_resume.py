@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.cards.edit_effects import shift_lines
+from golore.graph.database.engine import Session
 from golore.graph.database.store import Store
 from golore.graph.files.identity import graph_identity
+from golore.graph.queries.store_counts import count_store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import Changes, changes_since
 from golore.learner.derived.card_step import refresh_card, update_cards
-from golore.learner.learn import finish
+from golore.learner.learn import finish, learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
 from golore.learner.pipeline.saved_survey import SURVEY_NAME
@@ -43,6 +45,30 @@ def root(learned: Path, tmp_path: Path) -> Path:
     copy = copy_repository(learned, tmp_path / "shop")
     finish(copy, copy / ".golore", changed=IncrementalLearner(copy, workers=0).resume().changed)
     return copy
+
+
+def test_a_learn_that_finds_nothing_to_do_does_not_open_the_graph(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = root / ".golore"
+    learn(root, store)
+    with Store.open(store, write=False) as opened:
+        counts = count_store(opened)
+    sessions: list[Session] = []
+
+    def open_session(path: Path, *, write: bool, pool: int | None) -> Session:
+        sessions.append(Session(path, write=write, pool=pool))
+        return sessions[-1]
+
+    monkeypatch.setattr("golore.graph.database.store.Session", open_session)
+    assert learn(root, store).rows_written == 0
+    with Store.open(store, write=False) as opened:
+        assert count_store(opened) == counts
+    assert sessions == []
+    with (root / "more.go").open("a") as file:
+        file.write("\nfunc most() {}\n")
+    assert learn(root, store).rows_written > 0
+    with Store.open(store, write=False) as opened:
+        assert count_store(opened).symbols["func"] == counts.symbols["func"] + 1
+    assert any(session.is_writable for session in sessions)
 
 
 def _age(root: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from golore.graph.errors import GoloreError
 from golore.graph.phrases import counted
 from golore.graph.queries.answers import StoreCounts
-from golore.graph.queries.questions import count_store
+from golore.graph.queries.store_counts import count_store
 from golore.mcp_server.server.open_repositories import Repositories, ServedRepository
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, RepositoryName, reporting_failures
