@@ -19,6 +19,7 @@ from golore.graph.history.recent_commits import LastCommits
 from golore.graph.knowledge.documents import DocumentLines
 from golore.graph.knowledge.notes import KINDS, PinnedNote, card_paths, notes_about, notes_at, open_tasks
 from golore.graph.knowledge.summary_lines import RoleLines
+from golore.graph.queries.short_names import Naming, assumed_short_name
 from golore.graph.safety.visible_text import visible_line
 
 FADES_AFTER: Final = timedelta(days=30)
@@ -55,7 +56,8 @@ class AnnotationReader:
     """Reads the annotations of files ("dir/file.go"), packages ("dir/") and the repository (""). Use it as a context
     manager: it keeps its sources open."""
 
-    def __init__(self, store_directory: Path, now: datetime | None = None) -> None:
+    def __init__(self, store_directory: Path, now: datetime | None = None, naming: Naming = assumed_short_name) -> None:
+        self._naming = naming
         self._knowledge = Knowledge.open(store_directory) if Knowledge.exists(store_directory) else None
         self._now = now or datetime.now(UTC)
         self._roles = RoleLines(self._knowledge) if self._knowledge is not None else None
@@ -85,7 +87,7 @@ class AnnotationReader:
         if self._knowledge is None:
             return ()
         found = in_display_order(notes_about(self._knowledge, tuple(ids)), self._now)
-        return tuple(note_line(note, "") for note in found)
+        return tuple(note_line(note, "", naming=self._naming) for note in found)
 
     def documents_of(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The lines of documents and examples that name these symbols."""
@@ -94,7 +96,7 @@ class AnnotationReader:
     def tasks(self) -> str:
         """The open tasks as lines of text, for the start of a session."""
         tasks = open_tasks(self._knowledge) if self._knowledge is not None else []
-        lines = [f"- {note_line(task, '', _TASK)}" for task in tasks[:_TASKS]]
+        lines = [f"- {note_line(task, '', _TASK, self._naming)}" for task in tasks[:_TASKS]]
         if len(tasks) > _TASKS:
             lines.append(f"- {len(tasks) - _TASKS:,} more: `golore note --list --kind task`")
         return "\n".join(lines)
@@ -106,7 +108,7 @@ class AnnotationReader:
         lines: list[str] = []
         room = _ROOM
         for note in (*own[:_MOST], *binding):
-            line = note_line(note, card_path)
+            line = note_line(note, card_path, naming=self._naming)
             room -= len(line) + 3
             if room < 0 and lines:
                 break
@@ -134,14 +136,14 @@ def is_faded(note: PinnedNote, now: datetime) -> bool:
     return note.kind == "note" and now - _time(note.confirmed) >= FADES_AFTER
 
 
-def note_line(note: PinnedNote, card_path: str, longest: int = _LONGEST) -> str:
+def note_line(note: PinnedNote, card_path: str, longest: int = _LONGEST, naming: Naming = assumed_short_name) -> str:
     """A note on one line. It says which code the note is about, unless that is the subject of the card itself."""
     anchor = note.anchor
     is_plain = anchor.target in (card_path, card_path.removesuffix("/")) or anchor.level == "repository"
     about = (
         ""
         if anchor.card_path == card_path and (is_plain or anchor.level == "package")
-        else f" on {short_name(anchor.name)}"
+        else f" on {naming(anchor.name)}"
     )
     if anchor.level == "package" and card_path.endswith(".go"):
         about = " on its package"
@@ -159,11 +161,6 @@ def quoted(text: str, longest: int) -> str:
     if len(plain) > longest:
         plain = f"{plain[: longest - 1].rstrip()}…"
     return f"“{plain}”"
-
-
-def short_name(name: str) -> str:
-    """A qualified name as code in other packages would write it."""
-    return name.rpartition("/")[2] if "." in name.rpartition("/")[2] and not name.endswith(".go") else name
 
 
 def _time(text: str) -> datetime:

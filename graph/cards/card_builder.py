@@ -43,6 +43,7 @@ from golore.graph.history.co_change import FileHistory, History, directory_of, f
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
 from golore.graph.queries.file_facts import FileFacts, UnresolvedName, WholeGraph
+from golore.graph.queries.short_names import ShortNames
 from golore.graph.queries.single_file import SingleFile
 
 _MOST_SINGLE: Final = 100
@@ -153,7 +154,7 @@ def _build_all(
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
     outside = OutsideUse()
-    with AnnotationReader(store.directory) as annotation_reader:
+    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
         for path in sorted(graph.files):
             facts = graph.facts(path)
             users = Users(facts, ranks)
@@ -200,7 +201,7 @@ def _build_some(
     graph, stored = SingleFile(store), StoredRanks(card_store)
     directories = {directory_of(path) for path in added_or_removed(store, card_store, changed)}
     most = _MOST_TOUCHED if effects is None else _MOST_AT_ONCE
-    with AnnotationReader(store.directory) as annotation_reader:
+    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
         called = _build_files(graph, card_store, stored, annotation_reader, sorted(changed))
         mentioning = _shift_lines(card_store, changed, {} if effects is None else effects.lines)
         waiting = _waiting(card_store)
@@ -300,7 +301,7 @@ def rebuild_cards(store: Store, card_store: CardStore, card_paths: Collection[st
     """Rebuild the cards of these files, packages and the repository, because annotations have changed, and the list of
     open tasks."""
     files = sorted(card_path for card_path in card_paths if card_path.endswith(".go"))
-    with AnnotationReader(store.directory) as annotation_reader:
+    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
         if files:
             _build_files(SingleFile(store), card_store, StoredRanks(card_store), annotation_reader, files)
         for card_path in sorted(set(card_paths).difference(files)):
@@ -356,7 +357,7 @@ def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> s
     if facts is None:
         return ""
     stored = StoredRanks(card_store)
-    with AnnotationReader(store.directory) as annotation_reader:
+    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
         main, own = file_texts(
             facts, stored.coupled(path), Users(facts, stored), longest, annotation_reader.annotations_at(path)
         )

@@ -13,7 +13,7 @@ from typing import Final
 
 from golore.graph.cards.annotations import NO_ANNOTATIONS, Annotations
 from golore.graph.cards.card_sections import DROPPED, CardSection, fit_sections
-from golore.graph.cards.card_users import LEFT_OUT, LEGEND, UsedDeclaration, Users, distance, is_coincidence, used_list
+from golore.graph.cards.card_users import LEFT_OUT, LEGEND, UsedDeclaration, UsedList, Users, distance, is_coincidence
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, joined, listed
@@ -39,7 +39,7 @@ _OWN_SHARE: Final = 3
 """Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
 """With more unresolved uses than this, a name is so common that they say nothing about one method."""
-_SAYS_NOTHING: Final = frozenset(("error", "fmt.Stringer"))
+_SAYS_NOTHING: Final = frozenset(("error", "expvar.Var", "fmt.Stringer"))
 """External interfaces that a reader sees from the method itself."""
 
 
@@ -52,8 +52,8 @@ def file_texts(
 ) -> tuple[str, str]:
     """The card of a file in two parts, `Card.main` and `Card.own`. Both are empty if there is nothing to say."""
     used = users.in_order()
-    rest = used[len(users.placed(used)) :]
-    most = _DENSE if len(used_list(rest, longest)) > _LONG_LIST else _LOCATIONS
+    rest = UsedList(used[len(users.placed(used)) :])
+    most = _DENSE if len(rest.text(longest)) > _LONG_LIST else _LOCATIONS
     before = [*_role_and_notes(annotations), *_used_by(facts, users, used)]
     after = [
         *_interfaces(facts),
@@ -70,7 +70,7 @@ def file_texts(
     exercised = [(target.file, target.local) for _, target in facts.tested]
     own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not before and not after)
     room = longest - len(own) - 1
-    if not rest:
+    if not rest.text(longest):
         return fit_sections([*before, *after, *minor], room), own
     rooms = _GENERATED_ROOMS if facts.generated else _LIST_ROOMS
     return _fit_with_list(before, rest, after, minor, room, rooms), own
@@ -78,7 +78,7 @@ def file_texts(
 
 def _fit_with_list(
     before: Sequence[CardSection],
-    used: Sequence[UsedDeclaration],
+    used: UsedList,
     after: Sequence[CardSection],
     minor: Sequence[CardSection],
     room: int,
@@ -88,7 +88,7 @@ def _fit_with_list(
     section but minor ones is lost; if it does not fit into that, it also gets what the sections leave."""
 
     def fitted(characters: int, last: Sequence[CardSection]) -> tuple[str, str]:
-        shown = used_list(used, characters)
+        shown = used.text(characters)
         return shown, fit_sections([*before, CardSection("", (shown,)), *after, *last], room)
 
     shown, text = fitted(list_rooms[0], minor)
@@ -204,12 +204,12 @@ def _used_by(facts: FileFacts, users: Users, used: Sequence[UsedDeclaration]) ->
         title += ", all of its own package" if is_own else f" in {counted(len(directories), 'package')}"
     placed = users.placed(used)
     if len(placed) < len(used):
-        title += f"; {LEGEND}"
+        title += f". {LEGEND}"
         lines = [*map(users.places, placed)]
     else:
         lines = [f"{one.symbol.local}: {users.text(one.symbol)}" for one in placed]
     # Each line is a section of its own: of a longer one, the last line may be left out.
-    yield CardSection(title, tuple(lines[:1]))
+    yield CardSection(f"{title}.", tuple(lines[:1]))
     yield from (CardSection("", (line,)) for line in lines[1:])
 
 
@@ -388,8 +388,10 @@ def _changes_with(coupled: FileHistory | None, generated: Collection[str], most:
 
 
 def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
-    """Unresolved uses that may be uses of the file's methods. A name of one word, like `Add`, says nothing."""
+    """Unresolved uses that may be uses of the file's methods. A name of one word, like `Add`, says nothing, and neither
+    does one that an external interface requires, like `WriteString`."""
     methods = {symbol.name for symbol in facts.symbols if symbol.kind in ("method", "imethod")}
+    methods -= {method.name for method, _ in facts.outside_calls}
     uses = [
         (name, number)
         for name, number in facts.same_named_unresolved

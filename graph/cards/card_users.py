@@ -1,8 +1,8 @@
 """The users of a file's declarations, as its card shows them: places for the two most important declarations, counts
 for all others.
 
-`Name 47/14` means 47 users in 14 other files; a name without numbers has one user. Members follow their type in
-parentheses. Uses that are possible but not known are never counted.
+`Name 47/14` means 47 users in 14 other files; a name without numbers has one user. Members follow their
+type. Uses that are possible but not known are never counted.
 """
 
 from __future__ import annotations
@@ -75,10 +75,8 @@ class Users:
     def in_order(self) -> list[UsedDeclaration]:
         """The used declarations, the most important first; those that only tests are known to use come last."""
         found = [_declaration(symbol, uses) for symbol, uses in self.by_symbol.items()]
-        scores = {one.symbol: _score(one.symbol, self.by_symbol[one.symbol]) for one in found}
-        return sorted(
-            found, key=lambda one: (one.in_tests, -scores[one.symbol], one.symbol.line, one.symbol.qualified_name)
-        )
+        found.sort(key=lambda item: (item[1].in_tests, -item[0], item[1].symbol.line, item[1].symbol.qualified_name))
+        return [one for _, one in found]
 
     def placed(self, used: Sequence[UsedDeclaration]) -> list[UsedDeclaration]:
         """The declarations whose users are shown with places, the first of `used`. Tests have their own section."""
@@ -140,20 +138,32 @@ def is_coincidence(facts: FileFacts, reach: Reach) -> bool:
     return not is_near and interface in facts.plain_interfaces
 
 
-def used_list(used: Sequence[UsedDeclaration], room: int) -> str:
-    """The declarations with their counts, in at most `room` characters: as many of the first as fit, and the number of
-    those that were left out."""
-    text = _list_text(used, len(used))
-    low, high = 0, len(used)
-    while len(text) > room and low < high:
-        middle = (low + high + 1) // 2
-        if len(_list_text(used, middle)) <= room:
-            low = middle
-        else:
-            high = middle - 1
-        if low == high:
-            text = _list_text(used, low)
-    return text
+class UsedList:
+    """Used declarations with their counts, as a text that is cut to the room that a card has."""
+
+    def __init__(self, used: Sequence[UsedDeclaration]) -> None:
+        self._used = used
+        self._texts: dict[int, str] = {}
+
+    def text(self, room: int) -> str:
+        """As many of the first declarations as fit, and the number of those that were left out."""
+        low, high = 0, len(self._used)
+        full = self._first(high)
+        if len(full) <= room:
+            return full
+        guess = high * room // len(full)  # nearly right
+        while low < high:
+            if len(self._first(guess)) <= room:
+                low = guess
+            else:
+                high = guess - 1
+            guess = (low + high + 1) // 2
+        return self._first(low)
+
+    def _first(self, number: int) -> str:
+        if number not in self._texts:
+            self._texts[number] = _list_text(self._used, number)
+        return self._texts[number]
 
 
 def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
@@ -168,37 +178,42 @@ def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
 
 
 def _grouped(used: Collection[UsedDeclaration]) -> str:
-    """`Cache 6/6 (Stop 3/2, Keys 2/2), CleanKey 7/5`: members in parentheses after their type."""
+    """`Cache 6/6 (Stop 3/2, Keys 2/2), Tree.{Root 9/4, Name}, New 7/5`: members in parentheses after their type, in
+    braces if the type itself is not one of these."""
     members: dict[str, list[str]] = {}
     own: dict[str, str] = {}
     for one in used:
         owner, _, name = one.symbol.local.partition(".")
         if name and one.symbol.kind in _MEMBERS:
             members.setdefault(owner, []).append(f"{name}{_counts(one)}")
-            own.setdefault(owner, owner)
+            own.setdefault(owner, "")
         else:
             own[one.symbol.local] = f"{one.symbol.local}{_counts(one)}"
-    return ", ".join(f"{text} ({', '.join(members[name])})" if name in members else text for name, text in own.items())
+    return ", ".join(_with_members(name, text, members.get(name, ())) for name, text in own.items())
+
+
+def _with_members(name: str, text: str, members: Sequence[str]) -> str:
+    if not members:
+        return text
+    if text:
+        return f"{text} ({', '.join(members)})"
+    return f"{name}.{{{', '.join(members)}}}" if len(members) > 1 else f"{name}.{members[0]}"
 
 
 def _counts(one: UsedDeclaration) -> str:
     return f" {one.users:,}/{one.files:,}" if one.users > 1 else ""
 
 
-def _declaration(symbol: CardSymbol, uses: Sequence[Use]) -> UsedDeclaration:
+def _declaration(symbol: CardSymbol, uses: Sequence[Use]) -> tuple[float, UsedDeclaration]:
+    """A used declaration with its score: how much its users matter. Test files count less than others, and so do fields
+    and constants."""
     sources = {use.source for use in uses}
-    return UsedDeclaration(
-        symbol, len(sources), len({source.file for source in sources}), all(source.test for source in sources)
-    )
-
-
-def _score(symbol: CardSymbol, uses: Sequence[Use]) -> float:
-    """How much the users of a symbol matter. Test files count less than others, and so do fields and constants."""
-    files = {use.source.file for use in uses}
+    files = {source.file for source in sources}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     # Files are counted first: a sum of floats depends on their order, and a set has none.
-    value = 0.3 * tests + (len(files) - tests) + len(uses) / 100
-    return value * (0.4 if symbol.kind in ("field", "const") else 1.0)
+    score = 0.3 * tests + (len(files) - tests) + len(uses) / 100
+    score *= 0.4 if symbol.kind in ("field", "const") else 1.0
+    return score, UsedDeclaration(symbol, len(sources), len(files), tests == len(files))
 
 
 def _place(use: Use) -> str:

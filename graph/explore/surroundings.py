@@ -10,6 +10,7 @@ from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration
 from golore.graph.explore.proximity import Calls
 from golore.graph.phrases import listed
+from golore.graph.queries import short_names
 from golore.graph.queries.answers import Meaning, Ref
 from golore.graph.queries.edges import inbound
 from golore.graph.queries.impact import path
@@ -107,5 +108,5 @@ def note_lines(store: Store, shown: Sequence[Declaration]) -> tuple[str, ...]:
     """Notes and decisions about the best declarations, their files and packages."""
     best = shown[:_BEST]
     ids = [name for one in best for name in (one.id, one.file, one.package)]
-    with AnnotationReader(store.directory) as reader:
+    with AnnotationReader(store.directory, naming=short_names.ShortNames(store)) as reader:
         return reader.note_lines_of(dict.fromkeys(ids))[:_MAX_NOTES]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.analysis.cycles import find_cycles
+from golore.graph.queries.short_names import ShortNames
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import directory_below
@@ -21,8 +22,9 @@ def run_cycles(target: str, start: Path, *, as_json: bool, tests: bool, limit: i
         stale = warn_if_stale(opened.repository.root, opened.store)
         below = directory_below(opened, target)
         cycles = find_cycles(opened.store, below, tests=tests)
+        reply = cycles_reply(cycles, ShortNames(opened.store))
     if as_json:
         print_json({**to_json_value(cycles), "stale": stale})
     else:
-        print_lines(people_lines(cycles_reply(cycles), limit or _SHOWN))
+        print_lines(people_lines(reply, limit or _SHOWN))
     return 0

@@ -6,11 +6,11 @@ import argparse
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from golore.graph.cards.annotations import quoted, short_name
+from golore.graph.cards.annotations import quoted
 from golore.graph.errors import UsageError
 from golore.graph.knowledge.notes import PinnedNote
 from golore.graph.phrases import counted
@@ -33,7 +33,7 @@ def run_note(options: argparse.Namespace) -> int:
     if options.summary:
         return _summarize(repository, options)
     action, outcome = _apply(repository, options)
-    _print_outcome(action, note_actions.publish_note(repository, outcome), as_json=options.as_json)
+    _print_outcome(repository, action, note_actions.publish_note(repository, outcome), as_json=options.as_json)
     return 0
 
 
@@ -110,13 +110,14 @@ def _git_name(root: Path) -> str:
     return run_git(root, "config", "--get", "user.name", timeout=5).decode("utf-8", "replace").strip()
 
 
-def _print_outcome(action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
+def _print_outcome(repository: LearnedRepository, action: str, outcome: NoteOutcome, *, as_json: bool) -> None:
     note = outcome.note
     if as_json:
         alike = [note_document(one) for one in outcome.alike]
         print_json({"outcome": action, "note": note_document(note), "alike": alike, "messages": outcome.messages})
         return
-    print_lines([f"{note.id} {action}: {note.kind} on {short_name(note.anchor.name)}"])
+    names = note_actions.shown_names(repository, [note])
+    print_lines([f"{note.id} {action}: {note.kind} on {names[note.anchor.name]}"])
     for one in outcome.alike:
         print_message(f"golore: {one.id} says much the same: {quoted(one.text, 300)}")
         print_message(f"golore: To replace it: `golore note --supersede {one.id} --by {note.id}`.")
@@ -140,7 +141,7 @@ def _list(repository: LearnedRepository, options: argparse.Namespace) -> int:
     if options.as_json:
         print_json({"notes": [note_document(note) for note in notes]})
     else:
-        print_lines(_lines(notes))
+        print_lines(_lines(notes, note_actions.shown_names(repository, notes)))
     return 0
 
 
@@ -159,7 +160,7 @@ def note_document(note: PinnedNote) -> dict[str, Any]:
     }
 
 
-def _lines(notes: list[PinnedNote]) -> Iterable[str]:
+def _lines(notes: list[PinnedNote], names: Mapping[str, str]) -> Iterable[str]:
     if not notes:
         yield "No notes."
     for note in notes[:_SHOWN]:
@@ -167,7 +168,7 @@ def _lines(notes: list[PinnedNote]) -> Iterable[str]:
         status = "" if note.status == "active" else f", {note.status}{f' by {note.newer}' if note.newer else ''}"
         tags = "".join(f" #{tag}" for tag in note.tags)
         drifted = f", {anchor.drifted}" if anchor.drifted else ""
-        yield styled(f"{note.id} {note.kind} on {short_name(anchor.name)}{status}{drifted}", "bold")
+        yield styled(f"{note.id} {note.kind} on {names[anchor.name]}{status}{drifted}", "bold")
         yield f"  {quoted(note.text, 500)}{tags}"
         source = "" if note.source in ("", "person", note.author) else f" ({note.source})"
         since = "" if note.confirmed == note.created else f", confirmed {note.confirmed[:10]}"

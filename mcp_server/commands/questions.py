@@ -13,6 +13,7 @@ from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import UsageError
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
+from golore.graph.queries.short_names import ShortNames
 from golore.mcp_server.services.current_summary import symbol_summaries
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
@@ -75,7 +76,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
     with _open(start, as_json=as_json) as (opened, stale):
         meaning = only_meaning(opened, text)
         if meaning.is_group and not as_json:
-            print_lines(outline_lines(meaning))
+            print_lines(outline_lines(meaning, ShortNames(opened.store)))
             return 0
         shown = questions.show(opened.store, meaning)
         summaries = symbol_summaries(opened.store, (symbol.id for symbol in meaning.symbols if not symbol.external))

@@ -14,6 +14,7 @@ from golore.graph.cards.card_store import Card, open_card_store
 from golore.graph.errors import StoreMissing
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Meaning, Ref, SymbolDetails
+from golore.graph.queries.short_names import Naming, ShortNames
 from golore.mcp_server.server.open_repositories import OpenServedRepository
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.services.current_summary import STRUCTURAL, summary_of
@@ -26,7 +27,6 @@ from golore.mcp_server.text.replies import (
     agent_text,
     answer_reply,
     location,
-    short_name,
 )
 
 _RELATED: Final = 10
@@ -62,10 +62,11 @@ def _card_reply(opened: OpenServedRepository, path: str, budget: int, behind: tu
 
 def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[str, ...] = ()) -> Reply:
     """A declaration with its members, users, tests, implementations, notes and documents."""
+    names = ShortNames(opened.store)
     head: list[str] = []
     sections: list[Section] = []
     for details in questions.show(opened.store, subject).declarations:
-        head += _details_lines(details)
+        head += _details_lines(details, names)
         if not details.symbol.external:
             quality, text = summary_of(opened.store, "symbol", details.symbol.id)
             head += [f"  summary ({quality}): {text}"] if quality != STRUCTURAL else []
@@ -73,12 +74,12 @@ def symbol_reply(opened: OpenServedRepository, subject: Meaning, behind: tuple[s
             rows = tuple((f"{member.kind} {member.name}", location(member)) for member in details.members)
             sections.append(Section(f"members ({len(rows):,})", rows))
     used = questions.users(opened.store, subject)
-    shown = answer_reply(used, short_name)
+    shown = answer_reply(used, names)
     around = [*_retitled(used, shown), *_tests(opened, subject)]
     if subject.first.kind in questions.TYPES or subject.first.kind == "imethod":
         other = questions.implementers(opened.store, subject)
-        around += _retitled(other, answer_reply(other, short_name))
-    with AnnotationReader(opened.repository.store) as annotation_reader:
+        around += _retitled(other, answer_reply(other, names))
+    with AnnotationReader(opened.repository.store, naming=names) as annotation_reader:
         note_lines = annotation_reader.note_lines_of(symbol.id for symbol in subject.symbols)
         document_lines = annotation_reader.documents_of(symbol.id for symbol in subject.symbols)
     notes = (_lines_section("notes, as written by people and agents", note_lines),) if note_lines else ()
@@ -96,10 +97,10 @@ def _retitled(answer: Answer, reply: Reply) -> list[Section]:
 
 def _tests(opened: OpenServedRepository, subject: Meaning) -> list[Section]:
     answer = questions.tests(opened.store, subject)
-    return _retitled(answer, answer_reply(answer, short_name))
+    return _retitled(answer, answer_reply(answer, ShortNames(opened.store)))
 
 
-def _details_lines(details: SymbolDetails) -> list[str]:
+def _details_lines(details: SymbolDetails, naming: Naming) -> list[str]:
     symbol = details.symbol
     lines = [f"{symbol.qualified_name} ({symbol.kind}, {location(symbol)})"]
     facts = [
@@ -107,11 +108,11 @@ def _details_lines(details: SymbolDetails) -> list[str]:
         "deprecated" if details.deprecated else "",
         f"built when {details.constraint}" if details.constraint else "",
         f"belongs to {details.owner}" if details.owner else "",
-        _joined("embeds", [link.symbol for link in details.embeds]),
+        _joined("embeds", [link.symbol for link in details.embeds], naming),
     ]
     lines += [f"  {fact}" for fact in facts if fact]
     return [*lines, *(f"  // {line}".rstrip() for line in details.doc.splitlines())]
 
 
-def _joined(word: str, symbols: list[Ref]) -> str:
-    return f"{word} {', '.join(short_name(symbol.qualified_name) for symbol in symbols)}" if symbols else ""
+def _joined(word: str, symbols: list[Ref], naming: Naming) -> str:
+    return f"{word} {', '.join(naming(symbol.qualified_name) for symbol in symbols)}" if symbols else ""

@@ -155,5 +155,5 @@ class _Importance:
 
 def _material(store: Store, card_store: CardStore | None, inputs: Inputs) -> str:
     """The code and facts of a model's prompt, without the paragraph that says what to write."""
-    prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), _CONTEXT)
+    prompt = prompt_for(inputs, name_of(store, inputs), facts_about(store, card_store, inputs), _CONTEXT)
     return prompt.text.rpartition("\n\n")[0]

@@ -36,6 +36,7 @@ from golore.graph.knowledge.notes import (
     supersede,
     write_notes,
 )
+from golore.graph.queries.short_names import ShortNames, assumed_short_name
 from golore.graph.safety.secret_filter import removal_message, remove_secrets
 from golore.learner.derived.note_code_finder import CodeFinder
 from golore.learner.derived.note_step import anchor_at, current_anchor
@@ -47,6 +48,16 @@ _SHORTEST_ID: Final = 4
 _WAIT: Final = 1.0
 """Seconds to wait for a learn before leaving a note's copy to it."""
 LATER: Final = "A learn is using the store: the note is saved, and will be in the graph when the next learn ends."
+
+
+def shown_names(repository: LearnedRepository, notes: Iterable[PinnedNote]) -> dict[str, str]:
+    """The names of the code that notes are about, as texts show them. While a learn writes, by Go's conventions."""
+    names = sorted({note.anchor.name for note in notes})
+    try:
+        with Store.open(repository.store, write=False) as store:
+            return dict(zip(names, map(ShortNames(store), names), strict=True))
+    except StoreError:
+        return {name: assumed_short_name(name) for name in names}
 
 
 class NoteRequest(NamedTuple):

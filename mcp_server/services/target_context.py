@@ -14,6 +14,7 @@ from golore.graph.cards.card_builder import card_text, declaration_text
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.queries.short_names import ShortNames
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.freshness import changes_since
@@ -73,7 +74,7 @@ def _symbol_context(
     if not symbols:
         raise UsageError(f"{text} is declared outside the repository. `golore users {text}` lists its users.")
     lines = [declaration_text(opened.store, card_store, symbol.file, symbol.qualified_name) for symbol in symbols]
-    with AnnotationReader(opened.repository.store) as annotation_reader:
+    with AnnotationReader(opened.repository.store, naming=ShortNames(opened.store)) as annotation_reader:
         lines += [f"- {line}" for line in annotation_reader.note_lines_of(symbol.id for symbol in symbols)]
         documents = annotation_reader.documents_of(symbol.id for symbol in symbols)
         lines += ["Documents:", *(f"- {line}" for line in documents)] if documents else []

@@ -6,13 +6,14 @@ from typing import Final
 
 from golore.graph.analysis.cycles import HERE, Cycles, DirectoryCut, DirectoryCycle, ImportCycle, ImportReason
 from golore.graph.phrases import counted, joined, listed
-from golore.mcp_server.text.replies import Reply, Section, short_name
+from golore.graph.queries.short_names import Naming
+from golore.mcp_server.text.replies import Reply, Section
 
 _USES: Final = 3
 _NAMED: Final = 8
 
 
-def cycles_reply(cycles: Cycles) -> Reply:
+def cycles_reply(cycles: Cycles, naming: Naming) -> Reply:
     imports, directories = len(cycles.imports), len(cycles.directories)
     found = [
         counted(number, noun) if number else f"no {noun}"
@@ -20,7 +21,7 @@ def cycles_reply(cycles: Cycles) -> Reply:
     ]
     head = f"{joined(found).capitalize()} in {counted(cycles.packages, 'package')}."
     sections = [_import_section(cycle) for cycle in cycles.imports]
-    sections += [_directory_section(cycle) for cycle in cycles.directories]
+    sections += [_directory_section(cycle, naming) for cycle in cycles.directories]
     return Reply((head,), tuple(sections))
 
 
@@ -31,7 +32,7 @@ def _import_section(cycle: ImportCycle) -> Section:
     return Section(title, tuple(rows))
 
 
-def _directory_section(cycle: DirectoryCycle) -> Section:
+def _directory_section(cycle: DirectoryCycle, naming: Naming) -> Section:
     parent = cycle.parent or "the root"
     directories = listed([_shown(directory) for directory in cycle.directories], _NAMED)
     removed = sum(cut.imports for cut in cycle.cuts)
@@ -40,22 +41,22 @@ def _directory_section(cycle: DirectoryCycle) -> Section:
         f"directories below {parent} depend on each other by {counted(cycle.imports, 'import')}: {directories}; "
         f"without these {removed:,}{fewest}, they do not"
     )
-    return Section(title, tuple(row for cut in cycle.cuts for row in _cut_rows(cut)))
+    return Section(title, tuple(row for cut in cycle.cuts for row in _cut_rows(cut, naming)))
 
 
-def _cut_rows(cut: DirectoryCut) -> list[tuple[str, ...]]:
+def _cut_rows(cut: DirectoryCut, naming: Naming) -> list[tuple[str, ...]]:
     arc = f"{_shown(cut.source)} → {_shown(cut.target)}"
-    rows = [(arc, f"{one.file}:{one.line}", one.package, _reason(one)) for one in cut.reasons]
+    rows = [(arc, f"{one.file}:{one.line}", one.package, _reason(one, naming)) for one in cut.reasons]
     left = cut.imports - len(cut.reasons)
     return [*rows, (arc, f"and {counted(left, 'import')} more", "", "")] if left else rows
 
 
-def _reason(reason: ImportReason) -> str:
+def _reason(reason: ImportReason, naming: Naming) -> str:
     counts: dict[str, int] = {}
     for use in reason.uses:
         counts[use.symbol] = counts.get(use.symbol, 0) + max(1, len(use.sites))
     used = [
-        f"{short_name(symbol)} ({count})" for symbol, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        f"{naming(symbol)} ({count})" for symbol, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     ]
     return f"for {listed(used, _USES)}" if used else "for no use that is known"
 

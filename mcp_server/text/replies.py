@@ -6,7 +6,7 @@ style decides how symbols are named and how rows are laid out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,6 +23,7 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
+from golore.graph.queries.short_names import Naming
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.text.output import cell_text, columns, styled
 
@@ -90,17 +91,9 @@ class Reply:
         return replace(self, tail=(*self.tail, *lines))
 
 
-Naming = Callable[[str], str]
-
-
 def full_name(qualified_name: str) -> str:
     """For people: `example.com/shop/store.Memory.Save`."""
     return qualified_name
-
-
-def short_name(qualified_name: str) -> str:
-    """For agents: `store.Memory.Save`, as in Go code. golore accepts this name in further questions."""
-    return qualified_name.rpartition("/")[2]
 
 
 def people_lines(reply: Reply, limit: int) -> list[str]:
@@ -261,9 +254,9 @@ def details_lines(details: SymbolDetails) -> list[str]:
     return lines
 
 
-def outline_lines(group: Meaning) -> list[str]:
+def outline_lines(group: Meaning, naming: Naming) -> list[str]:
     """The declarations of a file or of some of its lines, for people."""
-    rows = [(str(symbol.line), symbol.kind, short_name(symbol.qualified_name)) for symbol in group.symbols]
+    rows = [(str(symbol.line), symbol.kind, naming(symbol.qualified_name)) for symbol in group.symbols]
     return [styled(group.name, "bold") + f"  ({counted(len(rows), 'declaration')})", *columns(rows)]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from golore.graph.cards.card_store import CardStore
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Partner
-from golore.graph.knowledge.composed_summaries import short_name, structural_summary
 from golore.graph.knowledge.summary_inputs import Inputs
+from golore.graph.knowledge.surrounding_facts import surrounding_facts
+from golore.graph.queries.short_names import ShortNames
 
 _MOST_PARTNERS = 5
 _FEWEST_COMMITS = 2
@@ -17,7 +18,7 @@ _FEWEST_COMMITS = 2
 
 def facts_about(store: Store, card_store: CardStore | None, inputs: Inputs) -> list[str]:
     """The facts about a subject, one or two sentences each, most useful first."""
-    found = [structural_summary(store, inputs.level, inputs.subject)]
+    found = [surrounding_facts(store, inputs.level, inputs.subject)]
     if card_store is not None and inputs.level == "file":
         stored = card_store.rank_and_history(inputs.subject)
         encoded: list[list[Any]] = json.loads(stored[1])[3] if stored is not None and stored[1] else []
@@ -28,8 +29,8 @@ def facts_about(store: Store, card_store: CardStore | None, inputs: Inputs) -> l
     return [fact for fact in found if fact]
 
 
-def name_of(inputs: Inputs) -> str:
+def name_of(store: Store, inputs: Inputs) -> str:
     """The name of a subject in a prompt."""
     if inputs.level == "symbol":
-        return short_name(inputs.pieces[0].title)
+        return ShortNames(store)(inputs.pieces[0].title)
     return inputs.subject

@@ -222,7 +222,7 @@ class _Run:
         inputs = inputs_from(reader, task.level, task.subject)
         if inputs is None:
             return None
-        prompt = prompt_for(inputs, name_of(inputs), facts_about(store, card_store, inputs), self._model.context)
+        prompt = prompt_for(inputs, name_of(store, inputs), facts_about(store, card_store, inputs), self._model.context)
         if was_refused(self._knowledge, inputs, self._model.name, prompt.version):
             return None
         return _Job(number, inputs, prompt)

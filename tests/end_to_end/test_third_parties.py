@@ -139,7 +139,7 @@ def test_the_inspector_gets_an_answer(node: tuple[Path, Path], shop: Path) -> No
     asked = ("--tool-arg", "question=callers", "symbol=Memory.Save")
     called = run(node, *server, "--method", "tools/call", "--tool-name", "memory_graph", *asked)
     assert called.returncode == 0, called.stderr
-    assert "main.go:14  shop.run" in json.loads(called.stdout)["content"][0]["text"]
+    assert "main.go:14  main.run" in json.loads(called.stdout)["content"][0]["text"]
     read = run(node, *server, "--method", "resources/list")
     assert [one["uri"] for one in json.loads(read.stdout)["resources"]] == ["golore://overview", "golore://schema"]
 

@@ -68,10 +68,10 @@ def cards(root: Path) -> dict[str, Card]:
 
 def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop: Path) -> None:
     assert card(shop, "store/store.go").text == (
-        "Used from 2 other files (1 test among them) in 1 package; 3/2: 3 users in 2 files; no numbers: 1 user\n"
+        "Used from 2 other files (1 test among them) in 1 package. 3/2: 3 users in 2 files; no numbers: 1 user.\n"
         "- New 2/2: shop.run (main.go:13)\n"
         "- Put 2/2: shop.run (main.go:15)\n"
-        "- Memory (Save), Limit\n"
+        "- Memory.Save, Limit\n"
         "Interfaces:\n"
         "- Saver is satisfied by Memory, Logged\n"
         "May be called through interfaces (candidates): Memory.Save behind store.Saver (1 caller)\n"
@@ -135,7 +135,7 @@ def test_after_an_edit_the_cards_are_as_if_made_anew(shop: Path, tmp_path: Path)
     learn_graph(root, workers=0)
     assert not deal(root).is_full
     kept = cards(root)
-    assert "Memory (Save), Flush, Limit" in kept["store/store.go"].text
+    assert "Memory.Save, Flush, Limit" in kept["store/store.go"].text
     assert "- Put 2/2: main.run (main.go:18)" in kept["store/store.go"].text
     deal(root, whole=True)
     # Ranks are those of the last whole deal; there are too few files here for that to show.

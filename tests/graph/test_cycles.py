@@ -10,6 +10,7 @@ from golore.graph.analysis.components import cyclic_components, shortest_cycle
 from golore.graph.analysis.cycles import Cycles, find_cycles
 from golore.graph.analysis.feedback_arcs import EXACT, Arc, fewest_cuts
 from golore.graph.database.store import Store
+from golore.graph.queries.short_names import assumed_short_name
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.text.cycle_text import cycles_reply
 from golore.mcp_server.text.replies import plain_lines
@@ -86,7 +87,7 @@ def test_directories_that_depend_on_each_other_have_the_fewest_imports_to_remove
     assert [(use.user, use.symbol, use.how, use.sites) for use in reason.uses] == [
         ("m/store/disk.Save", "m/web/log.Print", "calls", (5,))
     ]
-    text = plain_lines(cycles_reply(found), 10)
+    text = plain_lines(cycles_reply(found, assumed_short_name), 10)
     assert text == [
         "No import cycle and 1 directory cycle in 4 packages.",
         "directories below the root depend on each other by 4 imports: store/, web/; without these 1, they do not",

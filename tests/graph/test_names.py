@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from golore.graph.database.store import Store
@@ -10,6 +11,7 @@ from golore.graph.queries.answers import Meaning
 from golore.graph.queries.code_places import declarations_at, files_ending
 from golore.graph.queries.name_resolver import NameResolver
 from golore.graph.queries.name_suggestions import edit_distance, suggested_files
+from golore.graph.queries.short_names import ShortNames
 from golore.graph.queries.written_names import FileLines, assumed_package_name, file_lines, plain_name
 from golore.learner.pipeline.graph_step import learn_graph
 
@@ -253,3 +255,20 @@ def test_package_names_follow_from_import_paths_with_versions() -> None:
 def test_a_sentence_is_not_read_as_a_declaration() -> None:
     assert plain_name("type parameters of functions") == "type parameters of functions"
     assert plain_name("type Store struct {") == "Store"
+
+
+def test_short_names_have_the_name_of_the_package_clause(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module example.com/client/v3\n\ngo 1.24\n")
+    (tmp_path / "client.go").write_text("package clientv3\n\ntype Client struct{}\n\nfunc (Client) Put() {}\n")
+    learn_graph(tmp_path, workers=0)
+    with Store.open(tmp_path / ".golore", write=False) as store:
+        names = ShortNames(store)
+        assert names("example.com/client/v3.Client.Put") == "clientv3.Client.Put"
+        assert names("github.com/go-chi/chi/v5.Mux") == "chi.Mux"
+        assert names("gopkg.in/yaml.v3.Node") == "yaml.Node"
+        assert names("fmt.Stringer") == "fmt.Stringer"
+        assert [names(other) for other in ("client.go", "example.com/client/v3", "error")] == [
+            "client.go",
+            "example.com/client/v3",
+            "error",
+        ]

@@ -292,33 +292,35 @@ def test_cards_of_files_packages_and_the_repository_tell_the_role(shop: Path) ->
             "symbol",
             PUT,
             "store.Put is a function in store/store.go: “Put saves a key in whatever saves.” "
-            "It has 1 caller: shop.run. "
-            "It calls store.Saver.Save. Tests reach it from TestPut.",
+            "1 declaration uses it, main.run; tests reach it.",
         ),
         (
             "symbol",
             f"{STORE}.Saver",
-            "store.Saver is an interface in store/store.go: “Saver saves things.” It has 1 user: store.Put. "
-            "It has 1 method (Save). 2 types satisfy it: store.Memory and store.Logged.",
+            "store.Saver is an interface in store/store.go: “Saver saves things.” "
+            "1 declaration uses it, store.Put; 2 types satisfy it.",
         ),
+        ("file", "store/store_test.go", "store/store_test.go tests store/store.go."),
         (
             "file",
-            "store/store_test.go",
-            "store/store_test.go is a test file of package store that declares 1 function (TestPut). "
-            "It calls into store/store.go.",
+            "store/store.go",
+            "store/store.go has Memory: “Memory keeps things in memory.” and New: “New makes an empty Memory.” "
+            "1 file in the package at the root uses it.",
         ),
+        ("file", "main.go", "main.go belongs to package main. It is an entry point, the program in ./."),
         (
             "package",
             "example.com/shop",
-            "Package main (example.com/shop) has 1 file in the root. It is a program. "
-            "It exports 1 declaration, among them New. It is built on example.com/shop/store.",
+            "Package main (example.com/shop) has no doc comment. It is an entry point, a program.",
         ),
         (
-            "repository",
-            ".",
-            "The module example.com/shop has 2 packages, 5 files and 71 lines of Go. "
-            "1 package is a program: example.com/shop.",
+            "package",
+            STORE,
+            "Package store (example.com/shop/store) has Memory: “Memory keeps things in memory.” and "
+            "New: “New makes an empty Memory.” 1 package imports it, example.com/shop; "
+            "it is a leaf: it imports no other package of the repository.",
         ),
+        ("repository", ".", "The repository of example.com/shop. Its entry point is the program in ./."),
         ("symbol", "example.com/shop.absent", ""),
     ],
 )

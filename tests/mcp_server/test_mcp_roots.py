@@ -49,7 +49,7 @@ async def callers_of_put(client: Client) -> str:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_server_at_the_root_of_the_disk_uses_the_roots_of_its_client(own_shop: Path, mode: str) -> None:
-    assert "main.go:15  shop.run" in started_in(Path("/"), callers_of_put, [own_shop], mode)
+    assert "main.go:15  main.run" in started_in(Path("/"), callers_of_put, [own_shop], mode)
 
 
 def test_a_root_that_is_not_learned_can_be_learned(tmp_path: Path, home: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_root_that_is_not_learned_can_be_learned(tmp_path: Path, home: Path) -
     before, learned, after = started_in(home, talk, [root])
     assert f"{root} has not been learned yet. Call memory_learn" in before
     assert learned.startswith("Learned 2 packages")
-    assert "main.go:15  shop.run" in after
+    assert "main.go:15  main.run" in after
 
 
 @pytest.mark.parametrize("roots", [None, [], ["home"], ["/"]])
@@ -108,7 +108,7 @@ def test_a_path_names_any_learned_repository_of_the_user(own_shop: Path, home: P
         ]
 
     named, by_file, status, unlearned, refusal = started_in(home, talk, None)
-    assert "main.go:15  shop.run" in named
+    assert "main.go:15  main.run" in named
     assert by_file == "Used by main.go."
     assert f"Learned ones: {own_shop}" in status
     assert f"{elsewhere} is not in a learned repository." in unlearned
@@ -118,7 +118,7 @@ def test_a_path_names_any_learned_repository_of_the_user(own_shop: Path, home: P
 
 def test_a_server_in_a_repository_does_not_ask_for_roots(own_shop: Path, tmp_path: Path) -> None:
     other = make_shop(tmp_path / "other")
-    assert "main.go:15  shop.run" in started_in(own_shop, callers_of_put, [other])
+    assert "main.go:15  main.run" in started_in(own_shop, callers_of_put, [other])
 
 
 @pytest.mark.usefixtures("without_trial")
@@ -135,4 +135,4 @@ def test_what_install_writes_for_the_user_finds_the_open_folder(
     server = entry[key]["golore"]
     assert server["args"] == ["mcp"]
     command = StdioServerParameters(command=server["command"], args=server["args"], env=dict(os.environ), cwd=Path("/"))
-    assert "main.go:15  shop.run" in with_roots(callers_of_put, command, [own_shop])
+    assert "main.go:15  main.run" in with_roots(callers_of_put, command, [own_shop])

@@ -54,7 +54,7 @@ def test_old_and_new_clients_are_answered_over_standard_input(shop: Path, mode: 
     negotiated, tools, callers, uris, instructions = over_stdio(talk, shop, mode=mode)
     assert negotiated == version
     assert tools == TOOLS
-    assert "main.go:14  shop.run" in callers
+    assert "main.go:14  main.run" in callers
     assert uris == ["golore://overview", "golore://schema", "golore://file/{+path}"]
     assert instructions.startswith("golore knows this Go code")
     assert len(instructions) < 2_000
@@ -101,7 +101,7 @@ def test_arguments_that_do_not_fit_are_answered_with_what_is_accepted(shop: Path
         "memory_drafts: `limit` must be a whole number. "
         "`level` must be '', 'symbol', 'file', 'package' or 'repository'."
     )
-    assert "main.go:15  shop.run" in small  # a number outside its limits is taken as the limit
+    assert "main.go:15  main.run" in small  # a number outside its limits is taken as the limit
 
 
 def test_the_schema_is_sent_when_it_is_asked_for_or_a_name_is_wrong(shop: Path) -> None:
@@ -141,18 +141,18 @@ def test_every_question_about_the_graph_is_answered(shop: Path) -> None:
     assert answers["callers"].splitlines() == [
         "Callers of example.com/shop/store.Memory.Save (method, store/store.go:18)",
         "resolved (1):",
-        "  main.go:14  shop.run",
+        "  main.go:14  main.run",
         "candidates, through interfaces (1):",
         "  store/store.go:32  store.Put  via store.Saver.Save",
         "1 unresolved use has the name Save:",
-        "  main.go:17  shop.run  package github.com/absent/dep is not at hand",
+        "  main.go:17  main.run  package github.com/absent/dep is not at hand",
     ]
     assert "store/store.go:29  store.New  at 13" in answers["callees"]
     assert "Unresolved in it:\n  main.go:17  " in answers["callees"]
     assert "store/store.go:13  store.Memory  by pointer" in answers["implementers"]
     assert "store/store.go:24  store.Logged  embeds" in answers["users"]
     assert "store/store_test.go:6  store.TestPut" in answers["tests"]
-    assert "  1  main.go:12  shop.run  calls store.Memory.Save" in answers["impact"]
+    assert "  1  main.go:12  main.run  calls store.Memory.Save" in answers["impact"]
     assert "This may not be all: the search stopped" in answers["impact"]
     assert "  calls  store.Memory.Save  main.go:14" in answers["path"]
 
@@ -243,7 +243,7 @@ def test_what_is_not_learned_yet_is_learned_with_progress(tmp_path: Path) -> Non
     assert [message for _, _, message in reports if message and message.startswith("Reading")]
     assert [progress for progress, _, _ in reports] == sorted({progress for progress, _, _ in reports})
     assert all(total is not None and progress <= total for progress, total, _ in reports)
-    assert "main.go:15  shop.run" in after
+    assert "main.go:15  main.run" in after
 
 
 def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
@@ -267,7 +267,7 @@ def test_questions_are_answered_while_a_learn_goes_on(own_shop: Path) -> None:
         return answer, status, learned[0]
 
     answer, status, learned = inside(talk, own_shop)
-    assert "main.go:15  shop.run" in answer
+    assert "main.go:15  main.run" in answer
     assert "Up to date with the files." in status
     assert "nothing has changed since the last learn" in learned
 
@@ -386,7 +386,7 @@ def test_several_repositories_are_told_apart(shop: Path, tmp_path: Path) -> None
     assert "Give one of these as `repository`, or the absolute path of a learned one: shop, other." in unclear
     assert "This server has no repository 'third'." in unknown
     assert "o.go:3  other.Only" in only
-    assert "main.go:15  shop.run" in put
+    assert "main.go:15  main.run" in put
     assert f"shop ({shop})\n2 packages" in status
     assert f"other ({other})\n1 package," in status
     assert instructions.endswith("Repositories here: shop, other.")

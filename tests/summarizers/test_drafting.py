@@ -182,7 +182,7 @@ def test_a_prompt_fits_the_context_and_is_cut_between_declarations(shop: Path) -
     with Store.open(shop / ".golore", write=False) as store, Knowledge.open(shop / ".golore") as knowledge:
         inputs = inputs_of(store, shop, knowledge, "file", "long.go")
         assert inputs is not None
-        prompt = prompt_for(inputs, name_of(inputs), facts_about(store, None, inputs), 1200)
+        prompt = prompt_for(inputs, name_of(store, inputs), facts_about(store, None, inputs), 1200)
     assert tokens_of(prompt) <= 1200
     assert prompt.text.count("Code of ") == prompt.text.count("return n\n}") > 0
     assert "more not shown)" in prompt.text

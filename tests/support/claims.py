@@ -10,6 +10,7 @@ from golore.graph.cards.card_text import file_texts, symbol_texts
 from golore.graph.cards.card_users import Users
 from golore.graph.database.store import Store
 from golore.graph.knowledge.composed_summaries import structural_summary
+from golore.graph.knowledge.surrounding_facts import surrounding_facts
 from golore.graph.queries.file_facts import WholeGraph
 from golore.learner.audit.go_judge import Truth
 from golore.learner.audit.scores import DeclarationLocation, location, simple_name
@@ -82,7 +83,8 @@ def check_claims(store: Store, truth: Truth) -> Claims:
     ):
         if file in judge.judged:
             found = judge.files(qualified_name, name, file, line)
-            for claim, holds in _summary_claims(structural_summary(store, "symbol", id), found):
+            texts_of = (structural_summary(store, "symbol", id), surrounding_facts(store, "symbol", id))
+            for claim, holds in _summary_claims(" ".join(texts_of), found):
                 checked += 1
                 false += [] if holds else [f"{id}: {claim!r}, but see {sorted(found)[:3]}"]
     return Claims(checked, false)
@@ -106,9 +108,10 @@ def _symbol_claims(text: str, used: set[str], path: str) -> Iterator[tuple[str, 
 
 
 def _summary_claims(text: str, used: set[str]) -> Iterator[tuple[str, bool]]:
-    if "No use of it is known." in text:
-        yield "No use of it is known.", not used
-    if "Only tests use it." in text:
-        yield "Only tests use it.", all(map(_is_test, used))
-    if "No test is known to call it." in text:
-        yield "No test is known to call it.", not any(map(_is_test, used))
+    text = text.lower()
+    if "no use of it is known" in text:
+        yield "no use of it is known", not used
+    if "only tests use it" in text:
+        yield "only tests use it", all(map(_is_test, used))
+    if "no test is known to call it" in text:
+        yield "no test is known to call it", not any(map(_is_test, used))

@@ -8,6 +8,7 @@ from golore.graph.changes.affected import AffectedLimits
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Meaning
+from golore.graph.queries.short_names import ShortNames
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
@@ -23,7 +24,6 @@ from golore.mcp_server.text.replies import (
     answer_reply,
     impact_reply,
     route_reply,
-    short_name,
 )
 from mcp.server import MCPServer
 from pydantic import Field
@@ -79,17 +79,18 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
         opened.adjacency_job.consider(opened.store.directory, steps)
         return reply
     answer = ask(opened, question, symbol)
-    reply = answer_reply(answer, short_name)
+    reply = answer_reply(answer, ShortNames(opened.store))
     return reply.with_tail(*_unresolved_lines(opened.store, answer.subject)) if question == "callees" else reply
 
 
 def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:
     """The reply to a question over several steps."""
     if question == "impact":
-        return impact_reply(ask_impact(opened, symbol, depth=depth, most=_MAX_REACHED, steps=steps), short_name)
+        reached = ask_impact(opened, symbol, depth=depth, most=_MAX_REACHED, steps=steps)
+        return impact_reply(reached, ShortNames(opened.store))
     if not to:
         raise UsageError("A path needs two functions. Give the one at its end as `to`.")
-    return route_reply(ask_path(opened, symbol, to, most=_MAX_STEPS, steps=steps), short_name)
+    return route_reply(ask_path(opened, symbol, to, most=_MAX_STEPS, steps=steps), ShortNames(opened.store))
 
 
 def _affected_reply(opened: OpenServedRepository, revisions: str, depth: int) -> Reply:
@@ -98,7 +99,7 @@ def _affected_reply(opened: OpenServedRepository, revisions: str, depth: int) ->
     limits = AffectedLimits(depth, _MAX_REACHED)
     found = affected(opened.repository.root, opened.store, request, limits, steps=steps)
     opened.adjacency_job.consider(opened.store.directory, steps)
-    return affected_reply(found, short_name)
+    return affected_reply(found, ShortNames(opened.store))
 
 
 def _unresolved_lines(store: Store, subject: Meaning) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 
-from golore.graph.cards.annotations import quoted, short_name
+from golore.graph.cards.annotations import quoted
 from golore.graph.knowledge.notes import KINDS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
@@ -83,15 +84,15 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                     outcome = (
                         note_actions.confirm_note(opened, confirm) if confirm else note_actions.end_task(learned, done)
                     )
-            return _outcome_text(
-                note_actions.publish_note(learned, outcome), "Confirmed" if confirm else "Done" if done else "Noted"
-            )
+            outcome = note_actions.publish_note(learned, outcome)
+            names = note_actions.shown_names(learned, [outcome.note])
+            return _outcome_text(outcome, "Confirmed" if confirm else "Done" if done else "Noted", names)
 
 
-def _outcome_text(outcome: NoteOutcome, action: str) -> str:
+def _outcome_text(outcome: NoteOutcome, action: str, names: Mapping[str, str]) -> str:
     note = outcome.note
     head = action if outcome.is_new or action != "Noted" else "Known"
-    lines = [f"{head}: {note.kind} {note.id} on {short_name(note.anchor.name)}."]
+    lines = [f"{head}: {note.kind} {note.id} on {names[note.anchor.name]}."]
     for other in outcome.alike:
         lines.append(f"{other.id} says much the same: {quoted(other.text, 300)}")
         lines.append(
