@@ -141,7 +141,11 @@ def covered(
     with tempfile.TemporaryDirectory(prefix="golore-coverage-") as scratch:
         program, profile = f"{scratch}/tests", Path(scratch) / "profile"
         cover = f"-coverpkg={judged.pattern}"
-        run([environment["GO"], "test", "-c", "-vet=off", cover, "-o", program, import_path], environment, judged.runs_in)
+        run(
+            [environment["GO"], "test", "-c", "-vet=off", cover, "-o", program, import_path],
+            environment,
+            judged.runs_in,
+        )
         if not Path(program).exists():
             return
         tests = run([program, "-test.list", "."], environment, where).split()

@@ -7,12 +7,17 @@ others is a question of its own (see `broken_users`) and is only carried along h
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from golore.graph.changes.broken_users import BreakingChange
 from golore.graph.changes.change_set import ChangeSet, FileChange, OtherChanges
-from golore.graph.changes.changed_symbols import ChangedDeclaration, changed_symbols, embedding_symbols
+from golore.graph.changes.changed_symbols import (
+    ChangedDeclaration,
+    changed_symbols,
+    embedding_symbols,
+    users_of_removed,
+)
 from golore.graph.changes.described import Companion, Description, companions, descriptions
 from golore.graph.changes.test_commands import test_commands
 from golore.graph.changes.test_selection import TestSelection, select_tests
@@ -78,9 +83,12 @@ def affected_by(
     changed = changed_symbols(store, changes.declarations)
     symbols = _unique([*(symbol for one in changed for symbol in one.symbols), *embedding_symbols(store, other)])
     reached, is_complete = users_of_all(steps, InterfaceDispatch(steps), symbols, limits.depth, limits.reached)
+    broken = users_of_removed(store, changes.declarations)
+    reached += [Reached(user, 1, False, "unresolved use of", name) for name, user in broken if user not in symbols]
     users = [one for one in reached if not one.symbol.test]
-    tests = select_tests(store, symbols, other, benchmarks=limits.benchmarks, steps=steps)
-    shown = TestSelection(tests.tests[: limits.top], tests.is_exact)
+    starts = _unique([*symbols, *(user for _, user in broken)])
+    tests = select_tests(store, starts, other, benchmarks=limits.benchmarks, steps=steps)
+    shown = replace(tests, tests=tests.tests[: limits.top])
     paths = [file.path for file in changes.files]
     return Affected(
         changes.base,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from golore.graph.changes.change_set import DeclarationChange, Declared, OtherChanges
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import members, symbol_columns, symbol_from
+from golore.graph.queries.edges import members, symbol_columns, symbol_from, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,25 @@ class _Files:
 def changed_symbols(store: Store, changes: Iterable[DeclarationChange]) -> tuple[ChangedDeclaration, ...]:
     files = _Files(store)
     return tuple(ChangedDeclaration(change, tuple(_symbols(files, change))) for change in changes)
+
+
+def users_of_removed(store: Store, changes: Iterable[DeclarationChange]) -> tuple[tuple[str, Ref], ...]:
+    """The declarations with unresolved uses of names that the change removed, each with the name.
+
+    An unexported name counts in its directory only.
+    """
+    gone = [change.before for change in changes if change.before is not None and change.how in ("removed", "renamed")]
+    names = sorted({declared.name for declared in gone} - {"_", "init"})
+    if not names:
+        return ()
+    statement = "MATCH (u:Unresolved) WHERE u.name IN $names RETURN u.name, u.file, u.source ORDER BY u.id"
+    directories = {(declared.name, declared.directory) for declared in gone}
+    sources = {
+        source: name
+        for name, file, source in store.rows(statement, {"names": names})
+        if name[:1].isupper() or (name, file.rpartition("/")[0]) in directories
+    }
+    return tuple((sources[symbol.id], symbol) for symbol in symbols(store, list(sources)))
 
 
 def embedding_symbols(store: Store, other: OtherChanges) -> list[Ref]:

@@ -11,7 +11,9 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from heapq import heappop, heappush
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from golore.graph.changes.program import PRINTING, Program
@@ -46,33 +48,51 @@ class Running(NamedTuple):
 
 
 def run_from(
-    program: Program, starts: Iterable[int], goals: Collection[int] = (), most: int = 1 << 30, *, early: bool = False
+    program: Program,
+    starts: Iterable[int],
+    goals: Collection[int] = (),
+    towards: Mapping[int, int] = MappingProxyType({}),
+    most: int = 1 << 30,
+    *,
+    early: bool = False,
+    straight: bool = False,
 ) -> Running:
     """Follow what runs, until a goal is reached, all is followed, or `most` declarations were visited.
 
-    `early`: what runs before any test. Functions are then followed only if they are called, not as values.
+    `towards`: declarations that may lead to a goal, with their distances from it; they are visited first, the nearest
+    before others, and with `straight`, nothing else is.
+    `early`: what runs before any test.
+    Functions are then followed only if they are called or in a variable, not if they are other values.
     """
-    return _Run(program, goals, most, early=early).follow(starts)
+    return _Run(program, goals, towards, most, early=early).follow(starts, straight=straight)
 
 
 class _Run:
-    def __init__(self, program: Program, goals: Collection[int], most: int, *, early: bool) -> None:
+    def __init__(
+        self, program: Program, goals: Collection[int], towards: Mapping[int, int], most: int, *, early: bool
+    ) -> None:
         self._program = program
         self._goals = goals
+        self._towards = towards
         self._most = most
         self._is_early = early
         self._reached: set[int] = set()
-        self._types: dict[int, None] = {}
+        self._types: set[int] = set()
         self._required: set[int] = set()
+        self._methods: dict[int, list[int]] = {}
+        """The methods of the types so far, by the interface method through which they are called."""
         self._outside: set[str] = set()
-        self._known: dict[str, bool] = {}
-        self._pending: list[int] = []
+        self._waiting: dict[str, list[int]] = {}
+        """The methods that code outside may call, by the package of the interface, as long as none knows it."""
+        self._near: list[tuple[int, int]] = []
+        """A heap: the nearest to a goal first."""
+        self._far: list[int] = []
 
-    def follow(self, starts: Iterable[int]) -> Running:
-        self._pending = list(starts)
-        reached, goals = self._reached, self._goals
-        while self._pending:
-            number = self._pending.pop()
+    def follow(self, starts: Iterable[int], *, straight: bool) -> Running:
+        self._add(starts)
+        reached, goals, near, far = self._reached, self._goals, self._near, self._far
+        while near or (far and not straight):
+            number = heappop(near)[1] if near else far.pop()
             if number in reached:
                 continue
             reached.add(number)
@@ -81,54 +101,68 @@ class _Run:
             if len(reached) > self._most:
                 return Running(frozenset(reached), False, False)
             self._visit(number)
-        return Running(frozenset(reached), False, True)
+        return Running(frozenset(reached), False, not far)
+
+    def _add(self, numbers: Iterable[int]) -> None:
+        reached, towards = self._reached, self._towards
+        for number in numbers:
+            if number in reached:
+                continue
+            distance = towards.get(number)
+            if distance is None:
+                self._far.append(number)
+            else:
+                heappush(self._near, (distance, number))
 
     def _visit(self, number: int) -> None:
-        part = self._program.part(number)
-        pending = self._pending
-        pending += part.runs
-        pending += part.types
+        program = self._program
+        part = program.part(number)
+        self._add(part.runs)
+        self._add(part.types)
+        kind = program.steps.kind
+        is_variable = kind(number) == "var"
         if not self._is_early:
-            pending += part.holds
-            if self._program.steps.kind(number) == "var":
-                pending += self._program.initialisers(number)
+            self._add(part.holds)
+            if is_variable:
+                self._add(program.initialisers(number))
+        elif is_variable:
+            self._add(part.holds)
+        else:
+            self._add(one for one in part.holds if kind(one) == "var")
         for type in part.converts:
             if type not in self._types:
+                self._types.add(type)
                 self._add_type(type)
         for required in part.requires:
             if required not in self._required:
                 self._required.add(required)
-                for type in self._types:
-                    found = self._program.type_part(type).methods.get(required)
-                    if found is not None:
-                        pending.append(found)
+                self._add(self._methods.get(required, ()))
         if part.is_reflective:
             for type in part.types:
-                pending += self._program.exported_methods(type)
+                self._add(program.exported_methods(type))
         if not part.outside <= self._outside:
             self._outside |= part.outside
-            self._known.clear()
-            for type in self._types:
-                self._call_from_outside(type)
+            for package in [one for one in self._waiting if self._is_called_outside(one)]:
+                self._add(self._waiting.pop(package))
 
     def _add_type(self, type: int) -> None:
-        self._types[type] = None
         part = self._program.type_part(type)
-        self._pending += (method for required, method in part.methods.items() if required in self._required)
-        self._call_from_outside(type)
-
-    def _call_from_outside(self, type: int) -> None:
-        outside = self._program.type_part(type).outside if not self._is_early else ()
-        self._pending += (method for package, method in outside if self._is_called_outside(package))
+        for required, method in part.methods.items():
+            if required in self._required:
+                self._add((method,))
+            else:
+                self._methods.setdefault(required, []).append(method)
+        for package, method in part.outside if not self._is_early else ():
+            if self._is_called_outside(package):
+                self._add((method,))
+            else:
+                self._waiting.setdefault(package, []).append(method)
 
     def _is_called_outside(self, package: str) -> bool:
-        known = self._known.get(package)
-        if known is None:
-            callers = _KNOWS.get(package)
-            known = self._known[package] = bool(self._outside) and (
-                callers is None or any(_begins(name, callers) for name in self._outside)
-            )
-        return known
+        callers = _KNOWS.get(package)
+        if callers is None:
+            return bool(self._outside)
+        return any(_begins(name, callers) for name in self._outside)
 
 
 def _begins(package: str, callers: tuple[str, ...]) -> bool:

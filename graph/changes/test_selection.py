@@ -1,8 +1,8 @@
 """Chooses the tests that can reach a change, the most specific first.
 
-A search against the direction of uses finds the tests that may reach it, generously. Each of them is then followed
-forward (see `running`), which excludes most that cannot. That is bounded: tests that were not followed to the end stay
-chosen. What runs before any test, such as `init`, is reached by all tests of the packages that import it.
+A search against the direction of uses finds the tests that may reach it, generously. They are then followed forward
+(see `running`), which excludes most that cannot. That is bounded: tests that were not followed to the end stay chosen.
+What runs before any test, such as `init`, is reached by all tests of the packages that import it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from golore.graph.queries.symbol_steps import Steps, open_steps
 
 MOST_SEARCHED: Final = 60_000
 """Declarations after which the search against the direction of uses stops."""
-MOST_FOLLOWED: Final = 150_000
+MOST_FOLLOWED: Final = 60_000
 """Declarations that are visited by following tests forward, in total."""
+_MOST_STRAIGHT: Final = 1_000
+_MOST_INITIALISERS: Final = 300
+"""Initialisers that are followed, the nearest first. A change that more of them use is used almost everywhere."""
 _MOST_STARTED: Final = 200
 _FAR: Final = 1_000
 """The distance of tests that run the change before they start, or of which only the package is known."""
@@ -43,20 +46,24 @@ class ChosenTest:
 
 @dataclass(frozen=True, slots=True)
 class TestSelection:
-    """`is_exact`: every test was followed to the end; otherwise some may not reach the change."""
+    """`is_exact`: every test was followed to the end; otherwise some may not reach the change. `is_complete`: the
+    search for tests did not stop at its limit; otherwise others may reach the change, too."""
 
     __test__ = False
 
     tests: tuple[ChosenTest, ...]
     is_exact: bool = True
+    is_complete: bool = True
 
 
 class _Found(NamedTuple):
-    """Tests, `TestMain` functions and initialisers that may reach a change, with their distances."""
+    """Tests, `TestMain` functions and initialisers that may reach a change, with their distances, and all that is
+    between."""
 
     tests: dict[int, int]
     mains: dict[int, int]
     initialisers: dict[int, int]
+    on_the_way: dict[int, int]
     is_complete: bool
 
 
@@ -80,7 +87,8 @@ def select_tests(
     chosen = [ChosenTest(test, far) for test, far in tests.items() if benchmarks or not is_benchmark(test)]
     near = {_directory(symbol) for symbol in map(steps.ref, goals)}
     chosen.sort(key=lambda one: (one.distance, _directory(one.symbol) not in near, one.symbol.file, one.symbol.line))
-    return TestSelection(tuple(chosen), is_exact and found.is_complete)
+    is_complete = found.is_complete and len(found.initialisers) <= _MOST_INITIALISERS
+    return TestSelection(tuple(chosen), is_exact, is_complete)
 
 
 def is_benchmark(test: Ref) -> bool:
@@ -104,7 +112,7 @@ def _search(program: Program, goals: Collection[int]) -> _Found:
     tests: dict[int, int] = {}
     mains: dict[int, int] = {}
     initialisers: dict[int, int] = {}
-    level, seen, distance = sorted(goals), set(goals), 0
+    level, seen, distance = sorted(goals), dict.fromkeys(goals, 0), 0
     while level and len(seen) < MOST_SEARCHED:
         further: list[int] = []
         for number in level:
@@ -115,10 +123,10 @@ def _search(program: Program, goals: Collection[int]) -> _Found:
                 initialisers[number] = distance
             for user in _users(program, number, kind):
                 if user not in seen:
-                    seen.add(user)
+                    seen[user] = distance + 1
                     further.append(user)
         level, distance = further, distance + 1
-    return _Found(tests, mains, initialisers, not level)
+    return _Found(tests, mains, initialisers, seen, not level)
 
 
 def _users(program: Program, number: int, kind: str) -> Iterator[int]:
@@ -153,39 +161,78 @@ def _dispatching(program: Program, method: int) -> Iterator[int]:
 
 def _followed(program: Program, found: _Found, goals: Collection[int]) -> tuple[dict[int, int], bool]:
     """The tests that reach a goal, or of which that is not known because the limit was reached before."""
-    mains = _by_directory(program.steps, found.mains)
-    candidates = dict(found.tests)
-    chosen: dict[int, int] = {}
-    left, is_exact = MOST_FOLLOWED, True
-    for number, distance in sorted(candidates.items(), key=lambda item: item[1]):
-        starts = [number, *mains.get(_directory(program.steps.ref(number)), ())]
-        running = run_from(program, starts, goals, left) if left > 0 else None
-        if running is None or not running.is_complete:
-            is_exact = False
-        if running is None or running.has_goal or not running.is_complete:
-            chosen[number] = distance
-        left -= len(running.reached) if running is not None else 0
-    return chosen, is_exact
+    follower = _Follower(program, found, goals)
+    nearest_first = sorted(found.tests, key=found.tests.__getitem__)
+    # Most tests that reach a goal do so by calls alone, which is quick to see.
+    doubtful = [test for test in nearest_first if not follower.is_straight(test)]
+    chosen = (set(nearest_first) - set(doubtful)) | follower.chosen_of(doubtful)
+    return {test: found.tests[test] for test in nearest_first if test in chosen}, follower.is_exact
+
+
+class _Follower:
+    """Follows tests forward, up to a limit for all of them together."""
+
+    def __init__(self, program: Program, found: _Found, goals: Collection[int]) -> None:
+        self._program = program
+        self._towards = found.on_the_way
+        self._goals = goals
+        self._mains = _by_directory(program.steps, found.mains)
+        self._left = MOST_FOLLOWED
+        self.is_exact = True
+
+    def is_straight(self, test: int) -> bool:
+        """Whether the test reaches a goal by what is certainly on the way."""
+        if self._left <= 0:
+            return False
+        running = run_from(
+            self._program, self._starts([test]), self._goals, self._towards, _MOST_STRAIGHT, straight=True
+        )
+        self._left -= len(running.reached)
+        return running.has_goal
+
+    def chosen_of(self, tests: list[int]) -> set[int]:
+        """Those of the tests that reach a goal. If all of them together do not, none does."""
+        if not tests:
+            return set()
+        if self._left <= 0:
+            self.is_exact = False
+            return set(tests)
+        running = run_from(self._program, self._starts(tests), self._goals, self._towards, self._left)
+        self._left -= len(running.reached)
+        if not running.is_complete:
+            self.is_exact = False
+            return set(tests)
+        if not running.has_goal or len(tests) == 1:
+            return set(tests) if running.has_goal else set()
+        half = len(tests) // 2
+        return self.chosen_of(tests[:half]) | self.chosen_of(tests[half:])
+
+    def _starts(self, tests: list[int]) -> list[int]:
+        directories = {_directory(self._program.steps.ref(test)) for test in tests}
+        return [*tests, *(main for directory in directories for main in self._mains.get(directory, ()))]
 
 
 def _started(store: Store, program: Program, found: _Found, goals: Collection[int], other: OtherChanges) -> set[str]:
     """The directories in which all tests reach the change, because it runs before any test."""
     own = {_directory(program.steps.ref(main)) for main in found.mains} | set(other.tested)
     shared = set(other.built)
-    for number in found.initialisers:
+    nearest_first = sorted(found.initialisers, key=found.initialisers.__getitem__)
+    for number in nearest_first[:_MOST_INITIALISERS]:
         symbol = program.steps.ref(number)
         # The initialisers of test files are not part of the packages that others import.
         among = own if symbol.test else shared
-        if _directory(symbol) not in among and _runs_early(program, number, goals):
+        if _directory(symbol) not in among and _runs_early(program, found, number, goals):
             among.add(_directory(symbol))
     return own | (_importing(read_imports(store), shared) if shared else set())
 
 
-def _runs_early(program: Program, initialiser: int, goals: Collection[int]) -> bool:
+def _runs_early(program: Program, found: _Found, initialiser: int, goals: Collection[int]) -> bool:
+    starts = [initialiser]
     if program.steps.kind(initialiser) == "var":
         # Only what reads a variable depends on its value; its initialiser matters to all by what it calls.
-        return run_from(program, program.part(initialiser).runs, goals, early=True).has_goal
-    return run_from(program, [initialiser], goals, early=True).has_goal
+        part = program.part(initialiser)
+        starts = [*part.runs, *(held for held in part.holds if program.steps.kind(held) == "var")]
+    return run_from(program, starts, goals, found.on_the_way, _MOST_STRAIGHT, early=True).has_goal
 
 
 def _importing(graph: ImportGraph, directories: Iterable[str]) -> set[str]:

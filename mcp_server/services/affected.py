@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from golore.graph.changes.affected import Affected, AffectedLimits, affected_by
+from golore.graph.changes.change_set import DeclarationChange
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.queries.adjacency_builder import make_adjacency
@@ -35,10 +36,15 @@ def affected(
     with open_facts_cache(store.directory) as cache:
         changes = compare(compared, read_facts_pairs(compared, cache))
     found = affected_by(store, changes, other_changes(root, store, compared), limits, steps)
-    if not breaking or not changes.declarations:
+    if not breaking or not any(map(_may_change_api, changes.declarations)):
         return found
     report = report_on(root, store, compared)
     return replace(found, breaking=report.breaking, uncertain=report.uncertain)
+
+
+def _may_change_api(change: DeclarationChange) -> bool:
+    is_body_of_function = change.how == "body" and change.current.kind in ("func", "method") and not change.reason
+    return not is_body_of_function and not change.current.test
 
 
 def prepare_adjacency(store: Store) -> None:

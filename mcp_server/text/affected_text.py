@@ -19,6 +19,7 @@ _LONGEST: Final = 120
 _ROWS: Final = 20
 """Rows of each list in Markdown."""
 _UNCERTAIN_TESTS: Final = "Some of these tests may not reach the change: there was too much code to follow."
+_MORE_TESTS: Final = "More tests than these may reach the change: so much code uses it that the search stopped."
 _INCOMPLETE: Final = "More code than this may use it: the search stopped at its depth or at its limit of symbols."
 
 
@@ -58,6 +59,8 @@ def _remarks(found: Affected) -> tuple[str, ...]:
         remarks.append(f"{counted(found.tests_left_out, 'test')} more may reach the change.")
     if found.tests.tests and not found.tests.is_exact:
         remarks.append(_UNCERTAIN_TESTS)
+    if not found.tests.is_complete:
+        remarks.append(_MORE_TESTS)
     if not found.is_complete:
         remarks.append(_INCOMPLETE)
     return tuple(remarks)
@@ -174,6 +177,7 @@ def affected_document(found: Affected) -> dict[str, Any]:
         "tests": [_test_document(one.symbol) for one in found.tests.tests],
         "tests_left_out": found.tests_left_out,
         "tests_exact": found.tests.is_exact,
+        "tests_complete": found.tests.is_complete,
         "commands": list(found.commands),
         "breaking": [change_document(one) for one in found.breaking],
         "uncertain": [change_document(one) for one in found.uncertain],

@@ -122,6 +122,17 @@ def test_an_edit_lists_its_users_tests_commands_documents_and_companions(
     assert found["stale"] == ["store/store.go"]
 
 
+def test_what_uses_a_removed_name_is_a_candidate_and_its_tests_are_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = make_shop(tmp_path)
+    edit(shop, "store/store.go", "func Load() int { return 1 }", "")
+    learn(shop, shop / ".golore", workers=0)
+    found = ask(shop, capsys)
+    assert [(one["name"], one["how"]) for one in found["changed"]] == [("Load", "removed")]
+    assert [one["name"] for one in found["tests"]] == ["TestLoad"]
+
+
 def test_a_changed_signature_is_breaking(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(shop, "store/store.go", "func Save(n int)", "func Save(n int64)")
     assert [(one["name"], one["what"]) for one in ask(shop, capsys)["breaking"]] == [("Save", "its signature changed")]
