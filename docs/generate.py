@@ -193,6 +193,7 @@ def dependencies_page() -> str:
         parts.append(f"\n## {title}\n\n| package | for | kept by | release | licence | MB | network |\n")
         parts.append("|---|---|---|---|---|---|---|\n")
         for name in sorted(map(_required, requirements)):
+            assert name in notes, f"describe the dependency {name} in docs/dependencies.toml"
             note = notes[name]
             release = f"{released[name]['version']}, {_released(released[name])}"
             cells = (f"`{name}`", note["for"], note["by"], release, note["licence"], note.get("size", "–"))
