@@ -70,7 +70,7 @@ def test_the_command_learns_and_answers_as_a_process_of_its_own(tmp_path: Path) 
     assert "Reading 5\n" in learned.stderr
     asked = golore("callers", "Memory.Save", cwd=root / "store")
     assert asked.returncode == 0, asked.stderr
-    assert "main.go:14  example.com/shop.run" in asked.stdout
+    assert "main.go:14  shop.run" in asked.stdout
     assert "\x1b[" not in asked.stdout
 
 
@@ -171,8 +171,8 @@ def test_show_prints_signature_documentation_and_place(ask: Ask) -> None:
 
 def test_callers_have_three_values(ask: Ask) -> None:
     _, out, _ = ask("callers", "(*Memory).Save")
-    assert "resolved (1)\n  main.go:14  example.com/shop.run\n" in out
-    assert "candidates, through interfaces (1)\n  store/store.go:32  example.com/shop/store.Put" in out
+    assert "resolved (1)\n  main.go:14  shop.run\n" in out
+    assert "candidates, through interfaces (1)\n  store/store.go:32  store.Put" in out
     assert "1 unresolved use has the name Save:\n  main.go:17" in out
     told = told_json(ask, "callers", "(*Memory).Save")
     assert [link["symbol"]["name"] for link in told["resolved"]] == ["run"]
@@ -207,15 +207,12 @@ def test_callees_implementers_users_impact_and_path_answer_in_json(ask: Ask) -> 
 
 
 def test_answers_are_readable_text_too(ask: Ask) -> None:
-    assert "example.com/shop/store.Memory  by pointer" in ask("implementers", "Saver")[1]
+    assert "store.Memory  by pointer" in ask("implementers", "Saver")[1]
     assert "What example.com/shop/store.Put calls" in ask("callees", "Put")[1]
     assert "tests (1)" in ask("impact", "Memory.Save")[1]
-    assert (
-        "From example.com/shop.main to example.com/shop/store.Memory.Save: 2 steps"
-        in ask("path", "main", "Memory.Save")[1]
-    )
+    assert "From shop.main to store.Memory.Save: 2 steps" in ask("path", "main", "Memory.Save")[1]
     assert "possible through interfaces or function values" in ask("path", "TestPut", "Memory.Save")[1]
-    assert "No path from example.com/shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
+    assert "No path from shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
 
 
 def test_a_limit_leaves_out_and_says_so(ask: Ask) -> None:
@@ -243,7 +240,7 @@ def test_twins_are_one_meaning(ask: Ask) -> None:
     code, out, _ = ask("callers", "Sync")
     assert code == 0
     assert "(func, store/sync_linux.go:3, and 1 twin for other builds)" in out
-    assert out.count("example.com/shop/store.Flush") == 1
+    assert out.count("store.Flush") == 1
     assert len(told_json(ask, "show", "Sync")["declarations"]) == 2
 
 
@@ -297,7 +294,7 @@ def test_a_store_under_golore_home_leaves_the_repository_alone(
     assert find_repository(root / "store").root == root
     capsys.readouterr()
     assert main(["callers", "Sync", "--repo", str(root / "store")]) == 0
-    assert "example.com/shop/store.Flush" in capsys.readouterr().out
+    assert "store.Flush" in capsys.readouterr().out
 
 
 def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -380,9 +377,7 @@ def test_an_end_of_the_pipe_is_no_noise(learned: Path) -> None:
     assert told.stderr == ""
 
 
-@pytest.mark.parametrize(
-    "arguments", [["callers"], ["nonsense"], ["impact", "X", "--depth", "0"], ["export", "--format", "xml"]]
-)
+@pytest.mark.parametrize("arguments", [["callers"], ["impact", "X", "--depth", "0"], ["export", "--format", "xml"]])
 def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit:
         main(arguments)
