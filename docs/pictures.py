@@ -1,8 +1,8 @@
 """Takes the pictures of `golore view` in docs/pictures/: four pages of a learned repository, in a real browser.
 
-    uv run python docs/pictures.py /path/to/learned/prometheus
+    uv run python docs/pictures.py /path/to/learned/chi
 
-The pages are those of prometheus. Needs Chromium (see tests/support/browser.py).
+The pages are those of github.com/go-chi/chi. Needs Chromium (see tests/support/browser.py).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ sys.path.insert(0, str(DOCS.parent / "tests"))
 from support.browser import browser_tab  # noqa: E402  after its folder is on the path
 from support.viewed import viewing  # noqa: E402
 
-WIDTH, HEIGHT = 1200, 760
+WIDTH, HEIGHT = 1040, 580
 PAGES = {
     "start": "",
-    "symbol": "symbol/github.com/prometheus/prometheus/tsdb/chunkenc.xorIterator.Next",
-    "file": "file/tsdb/head.go#L180",
-    "map": "map/tsdb",
+    "symbol": "symbol/github.com/go-chi/chi/v5.Mux.ServeHTTP",
+    "file": "file/tree.go#L120",
+    "map": "map/?show=treemap&colour=changes",
 }
 
 

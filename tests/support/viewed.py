@@ -39,16 +39,21 @@ class Viewed(NamedTuple):
     def post(self, page: str, body: object) -> tuple[int, str]:
         """The status and the message of the reply to a page of this server that sends a value."""
         origin = f"http://127.0.0.1:{self.port}"
-        status, _, text = self.ask(f"/{self.secret}/{page}", "POST", json.dumps(body).encode(), Origin=origin)
+        data = json.dumps(body).encode()
+        headers = {"Origin": origin, "Content-Length": str(len(data))}
+        status, _, text = self._sent(f"/{self.secret}/{page}", "POST", headers, data)
         return status, json.loads(text)["message"]
 
-    def ask(self, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], str]:
+    def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
         """What a request gets with these headers, or without those that are empty."""
-        usual = {"Host": f"127.0.0.1:{self.port}", "Content-Length": str(len(body)) if body else ""}
+        return self._sent(path, method, {name.replace("_", "-"): value for name, value in headers.items()}, b"")
+
+    def _sent(self, path: str, method: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], str]:
+        usual = {"Host": f"127.0.0.1:{self.port}"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             connection.putrequest(method, quote(path, safe="/?&=%+:@"), skip_host=True, skip_accept_encoding=True)
-            for name, value in (usual | {key.replace("_", "-"): value for key, value in headers.items()}).items():
+            for name, value in (usual | headers).items():
                 if value:
                     connection.putheader(name, value)
             connection.endheaders(body or None)
