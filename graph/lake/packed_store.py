@@ -52,15 +52,12 @@ def packed_key(head: HeadKey, name: str) -> str:
     return f"{head.folder}/store-{name}.zst"
 
 
-def reason_not_to_pack(directory: Path) -> str:
+def reason_not_to_pack(store: Store) -> str:
     """Why the store must stay on this machine; empty if it may be published."""
-    found = 0
-    if Knowledge.exists(directory):
-        with Knowledge.open(directory) as knowledge:
-            found = sum(next(knowledge.rows(f"SELECT count(*) FROM {table}"))[0] for table in _KNOWLEDGE)
-    with Store.open(directory, write=False) as store:
-        for label in ("Note", "Summary"):
-            found += next(store.rows(f"MATCH (n:{label}) RETURN count(*)"))[0]
+    found = sum(next(store.rows(f"MATCH (n:{label}) RETURN count(*)"))[0] for label in ("Note", "Summary"))
+    if Knowledge.exists(store.directory):
+        with Knowledge.open(store.directory) as knowledge:
+            found += sum(next(knowledge.rows(f"SELECT count(*) FROM {table}"))[0] for table in _KNOWLEDGE)
     return "it has notes, summaries or ratings, which stay with their owner" if found else ""
 
 

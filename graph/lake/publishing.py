@@ -68,8 +68,8 @@ def publish(lake: Lake, revision: Revision, directory: Path, names: Sequence[str
 def _prepare(revision: Revision, directory: Path, names: Sequence[str], folder: Path) -> Prepared:
     with Store.open(directory, write=False) as store:
         counts = write_segments(store, folder)
+        why_not = reason_not_to_pack(store)
         missing = store.columns("MATCH (e:External) WHERE e.kind = 'package' AND e.source = 'missing' RETURN e.id")
-    why_not = reason_not_to_pack(directory)
     parts: list[PackedPart] = []
     warm: WarmStore | None = None
     if not why_not:

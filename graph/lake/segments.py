@@ -61,7 +61,7 @@ def write_segments(store: Store, folder: Path) -> dict[str, int]:
     unresolved, possible = _unresolved(store, pa, nodes, symbols)
     for scope, table in possible.items():
         parts[scope].append(table)
-    tables = {scope: _distinct(pa.concat_tables(parts[scope]).select(USE_COLUMNS)) for scope in _SCOPES}
+    tables = {scope: _distinct(pa, pc, pa.concat_tables(parts[scope]).select(USE_COLUMNS)) for scope in _SCOPES}
     tables |= {SYMBOLS: _sorted(symbols), UNRESOLVED: _sorted(unresolved)}
     for name, table in tables.items():
         write_table(table, folder / f"{name}{SUFFIX}")
@@ -173,9 +173,17 @@ def _unresolved(store: Store, pa: Any, nodes: _Nodes, symbols: Any) -> tuple[Any
     return table, possible
 
 
-def _distinct(table: Any) -> Any:
-    """Without repeated rows: twins have one name, so edges to each of them give equal rows."""
-    return _sorted(table.group_by(table.column_names, use_threads=False).aggregate([]))
+def _distinct(pa: Any, pc: Any, table: Any) -> Any:
+    """Sorted and without repeated rows: twins have one name, so edges to each of them give equal rows."""
+    table = _sorted(table).combine_chunks()
+    if table.num_rows < 2:
+        return table
+    is_new: Any = None
+    for column in table.columns:
+        values = column.combine_chunks()
+        differs = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
+        is_new = differs if is_new is None else pc.or_(is_new, differs)
+    return table.filter(pa.concat_arrays([pa.array([True]), is_new]))
 
 
 def _sorted(table: Any) -> Any:
