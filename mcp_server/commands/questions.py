@@ -13,7 +13,7 @@ from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import UsageError
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
 from golore.mcp_server.services.current_summary import symbol_summaries
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
@@ -22,7 +22,6 @@ from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, directory_below, only_meaning
 from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
-    Naming,
     answer_reply,
     details_lines,
     full_name,
@@ -30,7 +29,6 @@ from golore.mcp_server.text.replies import (
     outline_lines,
     people_lines,
     route_reply,
-    short_name,
     unresolved_lines,
 )
 
@@ -53,7 +51,7 @@ class Shape(NamedTuple):
 
     @property
     def naming(self) -> Naming:
-        return full_name if self.full else short_name
+        return full_name if self.full else assumed_short_name
 
 
 def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:

@@ -11,9 +11,10 @@ from golore.graph.changes.changed_symbols import ChangedDeclaration
 from golore.graph.changes.described import Companion, Description
 from golore.graph.phrases import counted, joined
 from golore.graph.queries.answers import Reached, Ref
+from golore.graph.queries.short_names import Naming
 from golore.mcp_server.text.breaking_text import change_document
 from golore.mcp_server.text.output import to_json_value
-from golore.mcp_server.text.replies import CANDIDATES, Naming, Reply, Section, location
+from golore.mcp_server.text.replies import CANDIDATES, Reply, Section, location
 
 _LONGEST: Final = 120
 _ROWS: Final = 20
