@@ -30,6 +30,8 @@ from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.queries.file_facts import WholeGraph
 from golore.graph.queries.single_file import SingleFile
 
+_StoredProminence = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
+"""The fields of `Prominence`: a compiled named tuple does not say what its fields contain."""
 _PROMINENCE_KEY: Final = "prominence"
 """Meta: the `Prominence` of the last full build, as JSON."""
 _BASE_KEY: Final = "base"
@@ -108,7 +110,8 @@ def build_packages(
     prominent = card_store.meta(_PROMINENCE_KEY)
     if prominent:
         all_files = {path for (path,) in store.rows("MATCH (f:File) RETURN f.id")}
-        texts.append(("", overview_text(store, all_files, msgspec.json.decode(prominent, type=Prominence))))
+        stored_prominence = Prominence(*msgspec.json.decode(prominent, type=_StoredProminence))
+        texts.append(("", overview_text(store, all_files, stored_prominence)))
     cards = _annotated_cards(card_store, annotation_reader, texts)
     card_store.replace(cards, (), [card.path for card in cards])
 
