@@ -53,6 +53,8 @@ type Cart struct{}
 func (Cart) Keep() { store.Save(1) }
 
 func KeepAll(s Saver) { s.Keep() }
+
+func All() { KeepAll(Cart{}) }
 """,
     "net/net.go": 'package net\n\nimport "example.com/dep/sub"\n\nfunc N() { sub.F() }\n',
     "net/net_test.go": 'package net\n\nimport "testing"\n\nfunc TestN(t *testing.T) { N() }\n',
@@ -109,7 +111,10 @@ def test_an_edit_lists_its_users_tests_commands_documents_and_companions(
         ("example.com/shop/store.Save", "body", 9)
     ]
     assert [(one["name"], one["depth"]) for one in found["resolved"]] == [("example.com/shop/cart.Cart.Keep", 1)]
-    assert [one["name"] for one in found["candidates"]] == ["example.com/shop/cart.KeepAll"]
+    assert [one["name"] for one in found["candidates"]] == [
+        "example.com/shop/cart.KeepAll",
+        "example.com/shop/cart.All",
+    ]
     assert found["tests"] == [
         {"file": "store/store_test.go", "line": 5, "name": "TestSave", "package": "example.com/shop/store"}
     ]
