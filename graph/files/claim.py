@@ -37,7 +37,9 @@ _WAIT: Final = 10.0
 def create_store_directory(directory: Path, own_id: str = "") -> None:
     """Create the directory of a new store and register it, with a random id unless one is given. A directory that
     exists is not registered."""
-    if not directory.is_dir():
+    # A directory without an id may be one that another process is just creating: what this process would then remove
+    # as left over from a killed one is still in use.
+    if not directory.is_dir() or not store_id(str(directory)):
         with _registering(directory):
             # Another process may have created it meanwhile.
             if not directory.is_dir():

@@ -110,7 +110,7 @@ def test_the_hook_shows_the_card(agent: str, scope: str, machine: Machine) -> No
         assert (done.returncode, done.stderr) == (0, "")
         card = seen(done.stdout)
         assert "golore's facts about store/store.go, learned from the code" in card
-        assert "Memory.Save: " in card
+        assert "Memory.Save" in card
 
 
 @pytest.mark.parametrize("scope", ["project", "user"])

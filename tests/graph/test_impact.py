@@ -24,6 +24,7 @@ KINDS = [
     *(EdgeKind("CALLS", "Symbol", "Symbol") for _ in range(5)),
     *(EdgeKind(label, "Symbol", "Symbol") for label in ("REFERENCES", "EMBEDS", "IMPLEMENTS", "IMPLEMENTS", "TESTS")),
     *(EdgeKind(label, "Symbol", "External") for label in ("CALLS", "REFERENCES", "EMBEDS", "IMPLEMENTS")),
+    *(EdgeKind("CONVERTS", "Symbol", "Symbol") for _ in range(3)),
 ]
 """Some more often than others."""
 CALLED = ("func", "method", "imethod")
@@ -34,6 +35,7 @@ ENDS = {
     "EMBEDS": (TYPES, TYPES),
     "IMPLEMENTS": (TYPES, ("interface",)),
     "TESTS": (("func",), CALLED),
+    "CONVERTS": (("func", "method"), TYPES),
 }
 """Which kinds may be at the beginning and at the end."""
 NAMES = ("Save", "Load", "close")
@@ -85,7 +87,11 @@ class Graph:
         target = self.chance.choice([id for id, row in sorted(rows.items()) if row.kind in targets])
         has_lines = kind.label != "IMPLEMENTS"
         sites = (self.chance.randrange(40),) if has_lines else ()
-        self.edges[kind, source, target] = Edge(source, target, sites, "e" if has_lines else "signature Save")
+        evidence = "e" if has_lines else "signature Save"
+        if kind.label == "CONVERTS":
+            interfaces = ["any", *(id for id, row in sorted(self.symbols.items()) if row.kind == "interface")]
+            evidence = " ".join(self.chance.sample(interfaces, 2))
+        self.edges[kind, source, target] = Edge(source, target, sites, evidence)
 
     def change(self) -> GraphDelta:
         """Add, move and remove some of everything; returns the change."""

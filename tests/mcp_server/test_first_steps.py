@@ -152,7 +152,7 @@ def test_the_time_of_a_learn_includes_all_its_steps(shop: Path, monkeypatch: pyt
     class Slow(NoProgress):
         def stage(self, name: str, total: int) -> None:
             super().stage(name, total)
-            if name == "Words":  # the last step, long after the graph
+            if name == "Finishing":  # the last step, long after the graph
                 now[0] += 1_000.0
 
     now = [0.0]

@@ -202,7 +202,7 @@ def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(shop: Path) -> 
     small, usual, large = inside(talk, shop)
     assert len(small) <= 600 < len(usual) <= 6_000 < len(large)
     assert "resolved (301):" in small
-    shown = small.count("  shop.")
+    shown = small.count("  main.caller") + small.count("  main.main")
     assert f"  … {301 - shown} more" in small
     assert f"Left out: {301 - shown} rows; raise `budget` (now 200) to see more." in small
     assert "Left out" not in large
@@ -318,10 +318,10 @@ def test_the_server_never_serves_the_graph_from_before_a_learn(own_shop: Path, o
         return first, behind, await told(client, "memory_graph", question="callers", symbol="Put")
 
     first, behind, last = inside(talk, own_shop)
-    assert "shop.again" not in first
+    assert "main.again" not in first
     assert "Behind the files" not in first
     assert "Behind the files: 2 files changed since the last learn (again.go, more.go). Call memory_learn" in behind
-    assert "again.go:5  shop.again" in last
+    assert "again.go:5  main.again" in last
     assert "Behind the files" not in last
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
 from golore.graph.queries.edges import by_location, external, inbound, members, outbound, symbols, unresolved_uses
+from golore.graph.queries.interface_flow import OUTSIDE, interface_flow
 from golore.graph.queries.questions import CALLABLE
 
 TYPES = ("struct", "interface", "type", "alias")
@@ -45,7 +46,12 @@ def implementations(store: Store, method: Ref) -> list[Ref]:
     if method.kind != "imethod" or interface is None:
         return []
     found: dict[str, Ref] = {}
-    for type in (link.symbol for link in into(store, interface, "IMPLEMENTS")):
+    types = [link.symbol for link in into(store, interface, "IMPLEMENTS")]
+    if not interface.external:
+        types += symbols(store, sorted(interface_flow(store).direct.get(interface.id, ())))
+    for type in types:
+        if not gets_into(store, type, interface):
+            continue
         own = [one for one in symbols(store, [f"{type.id}.{method.name}"]) if one.owner == type.id]
         target = own[0] if own else method_of(store, type, method.name)
         if target is not None and target.kind in ("method", "imethod") and target.id != method.id:
@@ -66,23 +72,44 @@ def method_of(store: Store, type: Ref, name: str) -> Ref | None:
     return None
 
 
-def satisfied(store: Store, method: Ref) -> list[Ref]:
+def gets_into(store: Store, type: Ref, interface: Ref) -> bool:
+    return interface_flow(store).reaches(type.id, OUTSIDE if interface.external else interface.id)
+
+
+def types_with(store: Store, method: Ref) -> list[Ref]:
+    """The type of a method, and the types that promote it."""
     if method.kind != "method" or method.external:
         return []
-    interfaces: dict[str, Ref] = {}
+    types: list[Ref] = []
     level, seen = symbols(store, [method.owner]), {method.owner}
     for _ in range(DEEPEST):
-        for type in level:
-            interfaces.update((link.symbol.id, link.symbol) for link in out_of(store, type, "IMPLEMENTS"))
+        types += level
         outer = [link.symbol for type in level for link in into(store, type, "EMBEDS")]
         level = [type for type in outer if type.id not in seen and member(store, type, method.name) is None]
         seen.update(type.id for type in outer)
-    return list(interfaces.values())
+    return types
+
+
+def satisfied(store: Store, method: Ref) -> list[Ref]:
+    found = [link.symbol for type in types_with(store, method) for link in out_of(store, type, "IMPLEMENTS")]
+    return list({interface.id: interface for interface in found}.values())
+
+
+def entered(store: Store, method: Ref) -> list[Ref]:
+    """The interfaces that the types with this method get into."""
+    found: dict[str, Ref] = {}
+    for type in types_with(store, method):
+        targets = sorted(interface_flow(store).targets.get(type.id, set[str]()) - {OUTSIDE})
+        converted = [one for one in symbols(store, targets) if one.kind in ("interface", "alias")]
+        for interface in (*(link.symbol for link in out_of(store, type, "IMPLEMENTS")), *converted):
+            if gets_into(store, type, interface):
+                found[interface.id] = interface
+    return list(found.values())
 
 
 def interface_methods(store: Store, method: Ref) -> list[Ref]:
     found: list[Ref] = []
-    for interface in satisfied(store, method):
+    for interface in entered(store, method):
         if interface.external:
             one = external(store, f"{interface.id}.{method.name}")
         else:
