@@ -275,12 +275,15 @@ class Declarations:
         last = g.last_meaningful(field)
         if last is not None and last.kind_id in (g.RAW_STRING, g.STRING):
             tag = self._text(last)
-        for name, embedded, type_node, pointer in g.field_names(field):
+        for number, (name, embedded, type_node, pointer) in enumerate(g.field_names(field)):
             field_name = self._text(name)
             text = one_line(self.encoder.text(type_node))
             text = ("*" if pointer else "") + text if embedded else f"{field_name} {text}"
             self._add_symbol("field", owner, field_name, name, field, text, doc, tag, embedded)
-            if not embedded:
+            # Nested groups of names, as in `a, b struct{ a, b struct{} }`, double the fields at each level.
+            if number and len(self.symbols) > len(self.source):
+                self.encoder.too_deep = True
+            elif not embedded:
                 self._fields(f"{owner}.{field_name}", type_node)
 
     # -- constants and variables

@@ -527,7 +527,7 @@ class TokenEncoder:
                 self._go_to(after)
                 code.append(name)
                 code.append(0)
-                self._type()
+                self._type_of_name()
             return len(names)
         pointer = kinds[at] == t.TIMES
         if pointer:
@@ -635,7 +635,7 @@ class TokenEncoder:
             for name in pending_names:
                 self._go_to(type_at)
                 code.append(name)
-                self._type()
+                self._type_of_name()
             if self._kind != t.COMMA and self._kind != t.RPAREN:
                 raise CannotEncode
             count += len(pending_names)
@@ -644,6 +644,12 @@ class TokenEncoder:
             raise CannotEncode
         code[slot] = count
         self._go_to(end + 1)
+
+    def _type_of_name(self) -> None:
+        """Write the type of one name of a group, which may be too much code (see `TreeEncoder`)."""
+        if len(self._code) > self._encoder.most_code:
+            raise CannotEncode
+        self._type()
 
     def _parameter_starts(self) -> tuple[list[int], bool, int]:
         """Return the positions of the entries of a parameter list, whether they have names, and where its `)` is."""

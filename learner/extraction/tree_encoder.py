@@ -33,6 +33,9 @@ from golore.learner.extraction.short_forms import (
 )
 
 MAX_DEPTH: Final = 500
+_CODE_PER_BYTE: Final = 16
+"""Code has less than one number for each byte of the source, unless groups of names nest."""
+_CODE_AT_LEAST: Final = 1 << 16
 """Maximum nesting of code, approximately in Python stack frames. When compiled, this is the only limit on recursion;
 otherwise it must be reached before Python's own, here and in the modules that read the code. `LINK_FRAMES`,
 `EXPRESSION_FRAMES` and `STATEMENT_FRAMES` are the frames of one step along a chain, into an expression and into a
@@ -50,7 +53,8 @@ class TreeEncoder:
     """The code, names and lines of one file, as written so far.
 
     `in_shape`: lines are written as indices into `lines`. `skeleton`: literal elements and bodies of function literals
-    are left out. `too_deep`: code that nests deeper than `MAX_DEPTH` was left out.
+    are left out. `too_deep`: code that nests deeper than `MAX_DEPTH`, or whose groups of names nest too often, was left
+    out.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -65,6 +69,7 @@ class TreeEncoder:
         self._line_start = 0
         self.skeleton = False
         self.too_deep = False
+        self.most_code: Final = _CODE_PER_BYTE * len(source) + _CODE_AT_LEAST
         self.depth = 0
         self._line_end = self.line_starts[1] if len(self.line_starts) > 1 else len(source) + 1
 
@@ -594,11 +599,23 @@ class TreeEncoder:
                 self.code.append(0)
                 self.expression(type_node, k)
                 count += 1
-            for name in parts:
+            for number, name in enumerate(parts):
                 self.code.append(self.name_of(name, name.kind_id))
-                self.expression(type_node, k)
+                self._type_of_name(type_node, number)
                 count += 1
         return count
+
+    def _type_of_name(self, node: Node, number: int) -> None:
+        """Write the type of the name with this number in a group such as `a, b T`.
+
+        Each name has a copy of the type, so nested groups, as in `func(a, b func(a, b func()))`, double the code at
+        each level. When there is too much code, the types of all names but the first are left out.
+        """
+        if number and len(self.code) > self.most_code:
+            self.too_deep = True
+            self.code.append(c.BAD)
+        else:
+            self.expression(node, node.kind_id)
 
     def type_parameters(self, node: Node | None) -> None:
         slot = len(self.code)
@@ -610,9 +627,9 @@ class TreeEncoder:
                 if len(parts) < 2:
                     continue
                 constraint = parts.pop()
-                for name in parts:
+                for number, name in enumerate(parts):
                     self.code.append(self.name_of(name, name.kind_id))
-                    self.expression(constraint, constraint.kind_id)
+                    self._type_of_name(constraint, number)
                     count += 1
         self.code[slot] = count
 
@@ -649,12 +666,12 @@ class TreeEncoder:
             if fields.kind_id != g.FIELD_LIST:
                 continue
             for declaration in g.children_of_kinds(fields, (g.FIELD,)):
-                for name, embedded, type_node, pointer in g.field_names(declaration):
+                for number, (name, embedded, type_node, pointer) in enumerate(g.field_names(declaration)):
                     code.append(self.intern(self.source[name.start_byte : name.end_byte]))
                     code.append(1 if embedded else 0)
                     if pointer:
                         code.append(c.STAR)
-                    self.expression(type_node, type_node.kind_id)
+                    self._type_of_name(type_node, number)
                     count += 1
         code[slot] = count
 

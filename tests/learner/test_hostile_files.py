@@ -162,6 +162,8 @@ def test_modules_outside_the_repository_are_not_walked(name: str, tmp_path: Path
     assert not [problem for problem in _learned(root) if problem.startswith(("/", "../"))]
 
 
+NESTED_FUNCS = "func(a, b " * 60 + "int" + ")" * 60
+NESTED_STRUCTS = "struct{ a, b " * 60 + "int" + " }" * 60
 DECLARATIONS = {
     "an interface with many methods": "type I interface {\n" + "".join(f"\tM{n}()\n" for n in range(20_000)) + "}\n",
     "aliases in a circle": "type A = B\n\ntype B = C\n\ntype C = A\n\nfunc F(a A) { a.M() }\n",
@@ -174,6 +176,8 @@ DECLARATIONS = {
     + "".join(f"type T{n} = P[T{n - 1}, T{n - 1}]\n\n" for n in range(1, 60))
     + "type T0 = int\n\nfunc F(t T59) { _ = t.a.a.b; t.M() }\n",
     "generics that grow": "type L[A any] struct{ next *L[L[A]] }\n\nfunc F(l L[int]) { l.next.next.next.M() }\n",
+    "groups of parameters that double": f"type T {NESTED_FUNCS}\n\nfunc F() {{ var f {NESTED_FUNCS}; f.M() }}\n",
+    "groups of fields that double": f"type T {NESTED_STRUCTS}\n\nvar v {NESTED_STRUCTS}\n",
     "values in a circle": "var a = b\n\nvar b = c\n\nvar c = a\n\nfunc F() { a.M() }\n",
     "constants in a circle": "const a = b\n\nconst b = a\n\nfunc F() { print(a) }\n",
     "many lines": "func F() {\n" + "\tprint(1)\n" * 50_000 + "}\n",
