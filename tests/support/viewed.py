@@ -76,10 +76,16 @@ def viewing(root: Path, *arguments: str) -> Generator[Viewed]:
         try:
             parts = urlsplit(printed["url"])
             base = f"{parts.scheme}://{parts.netloc}/{parts.path.split('/')[1]}"
-            yield Viewed(root, base, Path(printed["open"]))
+            viewed = Viewed(root, base, Path(printed["open"]))
+            # A server that answers handles the signal, also where Python was started with SIGINT ignored.
+            viewed.ask("/")
+            yield viewed
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            try:
+                assert process.wait(30) == 0
+            finally:
+                process.kill()
 
 
 class Elements(HTMLParser):
