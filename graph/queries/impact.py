@@ -27,6 +27,7 @@ MAX_PATH_STEPS: Final = 30
 _WITH_MEMBERS: Final = TYPES | {"field", "var"}
 _MAY_RUN: Final = "may run"
 _HANDS_OVER: Final = "hands over"
+_CALLS: Final = "calls"
 _NO_ORIGIN: Final = -1
 
 
@@ -125,7 +126,7 @@ def _next_touches(
     for method in types.interface_methods(number):
         if method not in passed:
             passed.add(method)
-            for caller in steps.inbound(method, "CALLS"):
+            for caller in steps.callers_through(method):
                 yield _Touch(caller, depth, False, "calls", method)
 
 
@@ -201,6 +202,8 @@ def _forward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iter
         possible = _Way(number, False)
         for method in types.implementations(number):
             yield method, possible
+        for method in steps.outbound(number, "INVOKES"):
+            yield method, possible
         for value in steps.outbound(number, "REFERENCES"):
             if steps.kind(value) in CALLABLE:
                 yield value, possible
@@ -212,6 +215,8 @@ def _backward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Ite
         yield caller, way
     if types is not None:
         possible = _Way(number, False)
+        for caller in steps.inbound(number, "INVOKES"):
+            yield caller, possible
         for method in types.interface_methods(number):
             yield method, possible
         if steps.kind(number) in CALLABLE:
@@ -240,10 +245,11 @@ def _steps_of(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step
     symbols = [steps.ref(way.origin) for way in chain]
     found = [Step(symbols[0])]
     for caller, symbol, way in zip(symbols, symbols[1:], chain[1:], strict=False):
-        links = outbound(store, caller, ("CALLS",) if way.certain else ("REFERENCES",))
+        links = outbound(store, caller, ("CALLS",) if way.certain else ("REFERENCES", "INVOKES"))
         link = next((link for link in links if link.symbol == symbol), None)
         if link is None:
             found.append(Step(symbol, _MAY_RUN))
         else:
-            found.append(Step(symbol, link.how if way.certain else _HANDS_OVER, link.file, link.sites))
+            how = _HANDS_OVER if link.how == "references" else _CALLS
+            found.append(Step(symbol, how, link.file, link.sites))
     return tuple(found), all(way.certain for way in chain)

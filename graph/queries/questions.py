@@ -26,6 +26,7 @@ from golore.graph.queries.answers import (
 from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, unresolved_uses
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.symbol_steps import Steps, open_steps
+from golore.graph.queries.unnamed_interfaces import is_unnamed
 
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
 CALLING: Final = CALLABLE | {"var"}
@@ -55,12 +56,13 @@ def users(store: Store, subject: Meaning, access: str = "") -> Answer:
 def callees(store: Store, subject: Meaning) -> Answer:
     """What it calls. Candidates are the methods that may run when it calls an interface method."""
     resolved = _of_group(subject, lambda symbol: outbound(store, symbol, ("CALLS",)))
+    unnamed = _of_group(subject, lambda symbol: outbound(store, symbol, ("INVOKES",)))
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
     by_shape = 0
     steps = open_steps(store)
     types = InterfaceDispatch(steps)
-    for link in resolved:
+    for link in (*resolved, *unnamed):
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
@@ -132,7 +134,7 @@ def _candidate_tests(steps: Steps, starts: Iterable[int]) -> Iterator[tuple[Ref,
     level: list[tuple[int, int]] = []
     for number in starts:
         for method in types.interface_methods(number):
-            level += [(caller, method) for caller in steps.inbound(method, "CALLS")]
+            level += [(caller, method) for caller in steps.callers_through(method)]
         if steps.kind(number) in CALLABLE:
             level += [(user, number) for user in steps.inbound(number, "REFERENCES")]
     seen: set[int] = set()
@@ -164,14 +166,16 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
     types = InterfaceDispatch(steps)
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
-            for link in _of_group(subject, lambda _, method=method: inbound(store, method, ("CALLS",)), (symbol,)):
+            label = "INVOKES" if is_unnamed(method.id) else "CALLS"
+            links = _of_group(subject, lambda _, method=method, label=label: inbound(store, method, (label,)), (symbol,))
+            for link in links:
                 key = (link.symbol.id, method.id)
                 candidates[key] = replace(link, evidence="implements", via=method.id)
     by_shape = {
         (caller, method)
         for symbol in subject.symbols
         for method in types.interface_methods_by_shape(steps.number(symbol))
-        for caller in steps.inbound(method, "CALLS")
+        for caller in steps.callers_through(method)
     }
     unresolved = unknown_uses(store, types, steps, subject)
     links = in_order(_without_twins(resolved))
