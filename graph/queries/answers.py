@@ -133,13 +133,15 @@ class Answer(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface."""
+    """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface or a function
+    value. `sites` are the lines, in the symbol's file, where it hands a function over."""
 
     symbol: Ref
     depth: int
     certain: bool
     how: str
     through: str
+    sites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

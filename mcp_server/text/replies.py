@@ -66,7 +66,7 @@ _OTHER_USES: Final = {
 }
 _AMONG: Final = "Uses among these declarations are left out."
 CANDIDATES: Final = "candidates, through interfaces"
-CANDIDATE_TESTS: Final = "candidates, through interfaces or function values"
+POSSIBLE: Final = "candidates, through interfaces or function values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def answer_reply(answer: Answer, name: Naming) -> Reply:
     if answer.resolved:
         sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved]))
     if answer.candidates:
-        title = CANDIDATE_TESTS if answer.question == "tests" else CANDIDATES
+        title = POSSIBLE if answer.question == "tests" else CANDIDATES
         sections.append(_section(title, [_link_row(answer, link, name) for link in answer.candidates]))
     if not sections:
         head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
@@ -177,7 +177,7 @@ def _by_shape(answer: Answer, *, is_about_users: bool) -> str:
 
 def impact_reply(found: Impact, name: Naming) -> Reply:
     head = _heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)
-    parts = (("resolved", found.resolved), (CANDIDATES, found.candidates), ("tests", found.tests))
+    parts = (("resolved", found.resolved), (POSSIBLE, found.candidates), ("tests", found.tests))
     sections = [_section(title, [_reached_row(one, name) for one in reached]) for title, reached in parts if reached]
     if not sections:
         head.append(_nothing("Nothing that uses it is known", found.unresolved, is_about_users=True))
@@ -349,7 +349,7 @@ def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:
     if link.subject:
         how = f"{_of_group(answer, link)} {name(link.subject)}{how and ', '}{how}"
     if link.via:
-        how = f"{how} via {name(link.via)}".strip()
+        how = f"{link.evidence if answer.question == 'tests' and link.evidence else f'{how} via'} {name(link.via)}".strip()
     return (where, name(link.symbol.qualified_name), how)
 
 
@@ -363,7 +363,9 @@ def _of_group(answer: Answer, link: Link) -> str:
 
 
 def _reached_row(one: Reached, name: Naming) -> tuple[str, ...]:
-    return (str(one.depth), location(one.symbol), name(one.symbol.qualified_name), f"{one.how} {name(one.through)}")
+    where = f" at {_sites(one.sites)}" if one.sites else ""
+    how = f"{one.how} {name(one.through)}{where}"
+    return (str(one.depth), location(one.symbol), name(one.symbol.qualified_name), how)
 
 
 def _sites(sites: Sequence[int]) -> str:
