@@ -182,7 +182,8 @@ class Route(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class SymbolDetails:
-    """Everything known about one declaration."""
+    """Everything known about one declaration. `candidate_callers` may call it through an interface that its type gets
+    into; `outside` are the external interfaces through which code outside the repository may call it."""
 
     symbol: Ref
     signature: str
@@ -201,6 +202,8 @@ class SymbolDetails:
     implementers: int
     embeds: tuple[Link, ...]
     tests: tuple[Ref, ...]
+    candidate_callers: int = 0
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,7 +249,7 @@ def _steps_of(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step
     symbols = [steps.ref(way.origin) for way in chain]
     found = [Step(symbols[0])]
     for caller, symbol, way in zip(symbols, symbols[1:], chain[1:], strict=False):
-        links = outbound(store, caller, ("CALLS",) if way.certain else ("REFERENCES", "INVOKES"))
+        links = outbound(store, caller, ("CALLS",) if way.certain else ("INVOKES", "REFERENCES"))
         link = next((link for link in links if link.symbol == symbol), None)
         if link is None:
             found.append(Step(symbol, _MAY_RUN))

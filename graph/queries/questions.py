@@ -169,9 +169,10 @@ def _candidate_tests(steps: Steps, starts: Iterable[int]) -> Iterator[tuple[Ref,
 
 def show(store: Store, subject: Meaning) -> SymbolAnswer:
     """The details of its declarations."""
-    return SymbolAnswer(
-        subject, tuple(_details(store, symbol) for symbol in subject.symbols), same_name_uses(store, subject)
-    )
+    steps = open_steps(store)
+    types = InterfaceDispatch(steps)
+    declarations = tuple(_details(store, symbol, steps, types) for symbol in subject.symbols)
+    return SymbolAnswer(subject, declarations, same_name_uses(store, subject))
 
 
 def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
@@ -182,7 +183,9 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
             label = "INVOKES" if is_unnamed(method.id) else "CALLS"
-            links = _of_group(subject, lambda _, method=method, label=label: inbound(store, method, (label,)), (symbol,))
+            links = _of_group(
+                subject, lambda _, method=method, label=label: inbound(store, method, (label,)), (symbol,)
+            )
             for link in links:
                 key = (link.symbol.id, method.id)
                 candidates[key] = replace(link, evidence="implements", via=method.id)
@@ -233,7 +236,9 @@ def unknown_uses(store: Store, types: InterfaceDispatch, steps: Steps, subject: 
     return replace(same_name_uses(store, subject), outside=tuple(sorted(outside)))
 
 
-def _details(store: Store, symbol: Ref) -> SymbolDetails:
+def _details(store: Store, symbol: Ref, steps: Steps, types: InterfaceDispatch) -> SymbolDetails:
+    number = steps.number(symbol)
+    through = {caller for method in types.interface_methods(number) for caller in steps.callers_through(method)}
     uses = inbound(store, symbol, USES)
     row = _own_row(store, symbol)
     calls = outbound(store, symbol, ("CALLS",))
@@ -249,6 +254,8 @@ def _details(store: Store, symbol: Ref) -> SymbolDetails:
         implementers=len(inbound(store, symbol, ("IMPLEMENTS",))) if is_type else 0,
         embeds=in_order(outbound(store, symbol, ("EMBEDS",))),
         tests=tuple(sorted((link.symbol for link in inbound(store, symbol, ("TESTS",))), key=by_location)),
+        candidate_callers=len(through),
+        outside=tuple(types.outside_interfaces(number)),
     )
 
 

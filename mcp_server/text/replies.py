@@ -237,6 +237,8 @@ def details_lines(details: SymbolDetails) -> list[str]:
         ("tag", details.tag),
         ("belongs to", details.owner),
         ("callers", str(details.callers or "")),
+        ("through interfaces", _candidate_callers(details.candidate_callers)),
+        ("from outside", f"may be called through {listed(details.outside, _SITES)}" if details.outside else ""),
         ("callees", str(details.callees or "")),
         ("users", str(details.users or "")),
         ("implementers", str(details.implementers or "")),
@@ -252,6 +254,10 @@ def details_lines(details: SymbolDetails) -> list[str]:
         if len(details.members) > _MEMBERS:
             lines.append(f"    and {len(details.members) - _MEMBERS:,} more")
     return lines
+
+
+def _candidate_callers(number: int) -> str:
+    return f"{number:,} more may call it" if number else ""
 
 
 def outline_lines(group: Meaning, naming: Naming) -> list[str]:
