@@ -182,11 +182,8 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
     types = InterfaceDispatch(steps)
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
-            label = "INVOKES" if is_unnamed(method.id) else "CALLS"
-            links = _of_group(
-                subject, lambda _, method=method, label=label: inbound(store, method, (label,)), (symbol,)
-            )
-            for link in links:
+            calls = inbound(store, method, ("INVOKES" if is_unnamed(method.id) else "CALLS",))
+            for link in _of_group(subject, lambda _, calls=calls: calls, (symbol,)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = replace(link, evidence="implements", via=method.id)
     by_shape = {

@@ -157,8 +157,10 @@ class Struct(Type):
 
 
 class Method:
-    """A method of an interface. `owner` is the declaration of the interface, None for an unnamed one. `interface` is set
-    if the method is no symbol: the interface is unnamed or declared in a function."""
+    """A method of an interface. `owner` is the declaration of the interface, None for an unnamed one.
+
+    `interface` is set if the method is no symbol: the interface is unnamed or declared in a function.
+    """
 
     def __init__(self, name: str, package: PackageScope, owner: Declaration | None, type: Func) -> None:
         self.name = name

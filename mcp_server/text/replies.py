@@ -355,7 +355,8 @@ def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:
     if link.subject:
         how = f"{_of_group(answer, link)} {name(link.subject)}{how and ', '}{how}"
     if link.via:
-        how = f"{link.evidence if answer.question == 'tests' and link.evidence else f'{how} via'} {name(link.via)}".strip()
+        is_handed_over = answer.question == "tests" and link.evidence
+        how = f"{link.evidence if is_handed_over else f'{how} via'} {name(link.via)}".strip()
     return (where, name(link.symbol.qualified_name), how)
 
 

@@ -13,8 +13,8 @@ from golore.graph.database.store import Store
 from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
 from golore.graph.queries.edges import by_location, external, inbound, members, outbound, symbols, unresolved_uses
 from golore.graph.queries.interface_flow import OUTSIDE, interface_flow
-from golore.graph.queries.unnamed_interfaces import is_unnamed, methods_of, unnamed_interfaces
 from golore.graph.queries.questions import CALLABLE
+from golore.graph.queries.unnamed_interfaces import is_unnamed, methods_of, unnamed_interfaces
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")

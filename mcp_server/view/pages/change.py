@@ -36,7 +36,7 @@ def change_page(visit: Visit, base: str) -> Page:
         + (
             (
                 (
-                    "Perhaps used by, through an interface or a function value",
+                    "Perhaps used by, through interfaces or values",
                     len(found.candidates),
                     _reached(visit, found.candidates),
                 ),
