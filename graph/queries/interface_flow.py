@@ -10,6 +10,7 @@ It is not decided whether a conversion can run (see `graph.analysis.reachability
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +52,6 @@ def interface_flow(store: Store) -> InterfaceFlow:
 def _compute(store: Store) -> InterfaceFlow:
     flow = InterfaceFlow()
     onward = _static_ways(store)
-    satisfied = _satisfied(store)
-    pending: list[tuple[str, str]] = []
     statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
     for source, kind, evidence in store.rows(statement):
         for token in evidence.split():
@@ -63,34 +62,33 @@ def _compute(store: Store) -> InterfaceFlow:
             if kind not in _PLACES:
                 flow.direct[token].add(source)
                 flow.targets[source].add(token)
-    pending = [(type, place) for place, types in flow.direct.items() for type in types]
-    while pending:
-        type, place = pending.pop()
-        types = flow.types[place]
-        if type not in types:
-            types.add(type)
-            known = satisfied.types.get(type)
-            pending += [
-                (type, to)
-                for to in onward.get(place, ())
-                if known is None or to in known or to not in satisfied.interfaces
-            ]
+    _propagate(flow, onward, _implementers(store))
     return flow
 
 
-class _Satisfied:
-    """The interfaces that types satisfy, by the graph. Of others, among them generic types, nothing is known."""
+def _propagate(flow: InterfaceFlow, onward: Mapping[str, set[str]], implementers: Mapping[str, set[str]]) -> None:
+    """Let types pass from place to place, all new ones of a place at once: one by one took ten times as long."""
+    known = set[str]().union(*implementers.values())
+    pending = {place: set(types) for place, types in flow.direct.items()}
+    while pending:
+        place, types = pending.popitem()
+        new = types - flow.types[place]
+        flow.types[place] |= new
+        # Of other types, among them generic ones, the graph does not know what they satisfy.
+        unsure = new - known
+        for to in onward.get(place, ()):
+            satisfying = implementers.get(to)
+            arriving = new if satisfying is None else (new & satisfying) | unsure
+            arriving = arriving - flow.types[to]
+            if arriving:
+                pending.setdefault(to, set()).update(arriving)
 
-    def __init__(self) -> None:
-        self.types: defaultdict[str, set[str]] = defaultdict(set)
-        self.interfaces: set[str] = set()
 
-
-def _satisfied(store: Store) -> _Satisfied:
-    found = _Satisfied()
+def _implementers(store: Store) -> defaultdict[str, set[str]]:
+    """The types that satisfy each interface, by the graph."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for type, interface in store.rows("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN a.id, b.id"):
-        found.types[type].add(interface)
-        found.interfaces.add(interface)
+        found[interface].add(type)
     return found
 
 
