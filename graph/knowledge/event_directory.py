@@ -47,7 +47,7 @@ class EventDirectory:
 
     def write(self, id: str, data: bytes) -> None:
         self.path.mkdir(exist_ok=True)
-        replace_file(self.path / f"{id}.json", data, mode=0o644)
+        replace_file(self.path / f"{id}.json", data)
 
     def remove(self, id: str) -> None:
         (self.path / f"{id}.json").unlink(missing_ok=True)

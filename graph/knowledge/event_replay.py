@@ -2,7 +2,8 @@
 
 Applying is repeatable and does not depend on the order: a note exists if its event is there and it was not forgotten, a
 task is done since the earliest `done`, a note is confirmed by the latest `confirmed`, and a rating counts unless a
-later `unrated` removed it. Where a note belongs in this checkout is found by the next learn, as for notes of other worktrees.
+later `unrated` removed it. Where a note belongs in this checkout is found by the next learn, as for notes of other
+worktrees.
 
 Events come from other people, so each is checked before anything is written: its text is what its id says, its fields
 have the right types, and its paths stay inside the repository.
@@ -199,6 +200,9 @@ class _Replay:
             self._apply_rating(event)
         for event in kinds.get(event_log.SUMMARY, ()):
             self._add_summary(event)
+        # What was said about a forgotten note, by somebody who did not know that.
+        forgotten = "subject IN (SELECT id FROM forgotten_notes) AND kind <> ?"
+        self._run.run(f"DELETE FROM events WHERE {forgotten}", (event_log.FORGOTTEN,))
 
     def _has(self, statement: str, *values: object) -> bool:
         return bool(next(self._run.rows(f"SELECT EXISTS ({statement})", values))[0])
@@ -216,7 +220,6 @@ class _Replay:
         if self._is_note(id):
             return
         if self._has("SELECT 1 FROM forgotten_notes WHERE id = ?", id):
-            event_log.remove_events_of(self._run, id)
             return
         body = _body(event)
         assert isinstance(body, _Note)
