@@ -279,10 +279,8 @@ def test_an_agent_writes_confirms_and_ends_notes(bank: Bank) -> None:
     assert "The same note exists already." in again
     assert "says much the same" in near
     assert done.startswith("Done: task")
-    assert (
-        f"correction on ledger.Post (Anna, m-1, {datetime.now(UTC):%Y-%m-%d}; {said.split()[2][:10]}): “{TEXT}”"
-        in context
-    )
+    id = said.split()[2][:10]
+    assert f"correction on ledger.Post (Anna, m-1, {datetime.now(UTC):%Y-%m-%d}; {id}): “{TEXT}”" in context
     assert confirmed.startswith("Confirmed")
     assert "Similar names" in unknown
     assert "`target`" in aimless
