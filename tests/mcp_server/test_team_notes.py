@@ -222,9 +222,8 @@ def test_what_a_stranger_wrote_is_checked_and_left_out_with_a_sentence(tmp_path:
     (folder / f"{'3' * 32}.json").mkdir()
     outside = event.body | {"anchor": event.body["anchor"] | {"file": "../../.ssh/id_rsa"}}
     newer = event.body | {"golore": 9}
-    bodies: tuple[dict[str, Any], ...] = (outside, newer)
-    for body in bodies:
-        made = make_event("note", body["subject"], body["at"], body)
+    for body in (outside, newer):
+        made = make_event("note", event.subject, event.at, body)
         (folder / f"{made.id}.json").write_text(made.text)
     bob = person(tmp_path, root, "bob")
     exchange = bob.sync()
