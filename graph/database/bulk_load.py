@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -61,14 +61,21 @@ class BulkLoad:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
-    def build(self, database: Path, meta: Mapping[str, str], more: Callable[[Session], MoreRows] | None = None) -> None:
-        """Write the database file, complete and without a log. `more` is called when all rows are loaded."""
+    def build(
+        self,
+        database: Path,
+        meta: Mapping[str, str],
+        more: Callable[[Session], MoreRows] | None = None,
+        columns: Sequence[str] = (),
+    ) -> None:
+        """Write the database file, complete and without a log. `more` is called when all rows are loaded. `columns` are
+        statements that add columns to the tables."""
         self.count(self._spools.close())
         require_room(database, self._rows.total())
         try:
             pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
-                for statement in create_statements():
+                for statement in (*create_statements(), *columns):
                     session.run(statement)
                 self._copy(session, self.directory, {**meta, "schema": str(SCHEMA_VERSION)})
                 if more is not None:

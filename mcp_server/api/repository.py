@@ -244,14 +244,21 @@ class Repository:
         with self._shared.opened() as opened:
             return tuple(list_notes(opened, target, kind=kind, tag=tag))
 
-    def cypher(self, statement: str, *, seconds: float = 60, limit: int | None = None) -> list[dict[str, Any]]:
+    def cypher(
+        self, statement: str, *, near: str = "", seconds: float = 60, limit: int | None = None
+    ) -> list[dict[str, Any]]:
         """The rows of a read-only Cypher statement, each with the names of its columns. Values that JSON does not have
-        are strings. Runs in another process, which is ended after `seconds`."""
+        are strings. Runs in another process, which is ended after `seconds`.
+
+        `$near` in the statement is the vector of the text `near`, to be compared with the property `vector` that nodes
+        have after `golore embed`: `ORDER BY array_cosine_similarity(s.vector, $near) DESC`.
+        """
+        from golore.mcp_server.services.graph_query import query_graph
         from golore.mcp_server.services.query_process import QueryProcess
 
         if self._queries is None:
             self._queries = QueryProcess()
-        return self._queries.query(self._learned.store, statement, seconds=seconds, most=limit)
+        return query_graph(self._queries, self._learned.store, statement, near=near, seconds=seconds, most=limit)
 
     def to_networkx(
         self,

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.analysis.program_candidates import ProgramDispatch
-from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import UsageError
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
 from golore.mcp_server.services.current_summary import symbol_summaries
+from golore.mcp_server.services.graph_query import query_graph, require_query
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess
@@ -126,13 +126,13 @@ def _print_diagram(answer: Answer | Impact | Route, format: str) -> int:
     return 0
 
 
-def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float) -> int:
-    require_read_only(cypher)
+def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float, near: str = "") -> int:
+    require_query(cypher, near)
     with QueryProcess() as queries:
         queries.start()  # while this process opens the store to compare it with the files
         with _open(start, as_json=as_json) as (opened, _):
             directory = opened.store.directory
-        rows = queries.query(directory, cypher, seconds=seconds)
+        rows = query_graph(queries, directory, cypher, near=near, seconds=seconds)
     if as_json:
         print_json({"rows": rows})
     else:
