@@ -18,6 +18,7 @@ from golore.mcp_server.services.name_questions import ask, ask_details, ask_impa
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 if TYPE_CHECKING:
+    from golore.graph.changes.affected import Affected
     from golore.graph.explore.explore import Exploration
     from golore.graph.knowledge.notes import PinnedNote
     from golore.graph.search.results.hits import Hits
@@ -188,6 +189,16 @@ class Repository:
         """A shortest chain of calls from one function to another. Without steps if none is known."""
         with self._shared.opened() as opened:
             return ask_path(opened, _name(source), _name(target))
+
+    def affected(self, revisions: str = "", *, base: str = "", staged: bool = False, depth: int = 3) -> Affected:
+        """What a change affects: users of what changed, tests to run, breaking changes. Compares the working tree with
+        HEAD, or with `base`; `staged`: what is staged; `revisions`: two commits, as `main..HEAD`."""
+        from golore.graph.changes.affected import AffectedLimits
+        from golore.learner.changes.compared_files import Request
+        from golore.mcp_server.services.affected import affected
+
+        with self._shared.opened() as opened:
+            return affected(self.root, opened.store, Request(base, revisions, staged=staged), AffectedLimits(depth))
 
     def search(
         self,

@@ -13,6 +13,7 @@ first used, because the hooks of agents import this package too, at every step.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from golore.graph.changes.affected import Affected
     from golore.graph.errors import GoloreError, ModelUnavailable, StoreError, StoreMissing, UsageError
     from golore.graph.explore.explore import Exploration, Part
     from golore.graph.knowledge.notes import Anchor, PinnedNote
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from golore.mcp_server.services.vectors import Similar
 
 __all__ = [
+    "Affected",
     "Anchor",
     "Answer",
     "ContextAnswer",

@@ -217,8 +217,37 @@ def test_questions_are_printed_as_diagrams(root: Path, capsys: pytest.CaptureFix
     assert 'n1 -> n2 [label="calls"];' in capsys.readouterr().out
     assert main(["impact", "store.New", "--format", "dot", "--repo", str(root)]) == 0
     assert capsys.readouterr().out.startswith("digraph golore {")
+    assert main(["cycles", "--format", "mermaid", "--repo", str(root)]) == 0
+    assert capsys.readouterr().out.startswith("flowchart LR")
     assert main(["callers", "store.New", "--format", "dot", "--json", "--repo", str(root)]) == 2
     assert "Give --json or --format, not both." in capsys.readouterr().err
+
+
+def test_what_a_change_affects_and_cycles_are_drawn() -> None:
+    changed = Ref("m/a.F", "func", "F", "m/a.F", "m/a", "a/a.go", 3, "")
+    user = Ref("m/b.G", "func", "G", "m/b.G", "m/b", "b/b.go", 5, "")
+    further = Ref("m/c.H", "func", "H", "m/c.H", "m/c", "c/c.go", 7, "")
+    found = Affected(
+        "HEAD", "", (), (ChangedDeclaration(cast("DeclarationChange", None), (changed,)),),
+        (Reached(user, 1, True, "calls", changed.id),), (Reached(further, 2, False, "calls", user.id),),
+        (), TestSelection((), (), ()), 0, (), (), (), is_complete=True,
+    )  # fmt: skip
+    drawn = affected_diagram(found)
+    assert [(box.id, box.is_subject) for box in drawn.boxes] == [("m/a.F", True), ("m/b.G", False), ("m/c.H", False)]
+    assert [(arrow.source, arrow.target, arrow.is_dashed) for arrow in drawn.arrows] == [
+        ("m/b.G", "m/a.F", False),
+        ("m/c.H", "m/b.G", True),
+    ]
+    assert affected_diagram(found, 1).remark == "1 more users are not drawn"
+    steps = (ImportStep("m/a", "m/b", "a/a.go", 3, ""), ImportStep("m/b", "m/a", "b/b.go", 4, ""))
+    cut = DirectoryCut("a", "b", 2, ())
+    cycles = Cycles((ImportCycle(("m/a", "m/b"), steps, False),), (DirectoryCycle("", ("a", "b"), 5, (cut,), True),), 2)
+    arrows = cycles_diagram(cycles).arrows
+    assert [(arrow.source, arrow.target, arrow.label) for arrow in arrows] == [
+        ("m/a", "m/b", "a/a.go:3"),
+        ("m/b", "m/a", "b/b.go:4"),
+        ("a", "b", "remove 2"),
+    ]
 
 
 def test_names_cannot_leave_their_place_in_a_diagram() -> None:
