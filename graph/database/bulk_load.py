@@ -45,6 +45,7 @@ class BulkLoad:
         directory.mkdir()
         self._spools = Spools(directory, "own")
         self._rows: Counter[Table] = Counter()
+        self._wide_bytes = 0
 
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
         self._spools.nodes(label, rows)
@@ -61,6 +62,10 @@ class BulkLoad:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
+    def reserve(self, size: int) -> None:
+        """Make room in the buffer pool for rows that are much wider than others."""
+        self._wide_bytes += size
+
     def build(
         self,
         database: Path,
@@ -73,7 +78,7 @@ class BulkLoad:
         self.count(self._spools.close())
         require_room(database, self._rows.total())
         try:
-            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
+            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0) + self._wide_bytes
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
                 for statement in (*create_statements(), *columns):
                     session.run(statement)

@@ -10,9 +10,10 @@ A few vectors are set in place. For many, the whole graph is loaded again beside
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar
 
 from golore.graph.database.arrow import import_arrow
@@ -30,6 +31,11 @@ _MARK: Final = "projected vectors"
 _BATCH: Final = 100
 """Vectors in one transaction."""
 _LOADED: Final = 4_096
+_NUMBER_BYTES: Final = 4
+_POOL_PER_BYTE: Final = 4
+_MOST_RESERVED: Final = 2 << 30
+"""Bytes of buffer pool for vectors, for each of their bytes and at most: the COPY of 100,000 vectors of 384 numbers
+failed with a pool of 550 MB."""
 
 _Row = TypeVar("_Row")
 Keys = Mapping[str, Mapping[str, str]]
@@ -101,7 +107,21 @@ def load_vectors(store: Store, keys: Keys, vectors: Vectors, mark: str) -> None:
         for label in VECTOR_LABELS
         for column in (f"{VECTOR} FLOAT[{vectors.dimensions}]", f"{VECTOR_KEY} STRING DEFAULT ''")
     )
-    _reload(store, meta, columns, lambda load, label: _load_nodes(load, label, store, keys.get(label, {}), vectors))
+    count = sum(1 for by_id in keys.values() for key in by_id.values() if key)
+    reserved = min(_POOL_PER_BYTE * _NUMBER_BYTES * vectors.dimensions * count, _MOST_RESERVED)
+    generation = store.generation
+    with _same_graph(store), store.bulk_load(meta, columns=columns) as load:
+        load.reserve(reserved)
+        for label in NODE_COLUMNS:
+            if label in VECTOR_LABELS:
+                _load_nodes(load, label, store, keys.get(label, {}), vectors)
+            else:
+                for rows in batched(store.nodes(label), _LOADED):
+                    load.nodes(label, rows)
+        for kind in EDGE_KINDS:
+            for rows in batched(store.edges(kind), _LOADED):
+                load.edges(kind, rows)
+    record_changed_nodes(store.directory, generation, store.generation_on_disk, NO_CHANGES)
 
 
 def remove_vectors(store: Store) -> None:
@@ -122,23 +142,6 @@ def _same_graph(store: Store) -> Generator[None]:
     record_equivalent_state(store.directory, identity)
 
 
-def _reload(
-    store: Store, meta: Mapping[str, str], columns: tuple[str, ...], nodes: Callable[[BulkLoad, str], None]
-) -> None:
-    generation = store.generation
-    with _same_graph(store), store.bulk_load(meta, columns=columns) as load:
-        for label in NODE_COLUMNS:
-            if label in VECTOR_LABELS:
-                nodes(load, label)
-            else:
-                for rows in batched(store.nodes(label), _LOADED):
-                    load.nodes(label, rows)
-        for kind in EDGE_KINDS:
-            for rows in batched(store.edges(kind), _LOADED):
-                load.edges(kind, rows)
-    record_changed_nodes(store.directory, generation, store.generation_on_disk, NO_CHANGES)
-
-
 def _load_nodes(load: BulkLoad, label: str, store: Store, keys: Mapping[str, str], vectors: Vectors) -> None:
     """Spool the nodes of a label with two more columns."""
     pa = import_arrow()
@@ -156,14 +159,24 @@ def _load_nodes(load: BulkLoad, label: str, store: Store, keys: Mapping[str, str
                 write_statistics=False,
             )
             named = [keys.get(node[0], "") for node in nodes]
-            found = [vectors.vector(key) if key else None for key in named]
-            values = [*node_columns_of(label, nodes), found, named]
-            arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+            values = [*node_columns_of(label, nodes), named]
+            fields = [field for field in schema if field.name != VECTOR]
+            arrays = [pa.array(column, field.type) for column, field in zip(values, fields, strict=True)]
+            arrays.insert(-1, _vector_array(pa, [vectors.vector(key) if key else None for key in named], vectors))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             load.count({label: len(nodes)})
     finally:
         if writer is not None:
             writer.close()
+
+
+def _vector_array(pa: Any, found: Sequence[list[float] | None], vectors: Vectors) -> Any:
+    """Made of one buffer, because Arrow converts lists of lists number by number."""
+    nothing = [0.0] * vectors.dimensions
+    numbers = array("f", chain.from_iterable(nothing if one is None else one for one in found))
+    flat = pa.Array.from_buffers(pa.float32(), len(numbers), [None, pa.py_buffer(numbers)])
+    missing = pa.array([one is None for one in found])
+    return pa.FixedSizeListArray.from_arrays(flat, vectors.dimensions, mask=missing)
 
 
 def batched(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:

@@ -116,7 +116,7 @@ class StoredVectors:
         if row is None:
             return None
         numbers = array("b", self._bytes[row * self.dimensions : (row + 1) * self.dimensions])
-        length = math.sqrt(sum(number * number for number in numbers)) or 1.0
+        length = math.hypot(*numbers) or 1.0
         return [number / length for number in numbers]
 
     @cached_property

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.analysis.program_candidates import ProgramDispatch
-from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
 from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
 from golore.mcp_server.services.current_summary import symbol_summaries

@@ -81,6 +81,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "golore.graph.changes.affected": "Affected",
     "golore.graph.errors": "GoloreError ModelUnavailable StoreError StoreMissing UsageError",
     "golore.graph.explore.explore": "Exploration Part",
     "golore.graph.knowledge.notes": "Anchor PinnedNote",

@@ -115,6 +115,16 @@ def update_graph_vectors(directory: Path, file: VectorFile, *, check_all: bool =
         return count
 
 
+def drop_foreign_vectors(directory: Path) -> None:
+    """Remove the vectors of a graph that came from elsewhere, unless this store keeps vectors up to date itself."""
+    selection = read_selection(directory)
+    if selection is None or not selection.in_graph:
+        with Store.open(directory, write=False) as store:
+            has_vectors = bool(stored_mark(store))
+        if has_vectors:
+            remove_graph_vectors(directory)
+
+
 def remove_graph_vectors(directory: Path) -> None:
     """Remove the vectors from the graph, if it has any."""
     with Store.open(directory, write=True) as store:

@@ -19,7 +19,12 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.services import embedders
 from golore.mcp_server.services.embedders import Selection, write_selection
 from golore.mcp_server.services.graph_query import query_graph
-from golore.mcp_server.services.graph_vectors import near_vector, remove_graph_vectors, update_graph_vectors
+from golore.mcp_server.services.graph_vectors import (
+    drop_foreign_vectors,
+    near_vector,
+    remove_graph_vectors,
+    update_graph_vectors,
+)
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.vectors import embed, update_vectors
@@ -247,6 +252,15 @@ def test_a_restored_snapshot_has_the_vectors_of_its_nodes(shop: LearnedRepositor
     learned(shop)
     assert stored(shop.store) == before
     assert read_state(shop.store) is not None
+
+
+def test_vectors_that_came_from_elsewhere_are_removed(shop: LearnedRepository) -> None:
+    drop_foreign_vectors(shop.store)
+    assert any(key for key, _ in stored(shop.store)["Symbol"].values()), "this store keeps its vectors up to date"
+    (shop.store / "vectors.model").unlink()
+    drop_foreign_vectors(shop.store)
+    with Store.open(shop.store, write=False) as store, pytest.raises(UsageError, match="Cannot find property vector"):
+        store.query("MATCH (s:Symbol) RETURN s.vector")
 
 
 def test_an_export_leaves_vectors_out(shop: LearnedRepository, capsys: pytest.CaptureFixture[str]) -> None:

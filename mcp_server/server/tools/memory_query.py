@@ -31,13 +31,11 @@ _SCHEMA: Final = "schema"
 _WRONG_NAMES: Final = ("does not exist", "Cannot find property")
 """What the engine says of a label or property that the graph does not have."""
 _DESCRIPTION: Final = """\
-Call this for questions about the code's structure that the other tools do not answer: read-only Cypher on the graph. \
-`schema` as the query returns its labels and properties."""
+Call this for what the other tools do not answer: read-only Cypher on the graph. The query `schema` returns \
+labels and properties."""
 
-Cypher = Annotated[
-    str, Field(min_length=1, description="Such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10")
-]
-Near = Annotated[str, Field(description="Text whose vector is $near.")]
+Cypher = Annotated[str, Field(min_length=1, description="Such as: MATCH (s:Symbol) RETURN s.name")]
+Near = Annotated[str, Field(description="$near is its vector.")]
 Rows = Annotated[int, within(1, 1_000), Field(description="Most rows.")]
 Seconds = Annotated[
     float, AfterValidator(lambda number: min(max(number, 0.01), _MAX_SECONDS)), Field(description="Time limit.")
@@ -68,7 +66,7 @@ def _properties(label: str) -> str:
 def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(
         name="memory_query",
-        title="Query the graph in Cypher",
+        title="Cypher on the graph",
         description=_DESCRIPTION,
         annotations=READS,
         structured_output=False,
