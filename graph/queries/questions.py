@@ -68,8 +68,9 @@ def callees(store: Store, subject: Meaning) -> Answer:
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
-            by_shape += types.implementations_by_shape(steps.number(called))
-            for method in steps.refs(types.implementations(steps.number(called))):
+            running, others = types.split(steps.number(called))
+            by_shape += len(others - running)
+            for method in steps.refs(running):
                 candidate = replace(link, symbol=method, evidence="implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
     unresolved = same_name_uses(store, subject)
