@@ -4,10 +4,10 @@
 
 Each excerpt is turned into a transcript as Claude Code writes it, and is read as `golore learn-sessions` does. A
 proposal for any other message than the marked one counts against precision. All sets of `fixtures/sessions` were used
-to fit the weights of the features, so their figures are too good; `correction_weights.py` has those of cross-validation.
-`--file` measures the excerpts of another file alone, such as some that nobody who worked on the features has seen. The
-exit code is 1 if precision is below 0.9 or recall is below 0.6 over all excerpts. `--misses` lists missed corrections and
-messages that were wrongly found.
+to fit the weights of the features, so their figures are too good; `correction_weights.py` has those of
+cross-validation. `--file` measures the excerpts of another file alone, such as some that nobody who worked on the
+features has seen. The exit code is 1 if precision is below 0.9 or recall is below 0.6 over all excerpts. `--misses`
+lists missed corrections and messages that were wrongly found.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ _GIVES_IN: Final = re.compile(
 _LAST_SENTENCES: Final = 2
 """A question among so many last sentences of the agent is one that the user answers."""
 
-Judge = Callable[[str, str], bool]
-"""Decides whether a text (the first argument) corrects what the agent said (the second)."""
+Judge = Callable[[str, str], bool | None]
+"""Decides whether a text (the first argument) corrects what the agent said (the second). None if it cannot."""
 
 
 class Correction(NamedTuple):
@@ -61,14 +61,13 @@ def correction_in(words: UserMessage, judge: Judge | None = None) -> Correction 
     if reading is None:
         return None
     rating = score(reading)
-    is_doubtful = judge is not None and _DOUBTFUL[0] <= rating <= _DOUBTFUL[1]
-    if rating < _PROPOSED_FROM and not is_doubtful:
-        return None
     kept = [sentence for sentence in reading.typed if not asks(sentence) and not agrees(sentence)]
     text = _CONTROL.sub(" ", " ".join(kept or reading.typed))
-    if judge is not None and is_doubtful and not judge(text, words.said):
-        return None
-    return Correction(text, _CONTROL.sub(" ", _premise(words.said, text)))
+    is_correction = rating >= _PROPOSED_FROM
+    if judge is not None and _DOUBTFUL[0] <= rating <= _DOUBTFUL[1]:
+        decision = judge(text, words.said)
+        is_correction = is_correction if decision is None else decision
+    return Correction(text, _CONTROL.sub(" ", _premise(words.said, text))) if is_correction else None
 
 
 def reading_of(words: UserMessage) -> Reading | None:

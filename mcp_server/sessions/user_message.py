@@ -109,6 +109,14 @@ def entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any] | None]:
         yield None if len(line) > _MAX_LINE else mapping(parsed(line))
 
 
+def first_entry(path: Path) -> dict[str, Any] | None:
+    """The JSON object in the first line of a file; None if there is none, or the file cannot be read."""
+    try:
+        return next(entries(lines_of(path)), None)
+    except OSError:
+        return None
+
+
 def parsed(text: bytes | str) -> Any:
     """The value of a JSON text; None if it is not valid."""
     try:
