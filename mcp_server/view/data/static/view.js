@@ -129,9 +129,9 @@ document.addEventListener("click", (event) => {
 
 function point(event) {
   const node = event.target.closest?.("[data-node]");
-  for (const edge of document.querySelectorAll("[data-ends]")) {
-    const ends = edge.dataset.ends.split(" ");
-    edge.classList.toggle("shown", Boolean(node) && event.type !== "focusout" && ends.includes(node.dataset.node));
+  const name = event.type === "focusout" ? undefined : node?.dataset.node;
+  for (const edge of document.querySelectorAll("[data-from]")) {
+    edge.classList.toggle("shown", name !== undefined && (edge.dataset.from === name || edge.dataset.to === name));
   }
 }
 for (const type of ["pointerover", "focusin", "focusout"]) document.addEventListener(type, point);
