@@ -59,9 +59,6 @@ class Visit:
         known = self.packages.get(id)
         return self.links.map(known.dir) if known is not None else ""
 
-    def has_file(self, path: str) -> bool:
-        return any(True for _ in self.store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
-
 
 def package_names(store: Store) -> dict[str, PackageName]:
     rows = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name, p.dir")
