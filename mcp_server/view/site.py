@@ -17,6 +17,7 @@ from golore.graph.errors import GoloreError, StoreBusy, UsageError
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME
 from golore.graph.files.layout import fingerprint
 from golore.graph.files.manifest import read_manifest
+from golore.graph.gc_pause import gc_disabled
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.services.knowledge.upgrades import publish_summary
 from golore.mcp_server.services.repository import LearnedRepository
@@ -67,7 +68,8 @@ class Site:
     @contextmanager
     def visit(self, links: Links | None = None) -> Generator[Visit]:
         """Open the store for one page."""
-        with self._repositories.opened() as opened:
+        # Pages make many small objects without cycles; a collection in between would also scan what the server keeps.
+        with self._repositories.opened() as opened, gc_disabled():
             generation = opened.store.generation
             if self._packages[0] != generation:
                 self._packages = (generation, package_names(opened.store))

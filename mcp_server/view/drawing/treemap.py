@@ -51,10 +51,7 @@ class _Branch:
 
 
 def treemap_picture(leaves: Sequence[Leaf], parent: str, describe: Describe, label: str) -> Markup:
-    root = _Branch(parent)
-    for leaf in leaves:
-        if leaf.size > 0:
-            _add(root, leaf, parent)
+    root = _tree([leaf for leaf in leaves if leaf.size > 0], parent)
     drawing = _Drawing(describe, tuple([] for _ in SHADES), [])
     if root.size:
         _draw(drawing, root, _Area(0, 0, _WIDTH, _HEIGHT), 0)
@@ -73,15 +70,24 @@ class _Drawing(NamedTuple):
     titles: list[Markup]
 
 
-def _add(root: _Branch, leaf: Leaf, parent: str) -> None:
-    branch = root
-    branch.size += leaf.size
-    inner = leaf.path.removeprefix(f"{parent}/") if parent else leaf.path
-    for name in inner.split("/")[:-1]:
-        path = f"{branch.path}/{name}" if branch.path else name
-        branch = branch.branches.setdefault(name, _Branch(path))
-        branch.size += leaf.size
-    branch.leaves.append(leaf)
+def _tree(leaves: Sequence[Leaf], parent: str) -> _Branch:
+    root = _Branch(parent)
+    by_directory: defaultdict[str, list[Leaf]] = defaultdict(list)
+    for leaf in leaves:
+        by_directory[leaf.path.rpartition("/")[0]].append(leaf)
+    for directory, found in by_directory.items():
+        size = sum(leaf.size for leaf in found)
+        branch = root
+        branch.size += size
+        inner = directory.removeprefix(parent).strip("/")
+        for name in inner.split("/") if inner else ():
+            known = branch.branches.get(name)
+            if known is None:
+                known = branch.branches[name] = _Branch(f"{branch.path}/{name}" if branch.path else name)
+            branch = known
+            branch.size += size
+        branch.leaves += found
+    return root
 
 
 def _draw(drawing: _Drawing, branch: _Branch, area: _Area, depth: int) -> None:

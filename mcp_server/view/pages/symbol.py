@@ -177,7 +177,7 @@ def _picture(
 
 def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
     """A box for each symbol, resolved ones first; the rest and the tests are one box each."""
-    code: dict[str, Box] = {}
+    code: dict[str, tuple[Ref, str]] = {}
     tests: dict[str, str] = {}
     for style in ("resolved", "candidate"):
         for answer in answers:
@@ -185,15 +185,17 @@ def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
                 symbol = link.symbol
                 if symbol.test:
                     tests.setdefault(symbol.id, style)
-                elif symbol.id not in code:
-                    code[symbol.id] = Box(
-                        visit.short_name(symbol), visit.links.symbol(symbol.id), style, symbol.qualified_name
-                    )
-    boxes = list(code.values())
+                else:
+                    code.setdefault(symbol.id, (symbol, style))
+    found = list(code.values())
     room = _DRAWN - bool(tests)
-    if len(boxes) > room:
-        rest = len(boxes) - room + 1
-        boxes = [*boxes[: room - 1], Box(f"{rest:,} more in the list below", "#lists", boxes[-1].style)]
+    rest = len(found) - room + 1 if len(found) > room else 0
+    boxes = [
+        Box(visit.short_name(symbol), visit.links.symbol(symbol.id), style, symbol.qualified_name)
+        for symbol, style in (found[: room - 1] if rest else found)
+    ]
+    if rest:
+        boxes.append(Box(f"{rest:,} more in the list below", "#lists", found[-1][1]))
     if tests:
         perhaps = sum(style == "candidate" for style in tests.values())
         words = [f"{len(tests) - perhaps:,} from tests"] if perhaps < len(tests) else []
