@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--runs", type=int, default=7, help="requests of each page after the first (7)")
     parser.add_argument("--json", action="store_true", dest="as_json")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     root = options.root.resolve()
     found = measure(root, options.pages or list(chosen_pages(root)), options.runs)
     if options.as_json:
@@ -186,7 +186,9 @@ def main() -> None:
             f"{values['cpu_ms']:8.1f}{values['ratio']:8.1f}{values['wall_ms']:9.1f}{values['worst_wall_ms']:8.1f}"
             f"{values['kb']:8.1f}  {page or 'start'}"
         )
-    print(f"memory: {found['memory_mb']['now']:.0f} MB resident at the end, {found['memory_mb']['most']:.0f} MB at most")
+    print(
+        f"memory: {found['memory_mb']['now']:.0f} MB resident at the end, {found['memory_mb']['most']:.0f} MB at most"
+    )
 
 
 if __name__ == "__main__":

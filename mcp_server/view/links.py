@@ -19,7 +19,8 @@ class Links:
 
     prefix: str
     pages: Collection[str] | None = None
-    window: int = field(default=1_500)
+    window: int = field(default=1_000)
+    """lines of a file on one page"""
 
     @property
     def is_static(self) -> bool:

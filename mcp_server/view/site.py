@@ -98,7 +98,7 @@ class Site:
                     "/part/{question}/{name:path}",
                     self._page(
                         lambda visit, request: neighbours_part(
-                            visit, _path(request, "name"), _path(request, "question")
+                            visit, _path(request, "name"), _path(request, "question"), _number(request, "from", 0)
                         )
                     ),
                 ),

@@ -176,9 +176,9 @@ def _tab_address(port: int, process: subprocess.Popen[bytes]) -> str:
     """The address of the tab, as soon as the browser has one."""
     deadline = time.monotonic() + _WAIT
     while True:
-        with suppress(OSError, StopIteration):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=_WAIT) as reply:
-                return next(one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page")
+        address = f"http://127.0.0.1:{port}/json/list"
+        with suppress(OSError, StopIteration), urllib.request.urlopen(address, timeout=_WAIT) as reply:
+            return next(one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page")
         assert process.poll() is None, f"the browser ended with {process.returncode}"
         assert time.monotonic() < deadline, "the browser did not start"
         time.sleep(0.02)
