@@ -28,11 +28,6 @@ class InterfaceDispatch:
         """The methods that may run when this interface method is called; none for other symbols."""
         return self._steps.by_location(self.split(method)[0])
 
-    def implementations_by_shape(self, method: int) -> int:
-        """How many more methods could run, if their types got into the interface."""
-        candidates, others = self.split(method)
-        return len(others - candidates)
-
     def split(self, method: int) -> tuple[set[int], set[int]]:
         """The candidates for a call of an interface method, and the methods that are possible by shape only."""
         steps = self._steps
@@ -94,8 +89,8 @@ class InterfaceDispatch:
                 own = self._steps.member(holder, name)
                 if own is not None:
                     return own
-            embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS")]
-            level = [one for one in embedded if one not in seen and not self._steps.is_external(one)]
+            embedded = [one for holder in level for one in self._steps.embedding(holder, ">")]
+            level = [one for one in dict.fromkeys(embedded) if one not in seen]
             seen.update(level)
             if not level:
                 break
@@ -172,7 +167,7 @@ class InterfaceDispatch:
         types: list[int] = []
         for _ in range(_DEEPEST):
             types += level
-            outer = [one for type in level for one in steps.inbound(type, "EMBEDS")]
+            outer = [one for type in level for one in steps.embedding(type, "<")]
             level = [type for type in outer if type not in seen and steps.member(type, name) is None]
             seen.update(outer)
             if not level:
