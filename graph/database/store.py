@@ -4,6 +4,8 @@ A store is a directory (`.golore/`) with two locks. `writer.lock` is held by the
 writing. `lock` is shared by the readers that have the database open, and exclusive while the writer changes the
 database in place. `bulk_load`, as in a first learn, builds a new database beside the old one and makes it current by
 replacing `store.json`, so it does not wait for readers.
+
+Most processes only read, and few statements, so the modules that write a graph are imported by the methods that write.
 """
 
 from __future__ import annotations
@@ -13,13 +15,10 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from golore.graph.database.bulk_load import BulkLoad, MoreRows
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
-from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
-from golore.graph.database.open_check import require_readable
 from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import GraphDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
@@ -54,6 +53,9 @@ from golore.graph.model.tables import (
     edges_from,
     node_from,
 )
+
+if TYPE_CHECKING:
+    from golore.graph.database.bulk_load import BulkLoad, MoreRows
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process. A change in place takes well under one second."""
@@ -263,6 +265,8 @@ class Store:
     ) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
         read the current one meanwhile. `more` is called with the new graph before others can see it."""
+        from golore.graph.database.bulk_load import BulkLoad
+
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
@@ -284,6 +288,8 @@ class Store:
             return
         if self._manifest is None:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        from golore.graph.database.delta_writer import write_delta
+
         require_room(self._database, len(delta))
         session = self._writing()
         self._changed_nodes = None  # unknown until the delta is written
@@ -345,6 +351,8 @@ class Store:
                 lock = self._acquire(exclusive=True)
                 path, recorded = self._undamaged_database()
             if not recorded:
+                from golore.graph.database.open_check import require_readable
+
                 require_readable(path, write=lock.exclusive)
                 recorded = record_digests(path, {})
             if lock.exclusive and not write:

@@ -22,76 +22,79 @@ _PLACES: Final = frozenset(("interface", "alias", "func", "method"))
 """Kinds that only stand for values of other types; a generic type stands for itself and for its type parameters."""
 
 
-class InterfaceFlow:
-    """The types at each interface, by ids. `OUTSIDE` stands for all interfaces that the repository does not declare."""
+class _Conversions:
+    """All conversions of a graph, and the places that types were found to get to."""
 
-    def __init__(self) -> None:
-        self.types: defaultdict[str, set[str]] = defaultdict(set)
+    def __init__(self, store: Store) -> None:
         self.direct: defaultdict[str, set[str]] = defaultdict(set)
-        """Those that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
         self.targets: defaultdict[str, set[str]] = defaultdict(set)
+        self.onward = _static_ways(store)
+        self.satisfied = {id for (id,) in store.rows("MATCH (:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN DISTINCT b.id")}
+        """The interfaces of the repository that some type is known to satisfy."""
+        self.places: dict[str, frozenset[str]] = {}
+        statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
+        for source, kind, evidence in store.rows(statement):
+            for token in evidence.split():
+                if token == _FROM_OUTSIDE:
+                    self.onward[OUTSIDE].add(source)
+                    continue
+                self.onward[source].add(token)
+                if kind not in _PLACES:
+                    self.direct[token].add(source)
+                    self.targets[source].add(token)
+
+
+class InterfaceFlow:
+    """The types at each interface, by ids. `OUTSIDE` stands for all interfaces that the repository does not declare.
+
+    Where a type gets to is found when it is asked for: a question concerns few types, and a large repository has
+    millions of pairs of a type and an interface that it gets into.
+    """
+
+    def __init__(self, store: Store, conversions: _Conversions) -> None:
+        self._store = store
+        self._conversions = conversions
+        self.direct: Final = conversions.direct
+        """Types that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
+        self.targets: Final = conversions.targets
         """The inverse of `direct`."""
 
     def reaches(self, type: str, place: str) -> bool:
-        return type in self.types.get(place, ())
+        places = self._conversions.places
+        if type not in places:
+            places[type] = frozenset(self._places_of(type))
+        return place in places[type]
+
+    def _places_of(self, type: str) -> set[str]:
+        pending = list(self.targets.get(type, ()))
+        if not pending:
+            return set()
+        rows = self._store.rows("MATCH (a:Symbol {id: $id})-[:IMPLEMENTS]->(b:Symbol) RETURN b.id", {"id": type})
+        satisfied = {id for (id,) in rows}
+        found: set[str] = set()
+        while pending:
+            place = pending.pop()
+            if place not in found:
+                found.add(place)
+                # Of types without an edge, among them generic ones, the graph does not know what they satisfy.
+                pending += [
+                    to
+                    for to in self._conversions.onward.get(place, ())
+                    if not satisfied or to in satisfied or to not in self._conversions.satisfied
+                ]
+        return found
 
 
-_last: Final[dict[Path, tuple[str, InterfaceFlow]]] = {}
-"""The flow of each store, with the generation of its graph: it takes a scan of all conversions."""
+_last: Final[dict[Path, tuple[str, _Conversions]]] = {}
+"""The conversions of each store, with the generation of its graph: they take a scan."""
 
 
 def interface_flow(store: Store) -> InterfaceFlow:
     generation = store.generation
     known = _last.get(store.directory)
     if known is None or known[0] != generation:
-        known = _last[store.directory] = (generation, _compute(store))
-    return known[1]
-
-
-def _compute(store: Store) -> InterfaceFlow:
-    flow = InterfaceFlow()
-    onward = _static_ways(store)
-    satisfied = _satisfied(store)
-    pending: list[tuple[str, str]] = []
-    statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
-    for source, kind, evidence in store.rows(statement):
-        for token in evidence.split():
-            if token == _FROM_OUTSIDE:
-                onward[OUTSIDE].add(source)
-                continue
-            onward[source].add(token)
-            if kind not in _PLACES:
-                flow.direct[token].add(source)
-                flow.targets[source].add(token)
-    pending = [(type, place) for place, types in flow.direct.items() for type in types]
-    while pending:
-        type, place = pending.pop()
-        types = flow.types[place]
-        if type not in types:
-            types.add(type)
-            known = satisfied.types.get(type)
-            pending += [
-                (type, to)
-                for to in onward.get(place, ())
-                if known is None or to in known or to not in satisfied.interfaces
-            ]
-    return flow
-
-
-class _Satisfied:
-    """The interfaces that types satisfy, by the graph. Of others, among them generic types, nothing is known."""
-
-    def __init__(self) -> None:
-        self.types: defaultdict[str, set[str]] = defaultdict(set)
-        self.interfaces: set[str] = set()
-
-
-def _satisfied(store: Store) -> _Satisfied:
-    found = _Satisfied()
-    for type, interface in store.rows("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN a.id, b.id"):
-        found.types[type].add(interface)
-        found.interfaces.add(interface)
-    return found
+        known = _last[store.directory] = (generation, _Conversions(store))
+    return InterfaceFlow(store, known[1])
 
 
 def _static_ways(store: Store) -> defaultdict[str, set[str]]:

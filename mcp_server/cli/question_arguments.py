@@ -152,7 +152,7 @@ def _show(options: argparse.Namespace) -> int:
         from golore.mcp_server.commands.summaries.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
-    from golore.mcp_server.commands.questions import run_show
+    from golore.mcp_server.commands.show import run_show
 
     return run_show(options.symbol, options.repo, as_json=options.as_json)
 
@@ -228,6 +228,6 @@ def _seconds(text: str) -> int:
 
 
 def _query(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_query
+    from golore.mcp_server.commands.query import run_query
 
     return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ def open_current_store(repository: LearnedRepository) -> Store:
         store.close()
     from golore.mcp_server.services.shown_learn import learn_with_progress
 
+    gc.enable()  # `entry` switches it off for commands that only read
     _print("An older golore learned this repository; learning it again.")
     try:
         learn_with_progress(repository)
