@@ -246,8 +246,10 @@ def _states(root: Path, paths: Iterable[str]) -> dict[str, FileState]:
     stat, base = os.stat, f"{root}/"
     found: dict[str, FileState] = {}
     for path in paths:
-        with suppress(OSError):
+        try:  # noqa: SIM105  tens of thousands of these: `suppress` takes a quarter as long as the call
             found[path] = state_from(stat(base + path))
+        except OSError:
+            pass
     return found
 
 

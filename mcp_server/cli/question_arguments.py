@@ -23,6 +23,7 @@ _QUESTIONS: Final = {
     "users": "list the symbols that call, refer to or embed a symbol",
     "tests": "list the tests that reach a symbol",
 }
+COMMANDS: Final = (*_QUESTIONS, "explore", "context", "show", "impact", "path", "search", "query")
 _ASKED_ACROSS: Final = ("callers", "implementers", "users")
 _OF_PROGRAMS: Final = ("callers", "callees")
 _MAX_SECONDS: Final = 3_600
