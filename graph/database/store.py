@@ -419,6 +419,8 @@ class Store:
             )
 
     def _replace(self, load: BulkLoad, meta: Mapping[str, str], more: Callable[[Store], MoreRows] | None) -> None:
+        from golore.graph.database.bulk_load import MoreRows
+
         self._close_session()
         database = next_database(self.directory, self._manifest)
         manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)

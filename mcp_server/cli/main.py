@@ -22,6 +22,7 @@ from golore.graph.errors import GoloreError
 from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.cli import history_arguments, learn_arguments, note_arguments, question_arguments
 from golore.mcp_server.cli.options import AddParser
+from golore.mcp_server.text.pager import use_pager
 
 _INTERRUPTED: Final = 130
 _READING: Final = {"status": learn_arguments, "recent": history_arguments, "note": note_arguments}
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     options = _parse(build_parser(given[0] if given else ""), given)
     run: Callable[[argparse.Namespace], int] = options.run
+    use_pager(not getattr(options, "no_pager", True))
     try:
         code = run(options)
         sys.stdout.flush()

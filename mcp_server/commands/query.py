@@ -7,7 +7,7 @@ from pathlib import Path
 from golore.graph.database.read_only import require_read_only
 from golore.mcp_server.commands.questions import open_for_question
 from golore.mcp_server.services.query_process import QueryProcess
-from golore.mcp_server.text.output import print_json, print_lines, table_lines
+from golore.mcp_server.text.output import print_answer, print_json, table_lines
 
 
 def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float) -> int:
@@ -20,5 +20,5 @@ def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float) -> int
     if as_json:
         print_json({"rows": rows})
     else:
-        print_lines(table_lines(rows))
+        print_answer(table_lines(rows))
     return 0

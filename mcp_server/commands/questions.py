@@ -11,14 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route
-from golore.graph.queries.names.short_names import Naming, assumed_short_name
+from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, directory_below
-from golore.mcp_server.text.output import print_json, print_lines, to_json_value
+from golore.mcp_server.text.output import print_answer, print_json, print_lines, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
     full_name,
@@ -44,9 +45,8 @@ class Shape(NamedTuple):
     limit: int | None = None
     full: bool = False
 
-    @property
-    def naming(self) -> Naming:
-        return full_name if self.full else assumed_short_name
+    def naming(self, store: Store) -> Naming:
+        return full_name if self.full else ShortNames(store)
 
 
 def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:
@@ -58,12 +58,13 @@ def run_question(question: str, text: str, start: Path, shape: Shape, program: s
             from golore.graph.analysis.program_candidates import ProgramDispatch
 
             answer = ProgramDispatch(opened.store, directory_below(opened, program)).restrict(answer)
+        reply = answer_reply(answer, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(_cut_answer(answer, shape.limit), shape.diagram)
     if shape.as_json:
         print_json({**_answer_document(answer, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(answer_reply(answer, shape.naming), shape.limit or _SHOWN))
+        print_answer(people_lines(reply, shape.limit or _SHOWN))
     return 0
 
 
@@ -71,12 +72,13 @@ def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
     _require_one_form(shape)
     with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         found = ask_impact(opened, text, depth=depth)
+        reply = impact_reply(found, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(_cut_impact(found, shape.limit), shape.diagram)
     if shape.as_json:
         print_json({**_impact_document(found, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(impact_reply(found, shape.naming), shape.limit or _SHOWN))
+        print_answer(people_lines(reply, shape.limit or _SHOWN))
     return 0
 
 
@@ -84,12 +86,13 @@ def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
     _require_one_form(shape)
     with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         route = ask_path(opened, source, target)
+        reply = route_reply(route, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(route, shape.diagram)
     if shape.as_json:
         print_json({**_route_document(route), "stale": stale})
     else:
-        print_lines(people_lines(route_reply(route, shape.naming), _STEPS))
+        print_answer(people_lines(reply, _STEPS))
     return 0
 
 

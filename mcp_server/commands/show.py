@@ -11,7 +11,7 @@ from golore.graph.queries.names.short_names import ShortNames
 from golore.mcp_server.commands.questions import meaning_document, open_for_question
 from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
 from golore.mcp_server.services.targets import only_meaning
-from golore.mcp_server.text.output import print_json, print_lines, to_json_value
+from golore.mcp_server.text.output import print_answer, print_json, to_json_value
 from golore.mcp_server.text.replies import details_lines, full_name, outline_lines, unresolved_lines
 
 
@@ -19,7 +19,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
     with open_for_question(start, as_json=as_json) as (opened, stale):
         meaning = only_meaning(opened, text)
         if meaning.is_group and not as_json:
-            print_lines(outline_lines(meaning, ShortNames(opened.store)))
+            print_answer(outline_lines(meaning, ShortNames(opened.store)))
             return 0
         shown = questions.show(opened.store, meaning)
         summaries = symbol_summaries(opened.store, (symbol.id for symbol in meaning.symbols if not symbol.external))
@@ -27,7 +27,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
         print_json({**_show_document(shown), "summaries": summaries, "stale": stale})
     else:
         summary_lines = [f"summary ({one['quality']}): {one['text']}" for one in summaries]
-        print_lines([*_show_lines(shown), *summary_lines])
+        print_answer([*_show_lines(shown), *summary_lines])
     return 0
 
 
