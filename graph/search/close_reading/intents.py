@@ -35,8 +35,8 @@ def asks_for_tests(text: str) -> bool:
 
 
 def asked_actions(text: str) -> frozenset[str]:
-    """If a question asks where something is done, or which code does it, the terms of what is done: `redirect` of "where
-    are requests redirected". Else, or if no verb is recognized, nothing."""
+    """If a question asks where something is done, or which code does it, the terms of what is done: `redirect` of
+    "where are requests redirected". Else, or if no verb is recognized, nothing."""
     written = [word.lower() for word in words(text)]
     if not written or not (written[0] in _PLACES or (written[0] == "which" and not _CODE.isdisjoint(written[1:2]))):
         return frozenset()
