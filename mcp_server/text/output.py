@@ -20,6 +20,8 @@ from golore.mcp_server.text.pager import is_terminal, show_in_pager
 
 _WIDTH = 100
 _MIN_WIDTH = 60
+_LONGEST_TITLE = 40
+"""The engine calls the column of `label(e)` by the whole expression that it computes, of 300 characters."""
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
@@ -122,7 +124,8 @@ def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
         return ["No rows."]
     names = list(rows[0])
-    return columns([names, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
+    titles = [shortened(name, _LONGEST_TITLE) for name in names]
+    return columns([titles, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
 
 
 def cell_text(text: str) -> str:

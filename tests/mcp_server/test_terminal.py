@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
+from golore.mcp_server.cli import history_arguments, learn_arguments, note_arguments, question_arguments
 from golore.mcp_server.cli.completion import names_from
-from golore.mcp_server.cli.main import main
+from golore.mcp_server.cli.main import build_parser, main
 from support.shop import make_shop
 
 
@@ -195,3 +196,19 @@ def test_packages_are_called_as_in_their_clause(tmp_path: Path, capsys: pytest.C
     learn_graph(tmp_path, workers=0)
     assert main(["callers", "Open", "--repo", str(tmp_path)]) == 0
     assert "dbclient.Use" in capsys.readouterr().out
+
+
+def test_titles_of_columns_are_not_wider_than_what_is_below_them_needs(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", "MATCH (:Symbol)-[e]->() RETURN label(e), count(*)", "--repo", str(shop)]) == 0
+    assert len(capsys.readouterr().out.splitlines()[0]) <= 60
+
+
+@pytest.mark.parametrize("command", [*question_arguments.COMMANDS, "status", "recent", "note"])
+def test_a_command_that_reads_is_declared_without_all_others(command: str) -> None:
+    every = build_parser().get_default("commands")
+    alone = build_parser(command).get_default("commands")
+    assert alone[command].format_help() == every[command].format_help()
+    groups = (question_arguments, learn_arguments, history_arguments, note_arguments)
+    assert len(alone) < len(every) - len(groups)

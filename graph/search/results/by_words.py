@@ -73,9 +73,7 @@ def by_words(sources: SearchContext, request: SearchRequest) -> WordHits:
     look = look_closely(
         sources.index,
         Candidates(view.files, totals, plain, signals["cover"], allows, sources.read),
-        Wording(
-            request.text, question.terms, weights, joined_words(request.text), asked_actions(request.text)
-        ),
+        Wording(request.text, question.terms, weights, joined_words(request.text), asked_actions(request.text)),
         tests_last=request.tests is not True and not asks_for_tests(request.text),
     )
     most = _MAX_EXAMINED if is_for_symbols(request) else request.limit + _MAX_EXAMINED
