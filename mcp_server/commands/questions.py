@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route
 from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, directory_below
-from golore.mcp_server.text.output import print_answer, print_json, print_lines, to_json_value
+from golore.mcp_server.text.output import print_answer, print_json, require_one_form, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
     full_name,
@@ -51,7 +50,7 @@ class Shape(NamedTuple):
 
 def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:
     """Print the answer to one of the questions of `ask`. `program`: only the candidates of the program there."""
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         answer = ask(opened, question, text)
         if program is not None:
@@ -69,7 +68,7 @@ def run_question(question: str, text: str, start: Path, shape: Shape, program: s
 
 
 def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         found = ask_impact(opened, text, depth=depth)
         reply = impact_reply(found, shape.naming(opened.store))
@@ -83,7 +82,7 @@ def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
 
 
 def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         route = ask_path(opened, source, target)
         reply = route_reply(route, shape.naming(opened.store))
@@ -96,17 +95,11 @@ def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
     return 0
 
 
-def _require_one_form(shape: Shape) -> None:
-    if shape.as_json and shape.diagram:
-        raise UsageError("Give --json or --format, not both.")
-
-
 def _print_diagram(answer: Answer | Impact | Route, format: str) -> int:
-    from golore.graph.diagrams.dot import dot_lines
-    from golore.graph.diagrams.mermaid import mermaid_lines
     from golore.graph.queries.answer_diagrams import diagram_of
+    from golore.mcp_server.text.diagrams import print_diagram
 
-    print_lines((mermaid_lines if format == "mermaid" else dot_lines)(diagram_of(answer)))
+    print_diagram(diagram_of(answer), format)
     return 0
 
 

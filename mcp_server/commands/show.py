@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from golore.graph.queries import questions
 from golore.graph.queries.answers import SymbolAnswer
 from golore.graph.queries.names.short_names import ShortNames
 from golore.mcp_server.commands.questions import meaning_document, open_for_question
 from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
+from golore.mcp_server.services.name_questions import ask_details
 from golore.mcp_server.services.targets import only_meaning
 from golore.mcp_server.text.output import print_answer, print_json, to_json_value
 from golore.mcp_server.text.replies import details_lines, full_name, outline_lines, unresolved_lines
@@ -21,7 +21,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
         if meaning.is_group and not as_json:
             print_answer(outline_lines(meaning, ShortNames(opened.store)))
             return 0
-        shown = questions.show(opened.store, meaning)
+        shown = ask_details(opened, meaning)
         summaries = symbol_summaries(opened.store, (symbol.id for symbol in meaning.symbols if not symbol.external))
     if as_json:
         print_json({**_show_document(shown), "summaries": summaries, "stale": stale})
