@@ -212,7 +212,7 @@ def test_answers_are_readable_text_too(ask: Ask) -> None:
     assert "tests (1)" in ask("impact", "Memory.Save")[1]
     assert "From main.main to store.Memory.Save: 2 steps" in ask("path", "main", "Memory.Save")[1]
     assert "possible through interfaces or function values" in ask("path", "TestPut", "Memory.Save")[1]
-    assert "No path from shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
+    assert "No path from main.lonely to" in ask("path", "lonely", "Memory.Save")[1]
 
 
 def test_a_limit_leaves_out_and_says_so(ask: Ask) -> None:
