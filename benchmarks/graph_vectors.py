@@ -34,8 +34,8 @@ from golore.graph.search.index_entries import IndexedSymbol
 from golore.graph.search.node_texts import all_texts
 from golore.graph.search.vectors import VectorFile
 from golore.learner.learn import learn
-from golore.mcp_server.services.embedders import Selection, write_selection
-from golore.mcp_server.services.graph_vectors import update_graph_vectors
+from golore.mcp_server.services.knowledge.embedders import Selection, write_selection
+from golore.mcp_server.services.knowledge.graph_vectors import update_graph_vectors
 from golore.mcp_server.services.query_process import QueryProcess
 
 DIMENSIONS = 384

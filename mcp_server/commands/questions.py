@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.analysis.program_candidates import ProgramDispatch
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
-from golore.mcp_server.services.current_summary import symbol_summaries
+from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
 from golore.mcp_server.services.graph_query import query_graph, require_query
+from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
 from golore.mcp_server.services.name_questions import ask, ask_details, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess

@@ -28,7 +28,7 @@ def query_graph(
     require_query(cypher, near)
     parameters: dict[str, Any] = {}
     if near:
-        from golore.mcp_server.services.graph_vectors import near_vector
+        from golore.mcp_server.services.knowledge.graph_vectors import near_vector
 
         parameters["near"] = near_vector(directory, near)
     return queries.query(directory, cypher, parameters, seconds=seconds, most=most, max_bytes=max_bytes)

@@ -16,18 +16,18 @@ from golore.graph.search.vectors import VectorFile
 from golore.graph.transfer.snapshots import restore_snapshot, take_snapshot
 from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services import embedders
-from golore.mcp_server.services.embedders import Selection, write_selection
 from golore.mcp_server.services.graph_query import query_graph
-from golore.mcp_server.services.graph_vectors import (
+from golore.mcp_server.services.knowledge import embedders
+from golore.mcp_server.services.knowledge.embedders import Selection, write_selection
+from golore.mcp_server.services.knowledge.graph_vectors import (
     drop_foreign_vectors,
     near_vector,
     remove_graph_vectors,
     update_graph_vectors,
 )
+from golore.mcp_server.services.knowledge.vectors import embed, update_vectors
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.vectors import embed, update_vectors
 from support.shop import make_shop
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
 from golore.graph.search.vectors import VectorFile
-from golore.mcp_server.services.embedders import Selection, embedder_named, write_selection
-from golore.mcp_server.services.graph_vectors import remove_graph_vectors, update_graph_vectors
+from golore.mcp_server.services.knowledge.embedders import Selection, embedder_named, write_selection
+from golore.mcp_server.services.knowledge.graph_vectors import remove_graph_vectors, update_graph_vectors
+from golore.mcp_server.services.knowledge.vectors import embed, selected_model
 from golore.mcp_server.services.repository import find_repository
-from golore.mcp_server.services.vectors import embed, selected_model
 from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.models.embeddings import DEFAULT, Ollama, open_embedder

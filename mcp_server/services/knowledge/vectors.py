@@ -32,8 +32,8 @@ from golore.graph.search.index_entries import FileRow, ShortText
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
 from golore.learner.derived.search_step import index_state
-from golore.mcp_server.services.embedders import embedder_named, read_selection
-from golore.mcp_server.services.graph_vectors import changed_nodes, texts_to_embed, update_graph_vectors
+from golore.mcp_server.services.knowledge.embedders import embedder_named, read_selection
+from golore.mcp_server.services.knowledge.graph_vectors import changed_nodes, texts_to_embed, update_graph_vectors
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import index_of

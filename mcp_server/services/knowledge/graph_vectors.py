@@ -33,7 +33,7 @@ from golore.graph.search.embedded_texts import meaning_key
 from golore.graph.search.index import GRAPH, open_index
 from golore.graph.search.node_texts import Texts, all_texts, texts_of
 from golore.graph.search.vectors import StoredVectors, VectorFile
-from golore.mcp_server.services.embedders import embedder_named, read_selection
+from golore.mcp_server.services.knowledge.embedders import embedder_named, read_selection
 
 _MOST_SET: Final = 1_000
 """Up to this many vectors are set in place; for more, the graph is loaded again."""
