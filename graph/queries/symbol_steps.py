@@ -19,6 +19,7 @@ from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
 from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow
+from golore.graph.queries.unnamed_interfaces import UnnamedInterfaces, is_unnamed, unnamed_interfaces
 from golore.graph.queries.warm_tables import WarmTables, count_question
 
 _MOST_TOUCHED: Final = 5_000
@@ -147,6 +148,37 @@ class Steps:
     @cached_property
     def _flow(self) -> InterfaceFlow:
         return interface_flow(self._store)
+
+    @cached_property
+    def _unnamed(self) -> UnnamedInterfaces:
+        return unnamed_interfaces(self._store)
+
+    def unnamed_methods(self) -> list[int]:
+        """The methods of unnamed interfaces that the repository calls."""
+        found = (self.external(id) for id in sorted(self._unnamed.fitting))
+        return [one for one in found if one is not None]
+
+    def fitting(self, required: int) -> list[int]:
+        """The methods that fit a method of an unnamed interface (see `unnamed_interfaces`)."""
+        found = (self.symbol(id) for id in self._unnamed.fitting.get(self.ref(required).id, ()))
+        return [one for one in found if one is not None]
+
+    def required_by_unnamed(self, method: int) -> list[int]:
+        """The methods of unnamed interfaces that a method fits."""
+        found = (self.external(id) for id in self._unnamed.required.get(self.ref(method).id, ()))
+        return [one for one in found if one is not None]
+
+    def is_unnamed(self, method: int) -> bool:
+        """Whether it is a method of an interface that is no symbol."""
+        return self.is_external(method) and is_unnamed(self.ref(method).id)
+
+    def callers_through(self, method: int) -> Sequence[int]:
+        """Who calls an interface method, or uses it as a value if the interface is unnamed."""
+        return self.inbound(method, "INVOKES" if self.is_unnamed(method) else "CALLS")
+
+    def gets_outside(self, type: int) -> bool:
+        """Whether values of a type get into an interface that the repository does not declare."""
+        return self._flow.reaches(self.ref(type).id, OUTSIDE)
 
     def gets_into(self, type: int, interface: int) -> bool:
         """Whether values of a type get into an interface somewhere in the repository."""

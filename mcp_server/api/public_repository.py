@@ -195,7 +195,7 @@ class Repository:
         HEAD, or with `base`; `staged`: what is staged; `revisions`: two commits, as `main..HEAD`."""
         from golore.graph.changes.affected import AffectedLimits
         from golore.learner.changes.compared_files import Request
-        from golore.mcp_server.services.affected import affected
+        from golore.mcp_server.services.change_effects import affected
 
         with self._shared.opened() as opened:
             return affected(self.root, opened.store, Request(base, revisions, staged=staged), AffectedLimits(depth))
