@@ -79,6 +79,13 @@ def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
     return links
 
 
+def sources(store: Store, end: Ref, labels: Iterable[str]) -> int:
+    """The number of symbols that edges lead from, counted by the engine: a type may have thousands of users."""
+    pattern = f"(b:{_label(end)} {{id: $id}})<-[:{'|'.join(labels)}]-(a:Symbol)"
+    statement = f"MATCH {pattern} RETURN count(DISTINCT offset(id(a)))"
+    return next(iter(store.rows(statement, {"id": end.id})))[0]
+
+
 def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
     """The edges from a symbol of the repository to symbols and external nodes; none for an external symbol."""
     links: list[Link] = []

@@ -23,7 +23,7 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, unresolved_uses
+from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, sources, unresolved_uses
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.graph.queries.unnamed_interfaces import is_unnamed
@@ -237,7 +237,6 @@ def unknown_uses(store: Store, types: InterfaceDispatch, steps: Steps, subject: 
 def _details(store: Store, symbol: Ref, steps: Steps, types: InterfaceDispatch) -> SymbolDetails:
     number = steps.number(symbol)
     through = {caller for method in types.interface_methods(number) for caller in steps.callers_through(method)}
-    uses = inbound(store, symbol, USES)
     row = _own_row(store, symbol)
     calls = outbound(store, symbol, ("CALLS",))
     is_type = symbol.kind in TYPES
@@ -245,11 +244,11 @@ def _details(store: Store, symbol: Ref, steps: Steps, types: InterfaceDispatch) 
         symbol,
         *row,
         members=() if symbol.external else tuple(members(store, symbol.id)),
-        callers=len({link.symbol.id for link in uses if link.how == "calls"}),
+        callers=sources(store, symbol, ("CALLS",)),
         callees=len({link.symbol.id for link in calls}),
-        users=len({link.symbol.id for link in uses}),
+        users=sources(store, symbol, USES),
         implements=in_order(outbound(store, symbol, ("IMPLEMENTS",))) if is_type else (),
-        implementers=len(inbound(store, symbol, ("IMPLEMENTS",))) if is_type else 0,
+        implementers=sources(store, symbol, ("IMPLEMENTS",)) if is_type else 0,
         embeds=in_order(outbound(store, symbol, ("EMBEDS",))),
         tests=tuple(sorted((link.symbol for link in inbound(store, symbol, ("TESTS",))), key=by_location)),
         candidate_callers=len(through),

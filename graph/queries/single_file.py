@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import RELATIONS
@@ -24,6 +24,9 @@ from golore.graph.queries.file_facts import (
     is_plain,
     is_test_function,
 )
+
+_MOST_USES: Final = 2_000
+"""Uses that one query may return, with the names of both ends. Tens of thousands filled a pool of 48 MB."""
 
 
 class _CalledMethod(NamedTuple):
@@ -133,13 +136,18 @@ class SingleFile:
         self, builder: FactsBuilder, own: Mapping[str, CardSymbol], owners: Iterable[str], path: str
     ) -> None:
         """Add the uses of the file's declarations. One query for all declarations and one for the members of each
-        owner: for two steps of containment and a use at once, the engine would scan whole tables."""
-        link = (
-            f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
-            f"RETURN b.id, label(e), e.sites, {SYMBOL_COLUMNS.format('a')}"
-        )
-        queries = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
-        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in owners]
+        owner: for two steps of containment and a use at once, the engine would scan whole tables. The engine keeps a
+        result in its pool, so the declarations of a file that much depends on are queried one by one."""
+        uses = f"<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
+        columns = f"RETURN b.id, label(e), e.sites, {SYMBOL_COLUMNS.format('a')}"
+        of_file = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(b:Symbol){uses}"
+        if next(iter(self._store.rows(f"{of_file} RETURN count(*)", {"id": path})))[0] <= _MOST_USES:
+            queries = [(f"{of_file} {columns}", path, False)]
+        else:
+            ids = [id for id, symbol in own.items() if symbol.kind not in ("field", "imethod")]
+            queries = [(f"MATCH (b:Symbol {{id: $id}}){uses} {columns}", id, False) for id in ids]
+        of_members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(b:Symbol){uses} {columns}"
+        queries += [(of_members, id, True) for id in owners]
         for statement, start, is_type in queries:
             for id, label, sites, *other in list(self._store.rows(statement, {"id": start})):
                 target = own.get(id)
