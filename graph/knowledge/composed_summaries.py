@@ -19,8 +19,8 @@ from golore.graph.phrases import counted, joined
 from golore.graph.queries.answers import Answer, Meaning, Ref
 from golore.graph.queries.edges import inbound, outbound, symbols
 from golore.graph.queries.file_facts import CardSymbol, FileFacts
+from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.graph.queries.questions import users
-from golore.graph.queries.short_names import Naming, ShortNames
 from golore.graph.queries.single_file import SingleFile
 
 _MAIN: Final = 2

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
-from golore.graph.queries.written_names import assumed_package_name
+from golore.graph.queries.names.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
 _NO_COUNTS: Final[Mapping[str, int]] = {}

@@ -52,13 +52,13 @@ def add_commands(make: AddParser) -> None:
 
 
 def _cycles(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.cycles import run_cycles
+    from golore.mcp_server.commands.analysis.cycles import run_cycles
 
     return run_cycles(options.target, options.repo, as_json=options.as_json, tests=options.tests, limit=options.limit)
 
 
 def _dead(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.dead import run_dead
+    from golore.mcp_server.commands.analysis.dead import run_dead
 
     return run_dead(
         options.target,
@@ -72,7 +72,7 @@ def _dead(options: argparse.Namespace) -> int:
 
 def _breaking(options: argparse.Namespace) -> int:
     from golore.learner.changes.compared_files import Request
-    from golore.mcp_server.commands.breaking import run_breaking
+    from golore.mcp_server.commands.analysis.breaking import run_breaking
 
     request = Request(options.base, options.revisions, staged=options.staged)
     return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit)
@@ -80,7 +80,7 @@ def _breaking(options: argparse.Namespace) -> int:
 
 def _affected(options: argparse.Namespace) -> int:
     from golore.graph.changes.affected import AffectedLimits
-    from golore.mcp_server.commands.affected import request_for, run_affected
+    from golore.mcp_server.commands.analysis.affected import request_for, run_affected
 
     return run_affected(
         request_for(options.change, options.base, staged=options.staged),

@@ -149,7 +149,7 @@ def _context(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     if options.history:
-        from golore.mcp_server.commands.summary_history import run_history
+        from golore.mcp_server.commands.summaries.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
     from golore.mcp_server.commands.questions import run_show
@@ -171,7 +171,7 @@ def _question(options: argparse.Namespace) -> int:
 
 def _ask_fleet(options: argparse.Namespace, question: str, *, access: str = "", depth: int = 1) -> int:
     from golore.graph.errors import UsageError
-    from golore.mcp_server.commands.fleet_questions import run_fleet_question
+    from golore.mcp_server.commands.sharing.fleet_questions import run_fleet_question
 
     if options.diagram:
         raise UsageError("There are no diagrams of a whole fleet. Leave out --format.")

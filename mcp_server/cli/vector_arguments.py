@@ -33,7 +33,7 @@ def add_commands(make: AddParser) -> None:
 
 
 def _embed(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.embed import run_embed
+    from golore.mcp_server.commands.summaries.embed import run_embed
 
     return run_embed(
         options.repo,

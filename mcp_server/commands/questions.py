@@ -13,8 +13,8 @@ from golore.graph.database.read_only import require_read_only
 from golore.graph.errors import UsageError
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
-from golore.mcp_server.services.current_summary import symbol_summaries
+from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
+from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess

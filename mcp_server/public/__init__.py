@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     )
     from golore.graph.search.results.hits import Hit, Hits, InnerHit
     from golore.learner.pipeline.graph_step import Report
-    from golore.mcp_server.api.repository import Repository, learn, open
+    from golore.mcp_server.api.public_repository import Repository, learn, open
+    from golore.mcp_server.services.knowledge.vectors import Similar
     from golore.mcp_server.services.target_context import ContextAnswer
     from golore.mcp_server.services.targets import UnclearName
-    from golore.mcp_server.services.vectors import Similar
 
 __all__ = [
     "Anchor",
@@ -87,10 +87,10 @@ _HOMES = {
     "SymbolDetails UnresolvedUse UnresolvedUses",
     "golore.graph.search.results.hits": "Hit Hits InnerHit",
     "golore.learner.pipeline.graph_step": "Report",
-    "golore.mcp_server.api.repository": "Repository learn open",
+    "golore.mcp_server.api.public_repository": "Repository learn open",
     "golore.mcp_server.services.target_context": "ContextAnswer",
     "golore.mcp_server.services.targets": "UnclearName",
-    "golore.mcp_server.services.vectors": "Similar",
+    "golore.mcp_server.services.knowledge.vectors": "Similar",
 }
 """Module → the public names that it defines."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import print_message

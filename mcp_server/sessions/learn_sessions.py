@@ -86,8 +86,8 @@ def accept_proposal(repository: LearnedRepository, proposal: Proposal) -> str:
 
     Returns the id of the note.
     """
-    from golore.graph.queries.name_resolver import NameResolver
-    from golore.mcp_server.services import note_actions
+    from golore.graph.queries.names.name_resolver import NameResolver
+    from golore.mcp_server.services.knowledge import note_actions
     from golore.mcp_server.services.open_store import OpenRepository, open_current_store
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"

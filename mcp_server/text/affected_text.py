@@ -11,7 +11,7 @@ from golore.graph.changes.changed_symbols import ChangedDeclaration
 from golore.graph.changes.described import Companion, Description
 from golore.graph.phrases import counted, joined
 from golore.graph.queries.answers import Reached, Ref
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.mcp_server.text.breaking_text import change_document
 from golore.mcp_server.text.output import to_json_value
 from golore.mcp_server.text.replies import CANDIDATES, Reply, Section, location

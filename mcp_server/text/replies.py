@@ -23,7 +23,7 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.text.output import cell_text, columns, styled
 

@@ -17,8 +17,8 @@ from golore.graph.files.knowledge_db import KNOWLEDGE_NAME
 from golore.graph.files.layout import fingerprint
 from golore.graph.files.manifest import read_manifest
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
+from golore.mcp_server.services.knowledge.upgrades import publish_summary
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.upgrades import publish_summary
 from golore.mcp_server.view.browser import redirect_page
 from golore.mcp_server.view.directories import prepare
 from golore.mcp_server.view.gate import DOOR
@@ -29,7 +29,7 @@ from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
 from golore.mcp_server.view.pages.query import query_page, with_rows
 from golore.mcp_server.view.pages.review import Decision, decide_proposal, decide_summary, material_part, review_page
-from golore.mcp_server.view.pages.search import quick_results, search_page
+from golore.mcp_server.view.pages.search_page import quick_results, search_page
 from golore.mcp_server.view.pages.source import file_page
 from golore.mcp_server.view.pages.start import start_page
 from golore.mcp_server.view.pages.symbol import neighbours_part, symbol_page

@@ -42,9 +42,6 @@ class Visit:
         _, name = self.packages.get(f"{head}{slash}{package}", ("", package))
         return f"{name}{dot}{rest}"
 
-    def has_file(self, path: str) -> bool:
-        return any(True for _ in self.store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
-
 
 def package_names(store: Store) -> dict[str, tuple[str, str]]:
     return {id: (path, name) for id, path, name in store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name")}

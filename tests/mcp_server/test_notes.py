@@ -14,7 +14,7 @@ from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import DRIFTED, Anchor, NewNote, now_text
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.note_actions import LATER
+from golore.mcp_server.services.knowledge.note_actions import LATER
 from mcp import Client
 from support.hook_process import GOLORE, event, hook, seen
 from support.learned_tree import copy_repository

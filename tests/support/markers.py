@@ -39,7 +39,7 @@ from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.entities import Edge, External, Symbol, Unresolved
 from golore.graph.queries.answers import Answer, Impact, Meaning
 from golore.graph.queries.impact import impact
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.questions import callers, users
 from golore.learner.audit.comparison import OurCall, OurEdges, OurImplements, OurUnresolved
 from golore.learner.audit.use_comparison import OurUse

@@ -11,7 +11,7 @@ from typing import Any, Final
 from golore.graph.changes.affected import Affected
 from golore.graph.queries.answers import Reached, Ref
 from golore.learner.changes.compared_files import Request
-from golore.mcp_server.services.affected import affected
+from golore.mcp_server.services.change_effects import affected
 from golore.mcp_server.text.affected_text import affected_reply
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit

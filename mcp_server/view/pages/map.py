@@ -11,7 +11,7 @@ from golore.graph.cards.card_store import open_card_store
 from golore.graph.errors import UsageError
 from golore.graph.phrases import counted
 from golore.graph.queries.edges import symbol_columns, symbol_from
-from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.directories import REST, Layers, layers_below
 from golore.mcp_server.view.drawing.layered import Node, layered_picture
 from golore.mcp_server.view.drawing.treemap import SHADES, Leaf, treemap_picture

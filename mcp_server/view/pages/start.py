@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from golore.graph.history.recent_commits import date_of, open_recent_commits
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.mcp_server.services.current_summary import summary_of
+from golore.mcp_server.services.knowledge.current_summary import summary_of
 from golore.mcp_server.view.overview import FileNumbers, Overview
 from golore.mcp_server.view.readme import readme_of
 from golore.mcp_server.view.rendering import Page

@@ -13,7 +13,7 @@ from golore.graph.history.recent_commits import date_of, open_recent_commits
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Link, Meaning, NameMatches, Ref, UnresolvedUses
 from golore.graph.queries.edges import in_order, inbound
-from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.drawing.neighbours import Box, neighbours_picture
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit

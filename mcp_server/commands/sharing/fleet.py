@@ -8,8 +8,8 @@ from typing import Any
 from golore.graph.lake.bucket import open_lake
 from golore.graph.lake.fleet import Fleet, Member
 from golore.graph.lake.heads import head_keys
-from golore.graph.lake.index import compact
 from golore.graph.lake.keys import time_of
+from golore.graph.lake.lake_index import compact
 from golore.graph.lake.pruning import prune
 from golore.graph.phrases import amount, counted
 from golore.mcp_server.services.settings import lake_address

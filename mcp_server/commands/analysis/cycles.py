@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.analysis.cycles import find_cycles
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.names.short_names import ShortNames
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import directory_below

@@ -15,7 +15,7 @@ from golore.graph.knowledge.notes import note_of
 from golore.graph.knowledge.ratings import RatedItem, rate, rated_items, remove_ratings
 from golore.graph.phrases import counted
 from golore.graph.search.index import open_index
-from golore.mcp_server.services.note_actions import is_note_id, subject_of
+from golore.mcp_server.services.knowledge.note_actions import is_note_id, subject_of
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
 

@@ -7,7 +7,7 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, symbol_columns, symbol_from
-from golore.graph.queries.written_names import FileLines
+from golore.graph.queries.names.written_names import FileLines
 
 _ENOUGH_PARTS: Final = 2
 """Parts that the path of a file on another machine must have in common with a file here, such as `lease/lessor.go`."""

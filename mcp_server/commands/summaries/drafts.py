@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from golore.mcp_server.services.draft_list import drafts
+from golore.mcp_server.services.knowledge.draft_list import drafts
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.text.output import print_json, print_lines, styled
 

@@ -19,10 +19,10 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Meaning, NameMatches, Ref
 from golore.graph.queries.edges import by_location, external, externals_where, symbols, symbols_where
-from golore.graph.queries.name_suggestions import suggested_symbols
-from golore.graph.queries.package_names import PackageNames
-from golore.graph.queries.promotion import promoted_members
-from golore.graph.queries.written_names import enclosing_function, plain_name
+from golore.graph.queries.names.name_suggestions import suggested_symbols
+from golore.graph.queries.names.package_names import PackageNames
+from golore.graph.queries.names.promotion import promoted_members
+from golore.graph.queries.names.written_names import enclosing_function, plain_name
 
 _SCANS: Final = 2
 """Number of look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is built (about 400 ms)."""
@@ -162,18 +162,6 @@ class NameList:
             found.append(self._id(bisect_right(self._starts, at + 1) - 1))
             at = names.find(wanted, at + 1)
         return found
-
-    def ids_containing(self, part: str, most: int) -> list[str]:
-        """Ids of up to `most` symbols whose name contains `part` in any case; names that start with it come first."""
-        names, wanted = self._names.lower(), part.lower().encode()
-        found: dict[int, None] = {}
-        for sought in (b"\0" + wanted, wanted):
-            at = names.find(sought)
-            while at >= 0 and len(found) < most:
-                entry = bisect_right(self._starts, at + sought.startswith(b"\0")) - 1
-                found.setdefault(entry)
-                at = names.find(sought, at + 1)
-        return [self._id(entry) for entry in found]
 
     def _id(self, entry: int) -> str:
         start = self._id_starts[entry]

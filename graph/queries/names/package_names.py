@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.written_names import assumed_package_name
+from golore.graph.queries.names.written_names import assumed_package_name
 
 
 class _Package(NamedTuple):

@@ -27,7 +27,7 @@ from golore.graph.transfer.snapshots import (
     take_snapshot,
 )
 from golore.learner.derived.card_step import update_cards
-from golore.mcp_server.commands.import_store import compare_tree, difference_lines
+from golore.mcp_server.commands.sharing.import_store import compare_tree, difference_lines
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 from golore.mcp_server.text.output import columns, print_json, print_lines, to_json_value
 from golore.mcp_server.text.progress import show_progress

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
+from golore.mcp_server.services.knowledge.vectors import embed, embedder_named, selected_model
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
-from golore.mcp_server.services.vectors import embed, embedder_named, selected_model
 from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.models.embeddings import DEFAULT, Ollama, open_embedder

@@ -20,11 +20,11 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
-from golore.mcp_server.services.draft_list import Draft, drafts
+from golore.mcp_server.services.knowledge.draft_list import Draft, drafts
+from golore.mcp_server.services.knowledge.upgrades import accept_summary, publish_summary
 from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.settings import UpgradeSettings, upgrade_settings
-from golore.mcp_server.services.upgrades import accept_summary, publish_summary
 from golore.mcp_server.text.output import print_json, print_lines, print_message, styled
 from golore.summarizers.drafting.prompts import prompt_for, retry_prompt, tokens_of
 from golore.summarizers.models.anthropic import HOST, AnthropicModel

@@ -36,7 +36,7 @@ from golore.graph.knowledge.notes import (
     supersede,
     write_notes,
 )
-from golore.graph.queries.short_names import ShortNames, assumed_short_name
+from golore.graph.queries.names.short_names import ShortNames, assumed_short_name
 from golore.graph.safety.secret_filter import removal_message, remove_secrets
 from golore.learner.derived.note_code_finder import CodeFinder
 from golore.learner.derived.note_step import anchor_at, current_anchor

@@ -8,7 +8,7 @@ from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import SummaryRecord, history
-from golore.mcp_server.services.current_summary import STRUCTURAL
+from golore.mcp_server.services.knowledge.current_summary import STRUCTURAL
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.targets import Target, find_target
 from golore.mcp_server.text.output import print_json, print_lines, styled, to_json_value

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from golore.graph.database.store import Store
-from golore.graph.queries.written_names import assumed_package_name
+from golore.graph.queries.names.written_names import assumed_package_name
 
 Naming = Callable[[str], str]
 """How a text shows a qualified name."""

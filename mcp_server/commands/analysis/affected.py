@@ -9,7 +9,7 @@ from golore.graph.changes.affected import AffectedLimits
 from golore.graph.errors import UsageError
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.changes.compared_files import Request
-from golore.mcp_server.services.affected import affected, prepare_adjacency
+from golore.mcp_server.services.change_effects import affected, prepare_adjacency
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.text.affected_text import affected_document, affected_markdown, affected_reply

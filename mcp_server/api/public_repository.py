@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from golore.graph.knowledge.notes import PinnedNote
     from golore.graph.search.results.hits import Hits
     from golore.learner.pipeline.graph_step import Report
+    from golore.mcp_server.services.knowledge.vectors import Similar
     from golore.mcp_server.services.query_process import QueryProcess
     from golore.mcp_server.services.target_context import ContextAnswer
-    from golore.mcp_server.services.vectors import Similar
 
 Name = str | Ref | Symbol
 """A symbol by its name, as on the command line, or as one of the results names it."""
@@ -214,7 +214,7 @@ class Repository:
 
     def similar(self, name: Name, *, limit: int = 10) -> tuple[Similar, ...]:
         """The functions, methods and types that are most like one of them, by their vectors (see `golore embed`)."""
-        from golore.mcp_server.services.vectors import similar_symbols
+        from golore.mcp_server.services.knowledge.vectors import similar_symbols
 
         with self._shared.opened() as opened:
             return similar_symbols(opened, meaning_of(opened, _name(name)).first, limit)
@@ -239,7 +239,7 @@ class Repository:
 
     def notes(self, target: str = "", *, kind: str = "", tag: str = "") -> tuple[PinnedNote, ...]:
         """The active notes about a target and what it contains, or all active notes."""
-        from golore.mcp_server.services.note_actions import list_notes
+        from golore.mcp_server.services.knowledge.note_actions import list_notes
 
         with self._shared.opened() as opened:
             return tuple(list_notes(opened, target, kind=kind, tag=tag))
