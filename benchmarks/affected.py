@@ -1,4 +1,4 @@
-"""Judges `golore affected` by what had to be mended later: are the files of a commit's fix-ups among the first it lists?
+"""Judges `golore affected` by what had to be mended later: are the files of a commit's fix-ups among its first?
 
     python benchmarks/affected.py [--commits N] [--save FILE] REPOSITORY...
 
@@ -37,7 +37,7 @@ from golore.graph.database.store import Store
 from golore.learner.changes.compared_files import Request
 from golore.learner.derived.co_change_step import update_co_change
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.services.affected import affected, prepare_adjacency
+from golore.mcp_server.services.change_effects import affected, prepare_adjacency
 
 FIRST = 10
 DAYS = 14
@@ -51,6 +51,9 @@ MENDS = re.compile(
     r"|correct(s|ed|ly)?)\b",
     re.IGNORECASE,
 )
+RECORD, FIELD = "\x01golore record\x02", "\x01golore field\x02"
+LEFT_OUT = ("*.pb.go", "*.pb.gw.go", "*bindata*", "*vfsdata*", "*/vendor/*", "vendor/*", "*Godeps/*")
+"""Generated and vendored files. Clones may lack the largest of them."""
 ID = re.compile(rf"\b[0-9a-f]{{{SHORTEST_ID},40}}\b")
 QUOTED = re.compile(r'["“«]([^"”»\n]{12,})["”»]')
 
@@ -191,10 +194,10 @@ def read_commits(repository: Path) -> Iterator[Commit]:
     """The newest commits without merges, oldest first, with the lines that they add to and remove from Go files."""
     text = git(
         repository, "log", f"-{LOOKED_AT}", "--no-merges", "--date-order", "--reverse", "--no-renames", "--no-ext-diff",
-        "-U0", "-p", "--format=%x01%H%x02%ct%x02%s%x02%B%x02", "--", "*.go",
+        "-U0", "-p", f"--format={RECORD}%H{FIELD}%ct{FIELD}%s{FIELD}%B{FIELD}", "--", "*.go", *(f":(exclude){one}" for one in LEFT_OUT),
     )  # fmt: skip
-    for record in text.split("\x01")[1:]:
-        id, time, subject, message, patch = record.split("\x02", 4)
+    for record in text.split(RECORD)[1:]:
+        id, time, subject, message, patch = record.split(FIELD, 4)
         files, added, removed = parsed(patch)
         if len(files) <= MOST_FILES:
             yield Commit(id, int(time), subject, message, files, added, removed)

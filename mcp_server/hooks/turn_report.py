@@ -45,7 +45,7 @@ def report_on(root: "Path", paths: frozenset[str], since: int) -> str:
     from golore.graph.errors import GoloreError
     from golore.learner.changes.compared_files import Request
     from golore.learner.checkout.git_objects import newest_commit_before
-    from golore.mcp_server.services.affected import affected
+    from golore.mcp_server.services.change_effects import affected
     from golore.mcp_server.services.open_store import open_repository
     from golore.mcp_server.text.turn_text import turn_text
 
