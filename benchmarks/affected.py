@@ -113,6 +113,7 @@ def judged(repository: Path, scratch: Path, most: int) -> Iterator[tuple[Task, d
     commits = list(read_commits(repository))
     tree, store = scratch / "tree", scratch / "store"
     git(scratch, "clone", "-q", "--no-checkout", str(repository.resolve()), str(tree))
+    git(tree, "sparse-checkout", "set", "--no-cone", "*.go", "go.mod", "go.sum", "go.work", "modules.txt")
     for task in tasks(repository, commits, most):
         git(tree, "checkout", "-q", "--force", task.commit.id)
         git(tree, "clean", "-q", "-fdx")
@@ -127,7 +128,7 @@ def judged(repository: Path, scratch: Path, most: int) -> Iterator[tuple[Task, d
 
 
 def golore_files(tree: Path, store: Path, commit: Commit) -> list[str]:
-    learn_graph(tree, store_directory=store)
+    learn_graph(tree, store_directory=store, workers=0)
     update_co_change(tree, store)
     with Store.open(store, write=False) as opened:
         prepare_adjacency(opened)

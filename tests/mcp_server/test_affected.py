@@ -212,8 +212,9 @@ def test_bad_input_gets_one_sentence(shop: Path, tmp_path: Path, capsys: pytest.
     assert "nowhere" in refusal(shop, capsys, "--base", "nowhere")
     assert "neither a range of revisions" in refusal(shop, capsys, "HEAD")
     binary = tmp_path / "binary.patch"
-    binary.write_text("diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n")
-    assert "patch" in refusal(shop, capsys, str(binary))
+    file = "store/schema/a.sql"
+    binary.write_text(f"diff --git a/{file} b/{file}\nindex 1..2 100644\nBinary files a/{file} and b/{file} differ\n")
+    assert "make it with `git diff --binary`" in refusal(shop, capsys, str(binary))
     assert "Give either" in refusal(shop, capsys, "HEAD~1..HEAD", "--staged")
 
 
