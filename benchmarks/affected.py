@@ -5,12 +5,13 @@
 A *fix-up* of a commit C is a later commit F, without merges, that is not more than 14 days younger, and that
 
 - names C: its message has C's id (at least 8 digits), as reverts do, or C's whole subject in quotes; or
-- mends C: a word of its subject says so (fix, fixup, revert, follow-up, missing, forgot, broken, build, lint, vet, typo,
-  again, correct), and it removes a line of Go code that C added to the same file, with 12 or more characters.
+- mends C: a word of its subject says so (fix, fixup, revert, follow-up, missing, forgot, broken, build, lint, vet,
+  typo, again, correct), and it removes a line of Go code that C added to the same file, with 12 or more characters.
 
 Commits with more than 20 Go files count neither as C nor as F. The truth for C is the set of Go files that its fix-ups
-change or remove and C does not change, if they exist at C: what the author of C would have had to look at. Judged are the
-newest N commits of each repository that change a Go file and have such files.
+change or remove and C does not change, if they exist at C: what the author of C would have had to look at. Judged are
+the newest N commits of each repository that change a Go file and have such files. Generated and vendored files are
+left out.
 
 Each C is checked out in a clone, learned as far as `affected` needs it, and compared with its parent; nothing younger
 than C is known. Figures, over the commits: how many have a file of the truth among the first ten files (hit), the mean
@@ -138,7 +139,7 @@ def golore_files(tree: Path, store: Path, commit: Commit) -> list[str]:
 
 def listed_files(found: Affected) -> list[str]:
     """The Go files of an answer, in the order in which it lists them."""
-    return [one.path for one in found.related if one.path.endswith(".go")]
+    return [one.path for one in found.nearby]
 
 
 def coupled(before: Sequence[Commit], changed: frozenset[str], existing: set[str]) -> list[str]:
@@ -193,9 +194,10 @@ def is_fix_up(one: Commit, commit: Commit) -> bool:
 
 def read_commits(repository: Path) -> Iterator[Commit]:
     """The newest commits without merges, oldest first, with the lines that they add to and remove from Go files."""
+    form = f"--format={RECORD}%H{FIELD}%ct{FIELD}%s{FIELD}%B{FIELD}"
     text = git(
         repository, "log", f"-{LOOKED_AT}", "--no-merges", "--date-order", "--reverse", "--no-renames", "--no-ext-diff",
-        "-U0", "-p", f"--format={RECORD}%H{FIELD}%ct{FIELD}%s{FIELD}%B{FIELD}", "--", "*.go", *(f":(exclude){one}" for one in LEFT_OUT),
+        "-U0", "-p", form, "--", "*.go", *(f":(exclude){one}" for one in LEFT_OUT),
     )  # fmt: skip
     for record in text.split(RECORD)[1:]:
         id, time, subject, message, patch = record.split(FIELD, 4)

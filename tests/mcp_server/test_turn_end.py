@@ -163,7 +163,7 @@ def test_the_text_is_short_whatever_changed() -> None:
     commands = tuple(f"go test ./dir/{name} -run '^Test{name}$'" for name in names)
     files = tuple(FileChange(f"dir/{name}.go", "edited") for name in names)
     found = Affected(
-        "HEAD", "working tree", files, tuple(changed), (), (), (), TestSelection(()), 0, commands, (), (), True
+        "HEAD", "working tree", files, tuple(changed), (), (), (), (), TestSelection(()), 0, commands, (), (), True
     )
     text = turn_text(found)
     assert len(text) <= LENGTH
