@@ -165,7 +165,9 @@ def tasks(repository: Path, commits: Sequence[Commit], most: int) -> list[Task]:
             continue
         later = commits[number + 1 :]
         fix_ups = [one for one in within(later, commit.time + DAYS * 86_400) if is_fix_up(one, commit)]
-        existing = set(git(repository, "ls-tree", "-r", "--name-only", commit.id).splitlines()) if fix_ups else set()
+        existing = (
+            set(git(repository, "ls-tree", "-r", "--name-only", commit.id).splitlines()) if fix_ups else set[str]()
+        )
         truth = {path for one in fix_ups for path in one.files if path.endswith(".go")} - commit.files
         if truth & existing:
             found.append(Task(commit, tuple(one.id for one in fix_ups), frozenset(truth & existing)))
