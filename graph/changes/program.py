@@ -7,9 +7,12 @@ numbers (see `symbol_steps`). What a mention of a type means for calls through i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.analysis.code_graph import OUTSIDE, Conversion, conversions_in
 from golore.graph.database.store import Store
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.questions import CALLABLE, TYPES
@@ -27,34 +30,37 @@ _REFLECTIVE: Final = re.compile(
     r"(?:text|html)/template\.Template\.Execute|reflect\.(?:Value|Type)\.Method|net/rpc\.(?:Server\.)?Register"
 )
 """External functions that call methods by their names."""
-_VALUES: Final = TYPES - {"interface"}
 _MOST_INITIALISERS: Final = 300
 _MOST_EMBEDDED: Final = 50
 
 
 class Part(NamedTuple):
     """What a declaration uses. `runs`: what it calls. `holds`: functions and variables that it names as values.
-    `types`: those that it names. `converts`: those of which it puts values into interfaces. `requires`: the interface
+    `types`: those that it names. `converts`: which values it puts into which interfaces. `requires`: the interface
     methods that it calls. `outside`: the external packages that it calls (see `PRINTING`)."""
 
     runs: tuple[int, ...]
     holds: tuple[int, ...]
     types: tuple[int, ...]
-    converts: tuple[int, ...]
+    converts: tuple[Conversion, ...]
     requires: tuple[int, ...]
     outside: frozenset[str]
     is_reflective: bool
 
 
 class TypePart(NamedTuple):
-    """The methods of a type that others may call without naming them.
+    """The methods of a type that external interfaces require.
 
-    `methods`: by the interface method through which they are called. `outside`: those of external interfaces, each with
-    the package of the interface.
+    `methods`: by the interface method through which they are called. `outside`: each with the package of the interface.
     """
 
     methods: dict[int, int]
     outside: tuple[tuple[str, int], ...]
+
+
+_Edges = Mapping[str, list[tuple[str, str]]]
+_last: Final[dict[Path, tuple[str, _Edges]]] = {}
+"""The `CONVERTS` edges of each store by the id of their source, with the generation of its graph."""
 
 
 class Program:
@@ -68,6 +74,8 @@ class Program:
         self._types: dict[int, TypePart] = {}
         self._initialisers: dict[int, tuple[int, ...]] = {}
         self._candidates: dict[int, list[int]] | None = None
+        self._places: dict[int, int] = {}
+        self._offers: dict[tuple[int, int], dict[int, int]] = {}
 
     def part(self, number: int) -> Part:
         known = self._parts.get(number)
@@ -80,6 +88,41 @@ class Program:
         if known is None:
             known = self._types[type] = self._read_type(type)
         return known
+
+    def place_of(self, required: int) -> int:
+        """The interface of a method that is called through it: `OUTSIDE` if the repository does not declare it."""
+        known = self._places.get(required)
+        if known is None:
+            owner = None if self.steps.is_external(required) else self.steps.symbol(self.steps.ref(required).owner)
+            known = self._places[required] = OUTSIDE if owner is None else owner
+        return known
+
+    def offers(self, type: int, place: int) -> Mapping[int, int]:
+        """The methods of a type that may be called through an interface, by the methods of the interface."""
+        if place == OUTSIDE:
+            return self.type_part(type).methods
+        known = self._offers.get((type, place))
+        if known is None:
+            known = self._offers[type, place] = {}
+            for required in self.steps.outbound(place, "CONTAINS"):
+                found = self.dispatch.method_of(type, self.steps.ref(required).name)
+                if found is not None and found != required:
+                    known[required] = found
+        return known
+
+    def fits(self, type: int, place: int) -> bool:
+        """Whether values of a type can be in an interface. Nothing is known of generic types."""
+        if place == OUTSIDE or self.steps.kind(place) != "interface":
+            return True
+        satisfied = self.steps.outbound(type, "IMPLEMENTS")
+        return place in satisfied or all(self.steps.is_external(one) for one in satisfied)
+
+    def wider(self, place: int) -> list[int]:
+        """The interfaces that are embedded in one: its values are in them, too."""
+        if place == OUTSIDE or self.steps.kind(place) != "interface":
+            return []
+        embedded = self.steps.outbound(place, "EMBEDS")
+        return [OUTSIDE if self.steps.is_external(one) else one for one in embedded]
 
     def initialisers(self, variable: int) -> tuple[int, ...]:
         """The `init` functions, and variables with calls, that may set the variable: they name it, or call a function
@@ -152,22 +195,20 @@ class Program:
         types += steps.outbound(number, "EMBEDS")
         inside = tuple(one for one in types if not steps.is_external(one))
         holds += self.unresolved_candidates(number)
-        converts = tuple(one for one in steps.outbound(number, "CONVERTS") if steps.kind(one) in _VALUES)
+        converts = tuple(self._conversions(number)) if steps.outbound(number, "CONVERTS") else ()
         return Part(tuple(runs), tuple(holds), inside, converts, tuple(requires), frozenset(outside), is_reflective)
+
+    def _conversions(self, number: int) -> Iterator[Conversion]:
+        for id, evidence in _conversion_edges(self._store).get(self.steps.ref(number).id, ()):
+            subject = self.steps.symbol(id)
+            if subject is not None:
+                yield from conversions_in(subject, evidence, self.steps.symbol)
 
     def _read_type(self, type: int) -> TypePart:
         steps = self.steps
         methods: dict[int, int] = {}
         outside: list[tuple[str, int]] = []
-        has_outside = False
-        for interface in steps.outbound(type, "IMPLEMENTS"):
-            if steps.is_external(interface):
-                has_outside = True
-                continue
-            for required in steps.outbound(interface, "CONTAINS"):
-                found = self.dispatch.method_of(type, steps.ref(required).name)
-                if found is not None and found != required:
-                    methods[required] = found
+        has_outside = any(steps.is_external(one) for one in steps.outbound(type, "IMPLEMENTS"))
         for interface, names in steps.outside_interfaces(type) if has_outside else ():
             for name in sorted(names):
                 found = self.dispatch.method_of(type, name)
@@ -201,3 +242,16 @@ class Program:
                 else:
                     further += self.steps.inbound(number, "CALLS")
             level = further
+
+
+def _conversion_edges(store: Store) -> _Edges:
+    """All `CONVERTS` edges: one query for each declaration would take longer than reading all of them once."""
+    generation = store.generation
+    known = _last.get(store.directory)
+    if known is None or known[0] != generation:
+        edges: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        statement = "MATCH (a:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN a.id, b.id, e.evidence"
+        for source, subject, evidence in store.rows(statement):
+            edges[source].append((subject, evidence))
+        known = _last[store.directory] = (generation, edges)
+    return known[1]
