@@ -1,8 +1,9 @@
 """The Go files outside a change that its author should look at, best first.
 
 Each reason adds to the score of a file: its code uses what changed, its tests reach it, git's history has it changed
-together with a changed file, it has the name of a changed file, or it is in the same directory. The weights were chosen
-on the fix-ups of real commits (`benchmarks/affected.py`): what had to be mended later, and was not in the commit.
+together with a changed file, it has the name of a changed file, or it is in the same directory. The judge are the
+fix-ups of real commits (`benchmarks/affected.py`): what had to be mended later, and was not in the commit. Weights that
+were fitted to some repositories were no better on another one than these.
 """
 
 from __future__ import annotations
@@ -54,9 +55,12 @@ def nearby_files(
         for file, (distance, number) in _nearest((one.symbol.file, one.depth) for one in reached).items():
             how = f"{verb} in {counted(number, 'declaration')}" if distance == 1 else f"{verb} over {distance} steps"
             reasons[file].append((weight / distance * _amount(number + 1), how))
-    for file, (distance, number) in _nearest((one.symbol.file, one.distance) for one in tests).items():
-        score = _TESTED / (1 + _FARTHER * distance) * _amount(number)
-        reasons[file].append((score, f"{counted(number, 'test')} to run"))
+    distances: defaultdict[str, list[int]] = defaultdict(list)
+    for one in tests:
+        distances[one.symbol.file].append(one.distance)
+    for file, those in distances.items():
+        score = _TESTED / (1 + _FARTHER * min(those)) * _amount(len(those))
+        reasons[file].append((score, f"{counted(len(those), 'test')} to run"))
     for file, pairs in _together(store, changed).items():
         apart = 1.0
         for shared, commits in pairs:
