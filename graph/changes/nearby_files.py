@@ -44,7 +44,7 @@ class NearbyFile:
 
 
 def nearby_files(
-    store: Store, changed: Collection[str], users: Iterable[Reached], tests: Iterable[ChosenTest]
+    store: Store, changed: Collection[str], users: Collection[Reached], tests: Iterable[ChosenTest]
 ) -> tuple[NearbyFile, ...]:
     """The files near the changed ones. `users` and `tests` are those of the change."""
     reasons: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
