@@ -39,19 +39,10 @@ class Reachability:
         """Those whose edges were followed: also variables that are initialized and never used."""
         self.packages: set[str] = set()
         """The packages that are linked."""
-<<<<<<< HEAD
         self._flow = TypeFlow(self._offers, self._fits)
         """Places are interfaces, `OUTSIDE`, and generic declarations for their type parameters."""
-=======
-        self._types: defaultdict[int, set[int]] = defaultdict(set)
-        """The types whose values are at a place: in an interface or `OUTSIDE`, or given for a type parameter."""
-        self._onward: defaultdict[int, set[int]] = defaultdict(set)
-        """The places that values get to from a place."""
-        self._invoked: defaultdict[int, set[str]] = defaultdict(set)
-        """The methods of an interface that are called."""
         self._invoked_unnamed: set[str] = set()
         """The methods of unnamed interfaces that are called, by id."""
->>>>>>> main
         self._pending: list[tuple[int, str]] = []
         self._arrivals: list[tuple[int, int, str]] = []
         self._assumes = False
@@ -165,7 +156,7 @@ class Reachability:
     def _invoke_unnamed(self, required: str, reason: str) -> None:
         if required not in self._invoked_unnamed:
             self._invoked_unnamed.add(required)
-            for type in sorted(self._types[OUTSIDE]):
+            for type in sorted(self._flow.types_at(OUTSIDE)):
                 self._call_unnamed(type, required, reason)
 
     def _call_unnamed(self, type: int, required: str, reason: str) -> None:

@@ -76,14 +76,11 @@ class Program:
         self._types: dict[int, TypePart] = {}
         self._initialisers: dict[int, tuple[int, ...]] = {}
         self._candidates: dict[int, list[int]] | None = None
-<<<<<<< HEAD
         self._places: dict[int, int] = {}
         self._offers: dict[tuple[int, int], dict[int, int]] = {}
         self._conversions_of: _Edges | None = None
         self._asked = 0
-=======
         self._unnamed: dict[int, dict[int, int]] | None = None
->>>>>>> main
 
     def part(self, number: int) -> Part:
         known = self._parts.get(number)

@@ -5,12 +5,8 @@ methods of those types only of which the code reached so far puts values into th
 the repository calls the methods of an external interface if it knows the interface (see `_KNOWS`). A package variable
 brings in what its initialiser, and the `init` functions that set it, use.
 
-<<<<<<< HEAD
-Over-estimates: an interface is one place, whichever variable has it. Not followed: calls through interfaces without a
-name.
-=======
-Over-estimates: which interface a value is put into does not matter.
->>>>>>> main
+Over-estimates: an interface is one place, whichever variable has it; all interfaces without a name, and those outside
+the repository, are one place together.
 """
 
 from __future__ import annotations
