@@ -7,7 +7,6 @@ decides whether it may call back: the methods of external interfaces that types 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -17,8 +16,6 @@ from golore.graph.queries.unnamed_interfaces import arity_of, fits, methods_of
 
 OUTSIDE: Final = -1
 """The place of all interfaces that the repository does not declare (see `CONVERTS`)."""
-PLACES: Final = frozenset(("interface", "alias", "func", "method"))
-"""Kinds that only stand for values of other types: interfaces, and generic functions for their type parameters."""
 TYPE_KINDS: Final = frozenset(("struct", "interface", "type", "alias"))
 _OUTSIDE_TOKEN: Final = "any"
 _FROM_OUTSIDE_TOKEN: Final = "<any"
@@ -244,18 +241,14 @@ def _read_conversions(store: Store, graph: CodeGraph, places: dict[int, int]) ->
     statement = "MATCH (a:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN offset(id(a)), offset(id(b)), e.evidence"
     for by, subject, evidence in store.rows(statement):
         found = graph.conversions.setdefault(places[by], [])
-        found += conversions_in(places[subject], evidence, graph.number.get)
-
-
-def conversions_in(subject: int, evidence: str, number: Callable[[str], int | None]) -> Iterator[Conversion]:
-    """The conversions of a `CONVERTS` edge to `subject`, from its evidence. `number`: of a declaration, by its id."""
-    for token in evidence.split():
-        if token == _FROM_OUTSIDE_TOKEN:
-            yield Conversion(OUTSIDE, subject)
-        elif token == _OUTSIDE_TOKEN:
-            yield Conversion(subject, OUTSIDE)
-        elif (target := number(token)) is not None:
-            yield Conversion(subject, target)
+        source = places[subject]
+        for token in evidence.split():
+            if token == _FROM_OUTSIDE_TOKEN:
+                found.append(Conversion(OUTSIDE, source))
+            elif token == _OUTSIDE_TOKEN:
+                found.append(Conversion(source, OUTSIDE))
+            elif token in graph.number:
+                found.append(Conversion(source, graph.number[token]))
 
 
 def _read_outside(store: Store, graph: CodeGraph) -> None:

@@ -20,11 +20,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from golore.graph.analysis.code_graph import OUTSIDE, PLACES, TYPE_KINDS, CodeGraph, Conversion
+from golore.graph.analysis.code_graph import OUTSIDE, TYPE_KINDS, CodeGraph, Conversion
 from golore.graph.analysis.type_flow import TypeFlow
 
 REFLECTION: Final = "reflection"
 UNRESOLVED: Final = "unresolved"
+_PLACES: Final = frozenset(("interface", "alias", "func", "method"))
+"""Kinds that only stand for values of other types: interfaces, and generic functions for their type parameters."""
 _NAMES: Final = re.compile(r"\w+")
 
 
@@ -171,7 +173,7 @@ class Reachability:
 
     def _convert(self, conversion: Conversion, reason: str) -> None:
         source, target = conversion
-        if source != OUTSIDE and self.graph.declared[source].kind not in PLACES:
+        if source != OUTSIDE and self.graph.declared[source].kind not in _PLACES:
             self._arrivals.append((source, target, reason))
         # Also from a type: if it is generic, this may be a conversion of its type parameters.
         self._arrivals += [(type, target, reason) for type in self._flow.connect(source, target)]

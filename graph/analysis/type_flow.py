@@ -1,7 +1,7 @@
 """Rapid type analysis: which methods run when methods of interfaces are called, as far as code was reached.
 
-Values of types get to places: into an interface, or into one outside the repository. From a place they get to others.
-A method that is called at a place is that of every type whose values are there.
+Values of types get to places: into an interface, into one outside the repository, or anywhere, if it is not known
+which. From a place they get to others. A method that is called at a place is that of every type whose values are there.
 Types and calls arrive in any order, one after the other; each answer is only what is new.
 
 What code is reached, and in which order, is decided by those who use this: `reachability` for whole programs, and
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+ANYWHERE: Final = -2
+"""The one place of a flow that does not know which interface values are put into."""
 Key = TypeVar("Key", bound=Hashable)
 """How a called method is named: by its name, or by the number of the interface's method."""
 

@@ -7,12 +7,9 @@ numbers (see `symbol_steps`). What a mention of a type means for calls through i
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from golore.graph.analysis.code_graph import OUTSIDE, Conversion, conversions_in
 from golore.graph.database.store import Store
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.questions import CALLABLE, TYPES
@@ -30,39 +27,34 @@ _REFLECTIVE: Final = re.compile(
     r"(?:text|html)/template\.Template\.Execute|reflect\.(?:Value|Type)\.Method|net/rpc\.(?:Server\.)?Register"
 )
 """External functions that call methods by their names."""
+_VALUES: Final = TYPES - {"interface"}
 _MOST_INITIALISERS: Final = 300
 _MOST_EMBEDDED: Final = 50
-_MOST_ASKED: Final = 1_000
-"""Queries of 0.2 ms for single declarations. All conversions of Kubernetes, 60,000, are read in 0.4 s."""
 
 
 class Part(NamedTuple):
     """What a declaration uses. `runs`: what it calls. `holds`: functions and variables that it names as values.
-    `types`: those that it names. `converts`: which values it puts into which interfaces. `requires`: the interface
+    `types`: those that it names. `converts`: those of which it puts values into interfaces. `requires`: the interface
     methods that it calls. `outside`: the external packages that it calls (see `PRINTING`)."""
 
     runs: tuple[int, ...]
     holds: tuple[int, ...]
     types: tuple[int, ...]
-    converts: tuple[Conversion, ...]
+    converts: tuple[int, ...]
     requires: tuple[int, ...]
     outside: frozenset[str]
     is_reflective: bool
 
 
 class TypePart(NamedTuple):
-    """The methods of a type that external interfaces require.
+    """The methods of a type that others may call without naming them.
 
-    `methods`: by the interface method through which they are called. `outside`: each with the package of the interface.
+    `methods`: by the interface method through which they are called. `outside`: those of external interfaces, each with
+    the package of the interface.
     """
 
     methods: dict[int, int]
     outside: tuple[tuple[str, int], ...]
-
-
-_Edges = Mapping[str, list[tuple[str, str]]]
-_last: Final[dict[Path, tuple[str, _Edges]]] = {}
-"""The `CONVERTS` edges of each store by the id of their source, with the generation of its graph."""
 
 
 class Program:
@@ -76,10 +68,6 @@ class Program:
         self._types: dict[int, TypePart] = {}
         self._initialisers: dict[int, tuple[int, ...]] = {}
         self._candidates: dict[int, list[int]] | None = None
-        self._places: dict[int, int] = {}
-        self._offers: dict[tuple[int, int], dict[int, int]] = {}
-        self._conversions_of: _Edges | None = None
-        self._asked = 0
         self._unnamed: dict[int, dict[int, int]] | None = None
 
     def part(self, number: int) -> Part:
@@ -93,41 +81,6 @@ class Program:
         if known is None:
             known = self._types[type] = self._read_type(type)
         return known
-
-    def place_of(self, required: int) -> int:
-        """The interface of a method that is called through it: `OUTSIDE` if the repository does not declare it."""
-        known = self._places.get(required)
-        if known is None:
-            owner = None if self.steps.is_external(required) else self.steps.symbol(self.steps.ref(required).owner)
-            known = self._places[required] = OUTSIDE if owner is None else owner
-        return known
-
-    def offers(self, type: int, place: int) -> Mapping[int, int]:
-        """The methods of a type that may be called through an interface, by the methods of the interface."""
-        if place == OUTSIDE:
-            return self.type_part(type).methods
-        known = self._offers.get((type, place))
-        if known is None:
-            known = self._offers[type, place] = {}
-            for required in self.steps.outbound(place, "CONTAINS"):
-                found = self.dispatch.method_of(type, self.steps.ref(required).name)
-                if found is not None and found != required:
-                    known[required] = found
-        return known
-
-    def fits(self, type: int, place: int) -> bool:
-        """Whether values of a type can be in an interface. Nothing is known of generic types."""
-        if place == OUTSIDE or self.steps.kind(place) != "interface":
-            return True
-        satisfied = self.steps.outbound(type, "IMPLEMENTS")
-        return place in satisfied or all(self.steps.is_external(one) for one in satisfied)
-
-    def wider(self, place: int) -> list[int]:
-        """The interfaces that are embedded in one: its values are in them, too."""
-        if place == OUTSIDE or self.steps.kind(place) != "interface":
-            return []
-        embedded = self.steps.outbound(place, "EMBEDS")
-        return [OUTSIDE if self.steps.is_external(one) else one for one in embedded]
 
     def initialisers(self, variable: int) -> tuple[int, ...]:
         """The `init` functions, and variables with calls, that may set the variable: they name it, or call a function
@@ -201,34 +154,22 @@ class Program:
         types += steps.outbound(number, "EMBEDS")
         inside = tuple(one for one in types if not steps.is_external(one))
         holds += self.unresolved_candidates(number)
-        converts = tuple(self._conversions(number)) if steps.outbound(number, "CONVERTS") else ()
+        converts = tuple(one for one in steps.outbound(number, "CONVERTS") if steps.kind(one) in _VALUES)
         return Part(tuple(runs), tuple(holds), inside, converts, tuple(requires), frozenset(outside), is_reflective)
-
-    def _conversions(self, number: int) -> Iterator[Conversion]:
-        for id, evidence in self._conversion_edges(self.steps.ref(number).id):
-            subject = self.steps.symbol(id)
-            if subject is not None:
-                yield from conversions_in(subject, evidence, self.steps.symbol)
-
-    def _conversion_edges(self, id: str) -> Iterable[tuple[str, str]]:
-        """The `CONVERTS` edges of a declaration: target and evidence. After many queries, all are read at once."""
-        if self._conversions_of is None:
-            known = _last.get(self._store.directory)
-            if known is not None and known[0] == self._store.generation:
-                self._conversions_of = known[1]
-            elif self._asked < _MOST_ASKED:
-                self._asked += 1
-                statement = "MATCH (a:Symbol {id: $id})-[e:CONVERTS]->(b:Symbol) RETURN b.id, e.evidence"
-                return sorted((subject, evidence) for subject, evidence in self._store.rows(statement, {"id": id}))
-            else:
-                self._conversions_of = _all_conversion_edges(self._store)
-        return sorted(self._conversions_of.get(id, ()))
 
     def _read_type(self, type: int) -> TypePart:
         steps = self.steps
         methods: dict[int, int] = {}
         outside: list[tuple[str, int]] = []
-        has_outside = any(steps.is_external(one) for one in steps.outbound(type, "IMPLEMENTS"))
+        has_outside = False
+        for interface in steps.outbound(type, "IMPLEMENTS"):
+            if steps.is_external(interface):
+                has_outside = True
+                continue
+            for required in steps.outbound(interface, "CONTAINS"):
+                found = self.dispatch.method_of(type, steps.ref(required).name)
+                if found is not None and found != required:
+                    methods[required] = found
         for interface, names in steps.outside_interfaces(type) if has_outside else ():
             for name in sorted(names):
                 found = self.dispatch.method_of(type, name)
@@ -274,12 +215,3 @@ class Program:
                 else:
                     further += self.steps.inbound(number, "CALLS")
             level = further
-
-
-def _all_conversion_edges(store: Store) -> _Edges:
-    edges: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    statement = "MATCH (a:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN a.id, b.id, e.evidence"
-    for source, subject, evidence in store.rows(statement):
-        edges[source].append((subject, evidence))
-    _last[store.directory] = (store.generation, edges)
-    return edges

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DEADLINE = 7.0
 """Seconds after which the hook ends at the latest. Agents give hooks 10 seconds."""
-_SECONDS = 6.0
+SECONDS = 6.0
 _MODULE = "golore.mcp_server.hooks.turn_report"
 
 
@@ -30,7 +30,7 @@ def turn_report(root: str, store: str, edits: dict[str, int]) -> str | None:
     command = python_command("-m", _MODULE, root, since)
     try:
         done = subprocess.run(
-            command, input="\0".join(edits).encode(), capture_output=True, cwd=os.sep, timeout=_SECONDS, check=False
+            command, input="\0".join(edits).encode(), capture_output=True, cwd=os.sep, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         return None

@@ -127,46 +127,6 @@ func TestA(t *testing.T) {}
 func TestB(t *testing.T) {}
 """,
     "main/main.go": "package main\n\nfunc main() {}\n",
-    "place/place.go": """package place
-
-type A interface{ Do() int }
-
-type B interface {
-	Do() int
-	Other()
-}
-
-type Wide interface {
-	A
-	Other()
-}
-
-type T struct{}
-
-func (T) Do() int { return 1 }
-
-func (T) Other() {}
-
-type U struct{}
-
-func (U) Do() int { return 2 }
-
-func CallA(a A) int { return a.Do() }
-
-func Keep(b B) {}
-
-func Pass(w Wide) int { return CallA(w) }
-""",
-    "place/place_test.go": """package place
-
-import "testing"
-
-func TestKept(t *testing.T) { Keep(T{}); CallA(U{}) }
-
-func TestCalled(t *testing.T) { CallA(T{}) }
-
-func TestPassed(t *testing.T) { Pass(T{}) }
-""",
     "tagged/tagged.go": "package tagged\n\nfunc F() {}\n",
     "tagged/tagged_test.go": """//go:build integration
 
@@ -233,13 +193,6 @@ def test_what_runs_before_tests_concerns_all_tests_of_the_packages_that_import_i
 
 def test_what_test_main_runs_concerns_all_tests_of_its_package(store: Store) -> None:
     assert set(chosen(store, "m/main.setUp")) == {"TestA", "TestB"}
-
-
-def test_a_call_reaches_the_types_that_the_test_puts_into_that_interface_directly_or_through_another(
-    store: Store,
-) -> None:
-    assert set(chosen(store, "m/place.T.Do")) == {"TestCalled", "TestPassed"}
-    assert set(chosen(store, "m/place.U.Do")) == {"TestKept"}
 
 
 def test_benchmarks_are_chosen_on_request(store: Store) -> None:

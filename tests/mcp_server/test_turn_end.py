@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +22,12 @@ from support.hook_process import event, hook, logged, read, seen, settings
 from support.shop import make_shop
 
 PAYLOADS = Path(__file__).resolve().parents[2] / "fixtures" / "hooks"
+PATIENT = """
+from golore.mcp_server.hooks import turn_report
+turn_report.DEADLINE = turn_report.SECONDS = 600
+from golore.mcp_server.hooks.hook import run_hook
+run_hook("claude")
+"""
 OLD, NEW = "m.items[key]++", "m.items[key] += 2"
 
 
@@ -54,14 +62,28 @@ def edit(root: Path, path: str, old: str, new: str, *, session: str = "s", **mor
     hook("claude", read(file, session=session, tool_name="Edit", tool_input=tool_input, **more))
 
 
-def stop(root: Path, *, session: str = "s", **more: object) -> str:
-    return seen(hook("claude", event("Stop", root, session=session, stop_hook_active=False, **more)))
+def stop(root: Path, *, session: str = "s", **environ: str) -> str:
+    return seen(patient_hook(event("Stop", root, session=session, stop_hook_active=False), **environ))
+
+
+def patient_hook(payload: object, **environ: str) -> str:
+    """What the hook prints at the end of a turn if it may take as long as it needs: machines with tests are busy."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PATIENT],
+        input=json.dumps(payload).encode(),
+        env=os.environ | environ,
+        capture_output=True,
+        check=False,
+        cwd="/",
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
 
 
 def test_the_end_of_a_turn_says_what_its_edits_touch(shop: Path) -> None:
     edit(shop, "store/store.go", OLD, NEW, session="claude-stop")
     payload = json.loads((PAYLOADS / "claude-stop.json").read_text().replace("ROOT", str(shop)))
-    text = seen(hook("claude", payload))
+    text = seen(patient_hook(payload))
     golden = PAYLOADS / "claude-stop.txt"
     if "GOLORE_UPDATE_GOLDEN" in os.environ:
         golden.write_text(text)
@@ -148,8 +170,7 @@ def test_a_failure_is_logged_and_the_edits_are_kept(shop: Path, tmp_path: Path) 
     broken.write_text(
         "import sys\nif 'golore.mcp_server.hooks.turn_report' in sys.orig_argv:\n    sys.exit('broken')\n"
     )
-    answer = hook("claude", event("Stop", shop, stop_hook_active=False), PYTHONPATH=str(tmp_path))
-    assert answer == ""
+    assert stop(shop, PYTHONPATH=str(tmp_path)) == ""
     assert "the end of a turn: " in logged(shop / ".golore")
     assert "Memory.Save" in stop(shop)
 
