@@ -16,7 +16,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.rendering import DATA
 from markupsafe import escape
 from support.git_repository import git
-from support.hostile_shop import HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
+from support.hostile_shop import HOSTILE_DIRECTORY, HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
 from support.mcp_client import GOLORE
 from support.shop import make_shop
 from support.viewed import Elements, Viewed, viewing
@@ -34,6 +34,8 @@ PAGES = [
     "map/",
     "map/store",
     "map/?show=treemap",
+    f"map/{HOSTILE_DIRECTORY}",
+    f"map/{HOSTILE_DIRECTORY}?show=treemap",
     "change",
     "knowledge",
     "review",
