@@ -91,7 +91,7 @@ def _parts(
                 stroke=EDGE,
                 class_="box",
             ),
-            text(left + 9, place.y + 16, node.name, _BOX_WIDTH - 18, font_weight=600),
+            text(left + 9, place.y + 16, node.name, _BOX_WIDTH - 30, font_weight=600),
             element(
                 "text",
                 cut(node.note, _BOX_WIDTH - 18, 10.5),

@@ -212,7 +212,8 @@ def test_the_rows_of_a_query_are_drawn_as_a_graph(viewed: Viewed) -> None:
     assert {end for pair in ends for end in pair} <= drawn
     assert "CALLS" in page
     by_name = viewed.get("query?q=MATCH (a:Symbol)-[:CALLS]->(b:Symbol) RETURN a.id, b.id LIMIT 30")
-    assert f'data-from="{SHOP}.Hostile" data-to="{SHOP}.Twice"' in by_name
+    symbols = f"/{viewed.secret}/symbol/{SHOP}"
+    assert f'data-from="{symbols}.Hostile" data-to="{symbols}.Twice"' in by_name
     assert "<svg" not in viewed.get("query?q=MATCH (s:Symbol) RETURN count(*)")
 
 
