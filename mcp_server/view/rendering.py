@@ -19,8 +19,8 @@ from markupsafe import Markup, escape
 
 DATA: Final = Path(__file__).parent / "data"
 _WRAPPED: Final = re.compile(r"(?<=\S)\n(?=[^\s*#+-])")
-"""The end of a line that a comment wraps only to be short: not before an indented line an item of a list or a marker such as
-`+build`."""
+"""The end of a line that a comment wraps only to be short: not before an indented line, an item of a list, or a marker
+such as `+build`."""
 _PLACE: Final = re.compile(r"([\w./@+-]*[\w-]\.go)(?::(\d+))?")
 
 
