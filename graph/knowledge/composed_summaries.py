@@ -146,7 +146,7 @@ def _file_position(store: Store, facts: FileFacts, package: str) -> Iterable[str
         yield f"it is a hub: {used}" if is_hub else used
     elif facts.uses:
         yield "its known users are tests"
-    elif not is_program and not facts.candidate_calls and not facts.outside_calls:
+    elif not is_program and not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls:
         yield "no other file is known to use it"
     if "testing" in _externals(store, facts.path):
         yield "it is test support"

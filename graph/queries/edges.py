@@ -12,6 +12,7 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
 from golore.graph.queries.answers import Link, Ref, UnresolvedUse, UnresolvedUses
+from golore.graph.queries.warm_tables import has_unresolved
 
 _SYMBOL_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
 _WIDTH: Final = 8
@@ -119,6 +120,8 @@ def unresolved_uses(store: Store, *names: str) -> UnresolvedUses:
 
 def all_unresolved_uses(store: Store, *names: str) -> list[UnresolvedUse]:
     """The unresolved uses of these names, by location."""
+    if not has_unresolved(store, names):
+        return []
     statement = "MATCH (u:Unresolved) WHERE u.name IN $names RETURN u.file, u.sites, u.source, u.reason"
     uses = [
         UnresolvedUse(file, int(line), source, reason)

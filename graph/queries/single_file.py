@@ -13,6 +13,7 @@ from golore.graph.queries.file_facts import (
     FILE_COLUMNS,
     MEMBERS,
     SYMBOL_COLUMNS,
+    UNNAMED_CALLS,
     CardSymbol,
     CardSymbolFactory,
     FactsBuilder,
@@ -45,6 +46,7 @@ class SingleFile:
         self._called_by_interface: dict[str, list[_CalledMethod]] = {}
         self._is_plain: dict[str, bool] = {}
         self._generated: frozenset[str] | None = None
+        self._unnamed: defaultdict[str, Counter[str]] | None = None
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file; None if the graph has no such file."""
@@ -77,7 +79,7 @@ class SingleFile:
             builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated, origin = rows[0]
         row = (digest, package, test, generated, origin)
-        return builder.build(path, row, self._doubts(builder), self._generated_files())
+        return builder.build(path, row, self._doubts(builder), self._unnamed_calls(), self._generated_files())
 
     def _generated_files(self) -> frozenset[str]:
         if self._generated is None:
@@ -109,6 +111,13 @@ class SingleFile:
         for name, file, sites in self._store.rows(statement, {"names": names}) if names else ():
             found[name][file] += len(sites.split())
         return found
+
+    def _unnamed_calls(self) -> dict[str, Counter[str]]:
+        if self._unnamed is None:
+            self._unnamed = defaultdict(Counter)
+            for file, name, sites in self._store.rows(UNNAMED_CALLS):
+                self._unnamed[name][file] += len(sites.split())
+        return self._unnamed
 
     def _declared(self, path: str) -> Iterator[Row]:
         """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""

@@ -18,6 +18,7 @@ from golore.mcp_server.services.name_questions import ask, ask_details, ask_impa
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 if TYPE_CHECKING:
+    from golore.graph.changes.affected import Affected
     from golore.graph.explore.explore import Exploration
     from golore.graph.knowledge.notes import PinnedNote
     from golore.graph.search.results.hits import Hits
@@ -189,6 +190,16 @@ class Repository:
         with self._shared.opened() as opened:
             return ask_path(opened, _name(source), _name(target))
 
+    def affected(self, revisions: str = "", *, base: str = "", staged: bool = False, depth: int = 3) -> Affected:
+        """What a change affects: users of what changed, tests to run, breaking changes. Compares the working tree with
+        HEAD, or with `base`; `staged`: what is staged; `revisions`: two commits, as `main..HEAD`."""
+        from golore.graph.changes.affected import AffectedLimits
+        from golore.learner.changes.compared_files import Request
+        from golore.mcp_server.services.change_effects import affected
+
+        with self._shared.opened() as opened:
+            return affected(self.root, opened.store, Request(base, revisions, staged=staged), AffectedLimits(depth))
+
     def search(
         self,
         text: str,
@@ -244,14 +255,21 @@ class Repository:
         with self._shared.opened() as opened:
             return tuple(list_notes(opened, target, kind=kind, tag=tag))
 
-    def cypher(self, statement: str, *, seconds: float = 60, limit: int | None = None) -> list[dict[str, Any]]:
+    def cypher(
+        self, statement: str, *, near: str = "", seconds: float = 60, limit: int | None = None
+    ) -> list[dict[str, Any]]:
         """The rows of a read-only Cypher statement, each with the names of its columns. Values that JSON does not have
-        are strings. Runs in another process, which is ended after `seconds`."""
+        are strings. Runs in another process, which is ended after `seconds`.
+
+        `$near` in the statement is the vector of the text `near`, to be compared with the property `vector` that nodes
+        have after `golore embed`: `ORDER BY array_cosine_similarity(s.vector, $near) DESC`.
+        """
+        from golore.mcp_server.services.graph_query import query_graph
         from golore.mcp_server.services.query_process import QueryProcess
 
         if self._queries is None:
             self._queries = QueryProcess()
-        return self._queries.query(self._learned.store, statement, seconds=seconds, most=limit)
+        return query_graph(self._queries, self._learned.store, statement, near=near, seconds=seconds, most=limit)
 
     def to_networkx(
         self,

@@ -13,6 +13,7 @@ first used, because the hooks of agents import this package too, at every step.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from golore.graph.changes.affected import Affected
     from golore.graph.errors import GoloreError, ModelUnavailable, StoreError, StoreMissing, UsageError
     from golore.graph.explore.explore import Exploration, Part
     from golore.graph.knowledge.notes import Anchor, PinnedNote
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from golore.mcp_server.services.targets import UnclearName
 
 __all__ = [
+    "Affected",
     "Anchor",
     "Answer",
     "ContextAnswer",
@@ -79,6 +81,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "golore.graph.changes.affected": "Affected",
     "golore.graph.errors": "GoloreError ModelUnavailable StoreError StoreMissing UsageError",
     "golore.graph.explore.explore": "Exploration Part",
     "golore.graph.knowledge.notes": "Anchor PinnedNote",

@@ -4,7 +4,7 @@
 - A path names a file (`store/store.go`) or a package (`store/`), from the current directory or the repository's root.
   The end of a file's path is enough if no other file has it.
 - `store/store.go:18` is the declaration around that line, `store/store.go:10-40` the declarations there.
-- Anything else is the import path of a package, or the name of a symbol (see `graph.queries.name_resolver`).
+- Anything else is the import path of a package, or the name of a symbol (see `graph.queries.names.name_resolver`).
 """
 
 from __future__ import annotations

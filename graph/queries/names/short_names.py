@@ -13,14 +13,19 @@ from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.queries.names.written_names import assumed_package_name
+from golore.graph.queries.unnamed_interfaces import is_unnamed
 
 Naming = Callable[[str], str]
 """How a text shows a qualified name."""
 _VERSION: Final = re.compile(r"v\d+\.")
+_PATHS: Final = re.compile(r"(?:[\w.~-]+/)+")
+"""In the text of an unnamed interface: what precedes the last part of an import path."""
 
 
 def assumed_short_name(qualified_name: str) -> str:
     """The short name by Go's conventions alone, where no graph is open."""
+    if is_unnamed(qualified_name):
+        return _PATHS.sub("", qualified_name)
     package, local = _split(qualified_name)
     return f"{assumed_package_name(package)}.{local}" if local else qualified_name
 
@@ -33,6 +38,8 @@ class ShortNames:
         self._names: dict[str, str] = {}
 
     def __call__(self, qualified_name: str) -> str:
+        if is_unnamed(qualified_name):
+            return _PATHS.sub("", qualified_name)
         package, local = _split(qualified_name)
         return f"{self._name_of(package)}.{local}" if local else qualified_name
 

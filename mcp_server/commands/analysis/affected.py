@@ -13,20 +13,31 @@ from golore.mcp_server.services.change_effects import affected, prepare_adjacenc
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.text.affected_text import affected_document, affected_markdown, affected_reply
-from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.diagrams import affected_diagram, print_diagram
+from golore.mcp_server.text.output import print_json, print_lines, require_one_form
 from golore.mcp_server.text.replies import full_name, people_lines
 
 _SHOWN: Final = 30
 
 
 def run_affected(
-    request: Request, start: Path, limits: AffectedLimits, *, as_json: bool, markdown: bool, limit: int | None
+    request: Request,
+    start: Path,
+    limits: AffectedLimits,
+    *,
+    as_json: bool,
+    markdown: bool,
+    limit: int | None,
+    diagram: str | None = None,
 ) -> int:
+    require_one_form(as_json=as_json, diagram=diagram, markdown=markdown)
     with open_repository(start) as opened:
         prepare_adjacency(opened.store)
         found = affected(opened.repository.root, opened.store, request, limits)
         stale = warn_if_stale(opened.repository.root, opened.store)
-    if as_json:
+    if diagram:
+        print_diagram(affected_diagram(found, limit), diagram)
+    elif as_json:
         print_json({**affected_document(found), "stale": stale})
     elif markdown:
         print_lines(affected_markdown(found).split("\n"))

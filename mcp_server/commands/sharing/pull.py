@@ -21,6 +21,7 @@ from golore.learner.checkout.git_objects import commit_of, require_repository
 from golore.learner.checkout.git_remote import ancestors
 from golore.learner.pipeline.version import is_outdated, learner_version
 from golore.mcp_server.install.program_link import link_program
+from golore.mcp_server.services.knowledge.graph_vectors import drop_foreign_vectors
 from golore.mcp_server.services.published_names import STORE_FILES, published_names
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 from golore.mcp_server.services.settings import lake_address
@@ -51,6 +52,7 @@ def run_pull(address: str, start: Path, *, name: str, replace: bool, as_json: bo
         found = _nearest(lake, repository.root, name, messages)
         if found is not None:
             install_store(lake, found.key, found.head, repository.store, STORE_FILES)
+            drop_foreign_vectors(repository.store)
     report = learn_with_progress(repository)
     link_program()
     if as_json:

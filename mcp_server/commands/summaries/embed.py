@@ -1,4 +1,4 @@
-"""`golore embed`: makes the vectors that search by meaning needs."""
+"""`golore embed`: makes the vectors that search by meaning needs, and adds them to the graph."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
-from golore.mcp_server.services.knowledge.vectors import embed, embedder_named, selected_model
+from golore.graph.search.vectors import VectorFile
+from golore.mcp_server.services.knowledge.embedders import Selection, embedder_named, write_selection
+from golore.mcp_server.services.knowledge.graph_vectors import remove_graph_vectors, update_graph_vectors
+from golore.mcp_server.services.knowledge.vectors import embed, selected_model
 from golore.mcp_server.services.repository import find_repository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message
 from golore.mcp_server.text.progress import show_progress
 from golore.summarizers.models.embeddings import DEFAULT, Ollama, open_embedder
@@ -26,6 +28,7 @@ def run_embed(
     minutes: float | None,
     as_json: bool,
     download: bool = False,
+    in_graph: bool = True,
 ) -> int:
     repository = find_repository(start)
     selected = model or selected_model(repository.store) or DEFAULT
@@ -39,11 +42,19 @@ def run_embed(
     closing_embedder = closing(embedder) if host and isinstance(embedder, Ollama) else nullcontext()
     with closing_embedder, show_progress() as progress:
         done = embed(repository, embedder, limit=limit, seconds=minutes * 60 if minutes else None, progress=progress)
-    (repository.store / VECTOR_MODEL_FILE).write_text(selected, encoding="utf-8")
+    write_selection(repository.store, Selection(selected, in_graph))
+    nodes = 0
+    if in_graph:
+        file = VectorFile(repository.store, embedder.name, embedder.dimensions)
+        nodes = update_graph_vectors(repository.store, file, check_all=True)
+    else:
+        remove_graph_vectors(repository.store)
     if isinstance(embedder, Ollama) and embedder.removed:
         print_message(f"golore: {removal_message(embedder.removed)}")
     if as_json:
-        print_json({**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions})
+        print_json(
+            {**done._asdict(), "model": embedder.name, "dimensions": embedder.dimensions, "graph_nodes_written": nodes}
+        )
     else:
         left = f"; {counted(done.left, 'text')} left, run it again to continue" if done.left else ""
         print_lines([f"Embedded {counted(done.made, 'text')} with {embedder.name} in {done.seconds:.1f} s{left}."])

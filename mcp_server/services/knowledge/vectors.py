@@ -1,8 +1,8 @@
-"""Makes the vectors for search by meaning, in batches, the most important texts first; and searches them.
+"""Makes vectors, in batches, the most important texts first; and searches them by meaning.
 
 Only texts without a vector are embedded: an interrupted run continues where it stopped, and a learn leaves few texts to
-embed. Another model begins a file of its own; when that has all texts, the files of other models are removed. The store
-records which model its vectors are searched with.
+embed. Another model begins a file of its own; when that has all texts, the files of other models are removed. The
+vectors in the graph are a copy, which `graph_vectors` brings up to date.
 """
 
 from __future__ import annotations
@@ -14,24 +14,33 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.database.vector_changes import read_state
 from golore.graph.errors import GoloreError, ModelUnavailable, UsageError
 from golore.graph.progress import Progress
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import symbols
-from golore.graph.search.embedded_texts import embedded_symbols, meaning_key, meaning_texts
+from golore.graph.search.embedded_texts import (
+    embedded_symbols,
+    meaning_key,
+    meaning_texts,
+    note_meaning,
+    package_meaning,
+    section_meaning,
+)
 from golore.graph.search.index import SearchIndex
-from golore.graph.search.index_entries import FileRow
+from golore.graph.search.index_entries import FileRow, ShortText
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
 from golore.learner.derived.search_step import index_state
+from golore.mcp_server.services.knowledge.embedders import embedder_named, read_selection
+from golore.mcp_server.services.knowledge.graph_vectors import changed_nodes, texts_to_embed, update_graph_vectors
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, index_of
-from golore.summarizers.models.embeddings import BATCH, Embedder, open_embedder
+from golore.mcp_server.services.search_sources import index_of
+from golore.summarizers.models.embeddings import BATCH, Embedder
 
 _AFTER_LEARN: Final = 20.0
 """Seconds to embed texts after a learn; the rest waits for the next learn."""
-_embedders: dict[str, Embedder] = {}
 _spaces: dict[Path, tuple[tuple[object, ...], VectorSearch]] = {}
 
 
@@ -57,12 +66,28 @@ def embed(
     progress: Progress | None = None,
 ) -> EmbedResult:
     """Make missing vectors, for at most `limit` texts. Starts no batch after `seconds`."""
-    started = time.monotonic()
     with Store.open(repository.store, write=False) as store:
         index, _ = index_of(repository, store)
         with index, index.reading():
             texts = dict(_ordered_texts(index))
     file = VectorFile(repository.store, embedder.name, embedder.dimensions)
+    done = _embed_texts(file, embedder, texts, limit=limit, seconds=seconds, progress=progress)
+    if not done.left:
+        for path in file.others():
+            path.unlink(missing_ok=True)
+    return done
+
+
+def _embed_texts(
+    file: VectorFile,
+    embedder: Embedder,
+    texts: Mapping[bytes, str],
+    *,
+    limit: int | None = None,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> EmbedResult:
+    started = time.monotonic()
     known = file.keys()
     missing = [(key, text) for key, text in texts.items() if key not in known]
     wanted = missing[:limit]
@@ -75,18 +100,40 @@ def embed(
         made += len(batch)
         if progress is not None:
             progress.tick(len(batch))
-    if made == len(missing):
-        for path in file.others():
-            path.unlink(missing_ok=True)
     return EmbedResult(made, len(missing) - made, time.monotonic() - started)
 
 
 def update_vectors(repository: LearnedRepository, progress: Progress | None = None) -> None:
-    """After a learn, embed new texts if the store has vectors. Errors are ignored: search by words works without."""
-    selected = selected_model(repository.store)
-    if selected:
-        with suppress(GoloreError):
-            embed(repository, embedder_named(selected), seconds=_AFTER_LEARN, progress=progress)
+    """After a learn, embed new texts if the store has vectors, and bring the vectors in the graph up to date. Errors
+    are ignored: search by words works without."""
+    directory = repository.store
+    selection = read_selection(directory)
+    if selection is None:
+        return
+    changed = changed_nodes(directory) if selection.in_graph else None
+    if changed is not None and not changed:
+        return
+    state = read_state(directory)
+    if changed is not None and state is not None:
+        file = VectorFile(directory, state.model, state.dimensions)
+        texts = texts_to_embed(directory, changed)
+        if file.keys().issuperset(texts):
+            with suppress(GoloreError):
+                update_graph_vectors(directory, file)
+            return
+    made = 0
+    file = None
+    with suppress(GoloreError):
+        embedder = embedder_named(selection.model)
+        file = VectorFile(directory, embedder.name, embedder.dimensions)
+        made = embed(repository, embedder, seconds=_AFTER_LEARN, progress=progress).made
+    if selection.in_graph:
+        # Without the model, nodes whose text changed lose their vectors, which are of another text.
+        if file is None and state is not None:
+            file = VectorFile(directory, state.model, state.dimensions)
+        if file is not None:
+            with suppress(GoloreError):
+                update_graph_vectors(directory, file, check_all=bool(made) and changed is None)
 
 
 def meaning_search(directory: Path, index: SearchIndex, state: bytes) -> Callable[[str], Mapping[int, Near]] | None:
@@ -149,22 +196,14 @@ def _space(directory: Path, file: VectorFile, index: SearchIndex, state: bytes) 
     return known[1]
 
 
-def embedder_named(selected: str) -> Embedder:
-    if selected not in _embedders:
-        _embedders[selected] = open_embedder(selected)
-    return _embedders[selected]
-
-
 def selected_model(directory: Path) -> str:
-    try:
-        return (directory / VECTOR_MODEL_FILE).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+    selection = read_selection(directory)
+    return selection.model if selection is not None else ""
 
 
 def _ordered_texts(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
-    """Key and text of everything to embed: files first, then declarations with comments, then other declarations; in
-    each group, texts of the most often changed files first."""
+    """Key and text of everything to embed: files first, then packages, notes and documents, declarations with comments,
+    and other declarations; of files and declarations, texts of the most often changed files first."""
     view = view_of(index)
     rows = [view.files[id] for id, _ in index.embedding_keys() if id in view.files]
     rows.sort(key=lambda row: (-view.past.busy[row.id], row.path))
@@ -176,5 +215,18 @@ def _ordered_texts(index: SearchIndex) -> Iterator[tuple[bytes, str]]:
                 yield meaning_key(text), text
             else:
                 (last if text.endswith(". ") else later).append((meaning_key(text), text))
+    for _, text, _ in index.texts():
+        if own := _short_text(text):
+            yield meaning_key(own), own
     yield from later
     yield from last
+
+
+def _short_text(text: ShortText) -> str:
+    """The text of a package, a note or a section of a document; empty for a summary, which the graph has no vector
+    of."""
+    if text.kind == "package":
+        return package_meaning(text.name, text.text)
+    if text.kind == "note":
+        return note_meaning(text.text)
+    return section_meaning(text.title, text.text) if text.kind == "doc" else ""

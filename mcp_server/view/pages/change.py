@@ -36,7 +36,13 @@ def change_page(visit: Visit, base: str) -> Page:
         ],
         "used": (("Used by", len(found.resolved), _reached(visit, found.resolved)),)
         + (
-            (("Perhaps used by, through an interface", len(found.candidates), _reached(visit, found.candidates)),)
+            (
+                (
+                    "Perhaps used by, through interfaces or values",
+                    len(found.candidates),
+                    _reached(visit, found.candidates),
+                ),
+            )
             if found.candidates
             else ()
         ),
