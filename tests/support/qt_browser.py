@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 
 from PySide6.QtCore import QUrl
+from PySide6.QtWebEngineCore import QWebEngineSettings
 from PySide6.QtWebEngineWidgets import QWebEngineView
 from PySide6.QtWidgets import QApplication
 
@@ -19,6 +20,8 @@ if __name__ == "__main__":
     application = QApplication(sys.argv[:1])
     view = QWebEngineView()
     view.resize(1400, 900)
+    # As in browsers: a file may lead to a page of a server.
+    view.settings().setAttribute(QWebEngineSettings.WebAttribute.LocalContentCanAccessRemoteUrls, True)
     view.load(QUrl("about:blank"))
     view.show()
     sys.exit(application.exec())
