@@ -79,7 +79,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters["number"] = lambda value: f"{value:,}"
-    environment.filters["unwrapped"] = lambda text: _WRAPPED.sub(" ", text)
+    environment.filters["unwrapped"] = partial(_WRAPPED.sub, " ")
     return environment
 
 

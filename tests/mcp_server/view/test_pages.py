@@ -249,13 +249,14 @@ def test_a_long_list_goes_on_in_place(tmp_path: Path) -> None:
     assert main(["learn", str(root), "--workers=0"]) == 0
     with viewing(root, "--port=0") as long:
         page = long.get(f"symbol/{SHOP}.New")
-        buttons = [attributes for tag, attributes in Elements(page).found if "data-more" in attributes]
-        (more,) = buttons
+        (more,) = [attributes for _, attributes in Elements(page).found if "data-more" in attributes]
         names = re.findall(r">store\.(Call\d+)</a>", page)
         while more:
             page = long.get(f"part/{more['data-more']}/{more['data-name']}?from={more['data-from']}")
             names += re.findall(r">store\.(Call\d+)</a>", page)
-            more = next((attributes for _, attributes in Elements(page).found if "data-more" in attributes), {})
+            more = next(
+                (attributes for _, attributes in Elements(page).found if "data-more" in attributes), dict[str, str]()
+            )
     assert set(names) == {f"Call{number}" for number in range(450)}
 
 
