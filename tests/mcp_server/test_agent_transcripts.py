@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "sessions" / "transcripts"
 RECORDED = "/home/ann/shop"
 CORRECTION = "No, that's wrong: Memory isn't safe for concurrent use. Callers lock it themselves."
 SAID = "Memory.Save may be called from several goroutines."
-DOUBTFUL = "Memory belongs to the caller"
+DOUBTFUL = "there is one per caller, so no lock"
 
 
 def write(path: Path, text: str) -> Path:

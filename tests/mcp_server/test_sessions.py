@@ -291,7 +291,8 @@ def test_text_for_people_lists_what_to_decide(capsys: pytest.CaptureFixture[str]
 
 
 def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_session(shop, "two", entry("assistant", SAID), entry("user", OTHER, cwd=str(shop)))
+    said_of_it = "report/daily.go imports internal/legacy/dates for the parsing."
+    path = write_session(shop, "two", entry("assistant", said_of_it), entry("user", OTHER, cwd=str(shop)))
     ours, theirs = pty.openpty()
     command = [Path(sys.executable).with_name("golore"), "learn-sessions"]
     with subprocess.Popen(command, cwd=shop, stdin=theirs, stdout=theirs, stderr=theirs) as asking:
