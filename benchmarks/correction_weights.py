@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from corrections import FIXTURES, SETS, excerpts, transcript
@@ -69,15 +69,16 @@ def fitted(values: Array, labels: Array) -> Array:
 
 def _regression(values: Array, labels: Array) -> Array:
     """Newton's method, with a quadratic penalty on the weights but not on the bias."""
-    columns: Array = np.c_[np.ones(len(values)), values]
-    weights: Array = np.zeros(columns.shape[1])
-    penalty: Array = np.full(columns.shape[1], PENALTY)
+    columns = cast("Array", np.c_[np.ones(len(values)), values])
+    weights = cast("Array", np.zeros(columns.shape[1]))
+    penalty = cast("Array", np.full(columns.shape[1], PENALTY))
     penalty[0] = 0.01
+    exponential, solve = cast("Array", np.exp), cast("Array", np.linalg.solve)
     for _ in range(50):
-        odds: Array = 1 / (1 + np.exp(-columns @ weights))
-        slope: Array = columns.T @ (odds - labels) + penalty * weights
-        curve: Array = (columns * (odds * (1 - odds))[:, None]).T @ columns + np.diag(penalty)
-        step: Array = np.linalg.solve(curve, slope)
+        odds = 1 / (1 + exponential(-columns @ weights))
+        slope = columns.T @ (odds - labels) + penalty * weights
+        curve = (columns * (odds * (1 - odds))[:, None]).T @ columns + np.diag(penalty)
+        step = solve(curve, slope)
         weights -= step
         if abs(step).max() < 1e-8:
             break
