@@ -69,7 +69,7 @@ def fitted(values: Array, labels: Array) -> Array:
 
 def _regression(values: Array, labels: Array) -> Array:
     """Newton's method, with a quadratic penalty on the weights but not on the bias."""
-    columns = cast("Array", np.c_[np.ones(len(values)), values])
+    columns: Array = np.c_[np.ones(len(values)), values]
     weights = cast("Array", np.zeros(columns.shape[1]))
     penalty = cast("Array", np.full(columns.shape[1], PENALTY))
     penalty[0] = 0.01
