@@ -31,10 +31,16 @@ def main() -> int:
         if names:
             print_lines(names)
         return 0
+    import gc
+
     from golore.mcp_server.cli.main import main as run_cli
 
     if arguments and arguments[0] in QUESTIONS:
         from golore.graph.database.engine import limit_memory
 
         limit_memory()
-    return run_cli()
+    try:
+        return run_cli()
+    finally:
+        # At its end, Python looks for cycles among all objects, which takes a quarter of a second after a learn.
+        gc.freeze()
