@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from golore.graph.database.bulk_load import BulkLoad, MoreRows
+from golore.graph.database.bulk_load import BulkLoad, WorkBeside
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
@@ -208,6 +208,16 @@ class Store:
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        """The whole table of a label (see `GraphTables`)."""
+        values = ", ".join(["offset(id(n))", *(f"n.`{name}`" for name in names)])
+        return self.columns(f"MATCH (n:{label}) RETURN {values}")
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        """All edges of a kind (see `GraphTables`)."""
+        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
+        return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, sorted by id."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
@@ -258,16 +268,14 @@ class Store:
         return dict(self.rows(f"MATCH (m:{META_TABLE}) WHERE m.id <> 'schema' RETURN m.id, m.value ORDER BY m.id"))
 
     @contextlib.contextmanager
-    def bulk_load(
-        self, meta: Mapping[str, str] | None = None, more: Callable[[Store], MoreRows] | None = None
-    ) -> Generator[BulkLoad]:
+    def bulk_load(self, meta: Mapping[str, str] | None = None, beside: WorkBeside | None = None) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
-        read the current one meanwhile. `more` is called with the new graph before others can see it."""
+        read the current one meanwhile. `beside` works while the rows are loaded."""
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if meta is None else meta, more)
+            self._replace(load, {} if meta is None else meta, beside)
         finally:
             load.discard()
 
@@ -410,21 +418,18 @@ class Store:
                 self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
             )
 
-    def _replace(self, load: BulkLoad, meta: Mapping[str, str], more: Callable[[Store], MoreRows] | None) -> None:
+    def _replace(self, load: BulkLoad, meta: Mapping[str, str], beside: WorkBeside | None) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
         manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)
 
-        def more_from(session: Session) -> MoreRows:
-            loaded = Store(self.directory, manifest, None, self._wait)
-            loaded._session = session
-            return MoreRows() if more is None else more(loaded)
-
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, meta, more_from)
+                load.build(database, meta, None if beside is None else beside.more_rows)
                 record_digests(database, {})
+                if beside is not None:
+                    beside.wait()
             except BaseException:
                 unlink_database(database)
                 raise
