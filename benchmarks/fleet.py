@@ -14,7 +14,7 @@ from collections import Counter
 
 from golore.graph.lake.bucket import open_lake
 from golore.graph.lake.fleet import Fleet
-from golore.graph.lake.index import compact
+from golore.graph.lake.lake_index import compact
 from golore.graph.lake.segments import IMPORTS, POSSIBLE
 
 
