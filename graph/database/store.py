@@ -57,7 +57,7 @@ from golore.graph.model.tables import (
 )
 
 if TYPE_CHECKING:
-    from golore.graph.database.bulk_load import BulkLoad, MoreRows
+    from golore.graph.database.bulk_load import BulkLoad, WorkBeside
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process. A change in place takes well under one second."""
@@ -220,6 +220,16 @@ class Store:
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        """The whole table of a label (see `GraphTables`)."""
+        values = ", ".join(["offset(id(n))", *(f"n.`{name}`" for name in names)])
+        return self.columns(f"MATCH (n:{label}) RETURN {values}")
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        """All edges of a kind (see `GraphTables`)."""
+        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
+        return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, sorted by id."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
@@ -273,19 +283,19 @@ class Store:
     def bulk_load(
         self,
         meta: Mapping[str, str] | None = None,
-        more: Callable[[Store], MoreRows] | None = None,
+        beside: WorkBeside | None = None,
         columns: Sequence[str] = (),
     ) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
-        read the current one meanwhile. `more` is called with the new graph before others can see it. `columns` are
-        statements that add columns to the tables."""
+        read the current one meanwhile. `beside` works while the rows are loaded. `columns` are statements that add
+        columns to the tables."""
         from golore.graph.database.bulk_load import BulkLoad
 
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if meta is None else meta, more, columns)
+            self._replace(load, {} if meta is None else meta, beside, columns)
         finally:
             load.discard()
 
@@ -451,28 +461,18 @@ class Store:
             )
 
     def _replace(
-        self,
-        load: BulkLoad,
-        meta: Mapping[str, str],
-        more: Callable[[Store], MoreRows] | None,
-        columns: Sequence[str],
+        self, load: BulkLoad, meta: Mapping[str, str], beside: WorkBeside | None, columns: Sequence[str]
     ) -> None:
-        from golore.graph.database.bulk_load import MoreRows
-
         self._close_session()
         database = next_database(self.directory, self._manifest)
         manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)
-
-        def more_from(session: Session) -> MoreRows:
-            loaded = Store(self.directory, manifest, None, self._wait)
-            loaded._session = session
-            return MoreRows() if more is None else more(loaded)
-
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, meta, more_from, columns)
+                load.build(database, meta, None if beside is None else beside.more_rows, columns)
                 record_digests(database, {})
+                if beside is not None:
+                    beside.wait()
             except BaseException:
                 unlink_database(database)
                 raise

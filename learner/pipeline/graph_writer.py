@@ -141,7 +141,7 @@ def load_graph(
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
-    with store.bulk_load(change.meta, None if companion is None else companion.loaded) as bulk:
+    with store.bulk_load(change.meta, companion) as bulk:
         with _shared_plan(plan, store.directory) as plan_path:
             everything = assignments(
                 plan_path,
@@ -169,9 +169,10 @@ def load_graph(
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
+        bulk.complete()
         cache_tables(cache, keys.packages, tables)
         if companion is not None:
-            companion.resolved(parts)
+            companion.resolved(bulk.directory, change.meta[STATE], parts)
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 
