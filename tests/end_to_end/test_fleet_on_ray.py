@@ -36,8 +36,10 @@ class Cluster:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def start(self) -> None:
         head = ["--head", "--port", self.address.partition(":")[2], "--include-dashboard=false", "--num-cpus=0"]
-        self._start("head", *head, f"--temp-dir={folder / 'ray'}")
+        self._start("head", *head, f"--temp-dir={self.folder / 'ray'}")
         for name in ("first", "second"):
             self._start(name, "--address", self.address, "--num-cpus=1")
 
@@ -48,10 +50,9 @@ class Cluster:
         return {**os.environ, **quiet, **own, "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}"}
 
     def learn(self, *arguments: str, token: str = "") -> subprocess.Popen[str]:
-        command = [str(self.programs / "python"), "-m", "golore.mcp_server.entry", "fleet", "learn", *arguments]
         code = "import sys; from golore.mcp_server.cli.main import main; sys.exit(main())"
         return subprocess.Popen(
-            [command[0], "-c", code, *command[3:], "--ray", self.address, "--json"],
+            [str(self.programs / "python"), "-c", code, "fleet", "learn", *arguments, "--ray", self.address, "--json"],
             env=self.environment("driver", token),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -73,8 +74,12 @@ class Cluster:
     def _start(self, name: str, *options: str) -> None:
         limits = ["--object-store-memory=80000000", "--memory=3000000000", "--disable-usage-stats"]
         command = [str(self.programs / "ray"), "start", "--node-ip-address=127.0.0.1", *options, *limits]
-        done = subprocess.run(command, env=self.environment(name), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        for _ in range(5):  # Ray gives a node 30 seconds to start, which a busy machine may not suffice for
+            done = subprocess.run(command, env=self.environment(name), capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return
+            self.kill(name)
+        raise AssertionError(done.stdout + done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +91,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Cluster]:
     place.mkdir()
     made = Cluster(programs, place)
     try:
+        made.start()
         yield made
     finally:
         for name in ("driver", "first", "second", "head"):
