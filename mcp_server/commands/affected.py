@@ -10,28 +10,44 @@ from golore.graph.errors import UsageError
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.services.affected import affected, prepare_adjacency
+from golore.mcp_server.services.fleet_here import affected_elsewhere
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.text.affected_text import affected_document, affected_markdown, affected_reply
-from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.fleet_text import with_fleet
+from golore.mcp_server.text.output import print_json, print_lines, to_json_value
 from golore.mcp_server.text.replies import full_name, people_lines
 
 _SHOWN: Final = 30
 
 
 def run_affected(
-    request: Request, start: Path, limits: AffectedLimits, *, as_json: bool, markdown: bool, limit: int | None
+    request: Request,
+    start: Path,
+    limits: AffectedLimits,
+    *,
+    as_json: bool,
+    markdown: bool,
+    limit: int | None,
+    fleet: str | None = None,
 ) -> int:
+    """`fleet`: the address of a lake whose repositories are asked, too; empty: the one of the settings."""
+    if markdown and fleet is not None:
+        raise UsageError("A comment for a pull request does not have the fleet. Leave out --markdown or --fleet.")
     with open_repository(start) as opened:
-        prepare_adjacency(opened.store)
-        found = affected(opened.repository.root, opened.store, request, limits)
-        stale = warn_if_stale(opened.repository.root, opened.store)
+        root, store = opened.repository.root, opened.store
+        prepare_adjacency(store)
+        found = affected(root, store, request, limits)
+        stale = warn_if_stale(root, store)
+        answer = affected_elsewhere(root, store, fleet, found, limits.depth) if fleet is not None else None
     if as_json:
-        print_json({**affected_document(found), "stale": stale})
+        more = {"fleet": to_json_value(answer)} if answer is not None else {}
+        print_json({**affected_document(found), "stale": stale, **more})
     elif markdown:
         print_lines(affected_markdown(found).split("\n"))
     else:
-        print_lines(people_lines(affected_reply(found, full_name), limit or _SHOWN))
+        reply = affected_reply(found, full_name)
+        print_lines(people_lines(reply if answer is None else with_fleet(reply, answer), limit or _SHOWN))
     return 0
 
 
