@@ -182,9 +182,8 @@ def _print_sizes(lake: Lake) -> None:
         print(f"{edges:,} uses in all")
         for name, digest in sorted(fleet.index.made.tables.items()):
             rows = sum(one.head.counts[name] for one in fleet.members)
-            print(
-                f"index, {name}: {digest.size:,} bytes for {rows:,} published rows: {digest.size / max(rows, 1):.1f} each"
-            )
+            each = digest.size / max(rows, 1)
+            print(f"index, {name}: {digest.size:,} bytes for {rows:,} published rows: {each:.1f} each")
 
 
 def _timed(environment: Mapping[str, str], *arguments: str) -> float:

@@ -7,7 +7,6 @@ them, and are neither stored nor printed. Failures become a `LakeError` with one
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import re
 from collections.abc import Generator
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from golore.graph.database.arrow import import_arrow
 from golore.graph.errors import LakeError, UsageError
 
 _PIECE: Final = 1 << 20
@@ -241,4 +241,4 @@ def _sync(path: str) -> None:
 
 
 def _arrow_fs() -> Any:
-    return importlib.import_module("pyarrow.fs")
+    return import_arrow("pyarrow.compute", "pyarrow.fs").fs

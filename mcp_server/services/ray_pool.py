@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from contextlib import redirect_stdout
 from typing import Any, Final, Self
 
 from golore.graph.errors import GoloreError, UsageError
@@ -25,6 +27,7 @@ class RayPool:
     """Use it as a context manager: leaving it ends what still runs."""
 
     def __init__(self, address: str) -> None:
+        self._messages = redirect_stdout(sys.stderr)  # Ray prints what happens to its tasks
         self._ray = _connected(address)
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         self.memory = int(max((node.get("memory", 0) for node in nodes), default=GIGABYTE) * _SHARE)
@@ -34,10 +37,12 @@ class RayPool:
         self._running: dict[Any, Job] = {}
 
     def __enter__(self) -> Self:
+        self._messages.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()
+        self._messages.__exit__(None, None, None)
 
     def submit(self, job: Job) -> None:
         options = self._task.options(
