@@ -1,15 +1,14 @@
 """A fleet of repositories in a lake: how well they join, how large the index is, and how fast questions are.
 
     uv run python benchmarks/fleet.py join LAKE
-    uv run python benchmarks/fleet.py grow LAKE NEW 1000 [--own-families]
+    uv run python benchmarks/fleet.py grow LAKE NEW 1000
     uv run python benchmarks/fleet.py ask LAKE github.com/spf13/cobra.Command.Flags
     uv run python benchmarks/fleet.py publish PATH
 
 `join`: a use counts if its package is one that a repository of the lake declares; it joins if that repository declares
 the name. `grow`: makes a lake of many repositories from a small one, by publishing its tables again with renamed
-modules. All copies use the same libraries; with `--own-families`, those of their own family, so that an answer has as
-many rows as in the small lake. `ask`: callers, and impact of depth 3, with opening the lake. `publish`: a fresh learn
-of a repository, and publishing and pulling it. Times are processor time, of all threads and children.
+modules; all copies use the same libraries. `ask`: callers, and impact of depth 3, with opening the lake. `publish`: a
+fresh learn of a repository, and publishing and pulling it. Times are processor time, of all threads and children.
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ import time
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from golore.graph.lake.bucket import Lake, open_lake
+from golore.graph.lake.bucket import KeyDigest, Lake, open_lake
 from golore.graph.lake.fleet import Fleet, Member
 from golore.graph.lake.fleet_questions import callers, impact
 from golore.graph.lake.heads import encoded
@@ -67,19 +67,17 @@ def join(address: str) -> None:
     _print_sizes(lake)
 
 
-def grow(address: str, new: str, number: int, *, own_families: bool) -> None:
+def grow(address: str, new: str, number: int) -> None:
     """Publish copies until the new lake has `number` repositories. The largest repositories are copied three times."""
     Path(new).mkdir(parents=True)
     lake, target = open_lake(address), open_lake(new)
     with Fleet(lake) as fleet:
         members = sorted(fleet.members, key=lambda one: sum(one.head.counts.values()))
         written = family = 0
-        modules = [module for one in members for module in one.head.modules]
         while written < number:
             for member in members if family < 3 else members[: len(members) * 2 // 3]:
                 if written < number:
-                    renamed = modules if own_families else member.head.modules
-                    _copy(lake, target, member, family, renamed if family else ())
+                    _copy(lake, Path(new), member, family)
                     written += 1
             family += 1
     started = time.process_time()
@@ -134,32 +132,34 @@ def publish(path: Path) -> None:
         print(f"pull {pulled:.2f} s: {learned / pulled:.1f} times faster than learn")
 
 
-def _copy(lake: Lake, target: Lake, member: Member, family: int, modules: Any) -> None:
-    """Publish the tables of a repository again, with the family's number in the names of these modules."""
+def _copy(lake: Lake, target: Path, member: Member, family: int) -> None:
+    """Publish the tables of a repository again, with the family's number in the names of its modules."""
     parquet = importlib.import_module("pyarrow.parquet")
     name = f"{member.name}-{family}" if family else member.name
     key = HeadKey(name, member.key.stamp, member.key.commit, new_id())
-    rename = _renaming(modules, family)
-    digests = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for table in TABLES:
-            with lake.open_file(f"{member.key.folder}/{table}{SUFFIX}") as file:
-                rows = parquet.read_table(file)
-            path = Path(folder) / table
-            write_table(rename(rows) if modules else rows, path)
-            digests[table] = target.write(f"{key.folder}/{table}{SUFFIX}", path)
+    rename = _renaming(member.head.modules, family)
+    digests: dict[str, KeyDigest] = {}
+    (target / key.folder).mkdir(parents=True)
+    for table in TABLES:
+        with lake.open_file(f"{member.key.folder}/{table}{SUFFIX}") as file:
+            rows = parquet.read_table(file)
+        path = target / key.folder / f"{table}{SUFFIX}"
+        write_table(rename(rows) if family else rows, path)
+        data = path.read_bytes()
+        digests[table] = KeyDigest(len(data), blake2b(data, digest_size=16).hexdigest())
     head = msgspec.structs.replace(
         member.head,
         repository=name,
-        modules=tuple(f"{one}-{family}" if modules else one for one in member.head.modules),
+        modules=tuple(f"{one}-{family}" if family else one for one in member.head.modules),
         tables=digests,
         store=None,
         why_no_store="copy",
     )
-    target.write(key.key, encoded(head))
+    (target / key.key).parent.mkdir(parents=True)
+    (target / key.key).write_bytes(encoded(head))
 
 
-def _renaming(modules: Any, family: int) -> Callable[[Any], Any]:
+def _renaming(modules: tuple[str, ...], family: int) -> Callable[[Any], Any]:
     compute = importlib.import_module("pyarrow.compute")
     ordered = sorted(modules, key=len, reverse=True)
     pattern = f"^({'|'.join(map(re.escape, ordered))})(/|\\.|$)"
@@ -170,7 +170,9 @@ def _renaming(modules: Any, family: int) -> Callable[[Any], Any]:
                 continue  # the name of an unresolved use has no module
             values = compute.replace_substring_regex(table[column], pattern, rf"\1-{family}\2", max_replacements=1)
             table = table.set_column(table.column_names.index(column), column, values)
-        return table.sort_by([(column, "ascending") for column in table.column_names])
+        first = table.column(0).combine_chunks()
+        is_sorted = compute.all(compute.less_equal(first.slice(0, max(len(first) - 1, 0)), first.slice(1))).as_py()
+        return table if is_sorted in (True, None) else table.sort_by(table.column_names[0])
 
     return rename
 
@@ -211,12 +213,11 @@ def main() -> None:
     parser.add_argument("what", choices=["join", "grow", "ask", "publish"])
     parser.add_argument("place", help="a lake; publish: a repository")
     parser.add_argument("more", nargs="*")
-    parser.add_argument("--own-families", action="store_true")
     options = parser.parse_args()
     if options.what == "join":
         join(options.place)
     elif options.what == "grow":
-        grow(options.place, options.more[0], int(options.more[1]), own_families=options.own_families)
+        grow(options.place, options.more[0], int(options.more[1]))
     elif options.what == "ask":
         ask(options.place, options.more[0])
     else:

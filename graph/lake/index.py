@@ -148,5 +148,5 @@ def _write(lake: Lake, folder: str, name: str, tables: list[Any], temporary: Pat
     table = pa.concat_tables(tables).combine_chunks()
     order = [(column, "ascending") for column in (table.column_names[0], NUMBER, *table.column_names[1:-1])]
     path = temporary / f"{name}{SUFFIX}"
-    write_table(table.sort_by(order), path)
+    write_table(table.sort_by(order), path, is_small=True)
     return lake.write(f"{folder}/{name}{SUFFIX}", path)

@@ -68,10 +68,19 @@ def write_segments(store: Store, folder: Path) -> dict[str, int]:
     return {name: table.num_rows for name, table in tables.items()}
 
 
-def write_table(table: Any, path: Path) -> None:
-    """Pages have checksums, because a reader reads only a few of them and so cannot check the digest of the key."""
+def write_table(table: Any, path: Path, *, is_small: bool = False) -> None:
+    """Pages have checksums, because a reader reads only a few of them and so cannot check the digest of the key.
+    `is_small`: take more time for fewer bytes, for what is written once and read by all."""
+    # Few of these values repeat within a group of rows, so a dictionary of them takes more than it saves.
+    plain = {"source", "sites"} if is_small else set[str]()
     importlib.import_module("pyarrow.parquet").write_table(
-        table, path, row_group_size=_ROWS, compression="zstd", write_page_checksum=True
+        table,
+        path,
+        row_group_size=_ROWS,
+        compression="zstd",
+        compression_level=9 if is_small else None,
+        use_dictionary=[name for name in table.column_names if name not in plain],
+        write_page_checksum=True,
     )
 
 
