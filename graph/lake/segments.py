@@ -34,6 +34,9 @@ _STD_SOURCES: Final = ("std", "builtin", "goroot")
 _ROWS: Final = 8_192
 """Rows of a group: what a reader of one name reads at least. With more, a search of many steps was slower."""
 _SCOPES: Final = (OWN, ACROSS, STD)
+_RANKED: Final = ("target", "kind", "source", "file", "name")
+"""Columns of texts that repeat."""
+_LARGEST_KEY: Final = 1 << 62
 
 
 class _Nodes(NamedTuple):
@@ -200,19 +203,33 @@ def _sorted(table: Any) -> Any:
 
 
 def _sorted_with_keys(table: Any) -> tuple[Any, Any]:
-    """The table sorted by all its columns, and the numbers that it was sorted by, which order rows as the values do.
-    Sorting numbers is several times faster than sorting texts."""
+    """The table sorted by all its columns, and the columns that it was sorted by, which order rows as the values do.
+
+    The names come first and decide almost always. They are sorted as numbers, several of which are parts of one."""
     pa, pc = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.compute")
     table = table.combine_chunks()
-    keys = pa.table({name: _ranks(pa, pc, table[name]) for name in table.column_names})
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
-    return table.take(order), keys.take(order)
+    keys: dict[str, Any] = {}
+    room = 0
+    for name in table.column_names:
+        if name not in _RANKED:
+            keys[name], room = table[name], 0
+            continue
+        ranks, count = _ranks(pa, pc, table[name])
+        if count <= room:
+            last = next(reversed(keys))
+            keys[last] = pc.add(pc.multiply(keys[last], count), ranks)
+            room //= max(count, 1)
+        else:
+            keys[name], room = ranks, _LARGEST_KEY // max(count, 1)
+    found = pa.table(keys)
+    order = pc.sort_indices(found, sort_keys=[(name, "ascending") for name in keys])
+    return table.take(order), found.take(order)
 
 
-def _ranks(pa: Any, pc: Any, column: Any) -> Any:
-    """For each value, its position among all values of the column."""
+def _ranks(pa: Any, pc: Any, column: Any) -> tuple[Any, int]:
+    """For each value, its position among the different values of the column, and the number of these."""
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     position = pc.sort_indices(pc.sort_indices(encoded.dictionary))
-    return position.take(encoded.indices).cast(pa.int64())
+    return position.take(encoded.indices).cast(pa.int64()), len(encoded.dictionary)
