@@ -215,7 +215,7 @@ def _sorted_with_keys(table: Any) -> tuple[Any, Any]:
             keys[name], room = table[name], 0
             continue
         ranks, count = _ranks(pa, pc, table[name])
-        if count <= room:
+        if 0 < count <= room:
             last = next(reversed(keys))
             keys[last] = pc.add(pc.multiply(keys[last], count), ranks)
             room //= max(count, 1)
