@@ -32,6 +32,7 @@ from typing import Any, Final
 import msgspec
 from golore.graph.lake.bucket import KeyDigest, Lake, open_lake
 from golore.graph.lake.fleet import Fleet, Member
+from golore.graph.lake.fleet_answers import FleetAnswer
 from golore.graph.lake.fleet_questions import callers, impact
 from golore.graph.lake.heads import encoded
 from golore.graph.lake.index import compact
@@ -90,10 +91,11 @@ def ask(address: str, name: str) -> None:
     lake = open_lake(address)
     with Fleet(lake) as fleet:
         print(f"{len(fleet.members):,} repositories")
-    for title, question in (
-        ("callers", lambda fleet: callers(fleet, name)),
-        ("impact of depth 3", lambda fleet: impact(fleet, name, depth=3)),
-    ):
+    questions: dict[str, Callable[[Fleet], FleetAnswer]] = {
+        "callers": lambda fleet: callers(fleet, name),
+        "impact of depth 3": lambda fleet: impact(fleet, name, depth=3),
+    }
+    for title, question in questions.items():
         times: list[float] = []
         found = repositories = 0
         for _ in range(_RUNS):

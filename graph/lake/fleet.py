@@ -110,6 +110,11 @@ class Fleet:
         table = self._table_rows(member, SYMBOLS, lambda one: one.rows(names))
         return table.to_pylist() if table is not None else []
 
+    def all_symbols(self, member: Member) -> list[dict[str, Any]]:
+        """All declarations of a repository; none if they are not readable."""
+        table = self._table_rows(member, SYMBOLS, lambda one: one.all_rows())
+        return table.to_pylist() if table is not None else []
+
     def symbol_names(self, member: Member) -> frozenset[str] | None:
         """All names that a repository declares; None if they are not readable."""
         table = self._table_rows(member, SYMBOLS, lambda one: one.all_rows())

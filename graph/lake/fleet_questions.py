@@ -12,6 +12,7 @@ from typing import Final
 
 from golore.graph.lake.fleet import Fleet, FleetRow, Member
 from golore.graph.lake.fleet_answers import FleetAnswer, FleetUse, MemberState
+from golore.graph.lake.satisfying_types import SatisfyingTypes, satisfying_types
 from golore.graph.lake.segments import IMPORTS, POSSIBLE
 from golore.graph.lake.version_gaps import version_gaps
 from golore.graph.model.edge_kinds import USES
@@ -34,7 +35,8 @@ def users(fleet: Fleet, name: str, package: str = "", access: str = "") -> Fleet
 
 
 def implementers(fleet: Fleet, name: str, package: str = "") -> FleetAnswer:
-    """The types that satisfy an interface. Those whose package neither imports nor declares it are accidental."""
+    """The types that satisfy an interface. Those whose package neither imports nor declares it are accidental. Types of
+    dependencies that have its methods, as far as that can be seen, are candidates, or accidental as well."""
     package = package or _package(fleet, name)
     rows = fleet.uses({name, package} if package else {name})
     aware = {(row.member.name, _folder(row)) for row in rows if row.target == package and row.kind == IMPORTS}
@@ -44,7 +46,10 @@ def implementers(fleet: Fleet, name: str, package: str = "") -> FleetAnswer:
         if row.target == name and row.kind in _IMPLEMENTS:
             is_aware = (row.member.name, _folder(row)) in aware or row.source.startswith(f"{package}.")
             (resolved if is_aware or not package else accidental).append(row)
-    return _answer(fleet, "implementers", name, package, _shown(resolved), (), accidental=_shown(accidental))
+    declaring = _declaring(fleet, name)
+    more = satisfying_types(fleet, declaring, name) if declaring is not None else SatisfyingTypes((), ())
+    others = (*_shown(accidental), *more.accidental)
+    return _answer(fleet, "implementers", name, package, _shown(resolved), more.imported, accidental=others)
 
 
 def impact(fleet: Fleet, name: str, package: str = "", *, depth: int) -> FleetAnswer:

@@ -75,12 +75,14 @@ class Cluster:
     def _start(self, name: str, *options: str) -> None:
         limits = ["--object-store-memory=80000000", "--memory=3000000000", "--disable-usage-stats"]
         command = [str(self.programs / "ray"), "start", "--node-ip-address=127.0.0.1", *options, *limits]
+        said = ""
         for _ in range(5):  # Ray gives a node 30 seconds to start, which a busy machine may not suffice for
             done = subprocess.run(command, env=self.environment(name), capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 return
+            said = done.stdout + done.stderr
             self.kill(name)
-        raise AssertionError(done.stdout + done.stderr)
+        raise AssertionError(said)
 
 
 @pytest.fixture(scope="module")

@@ -143,6 +143,25 @@ def test_reads_and_writes_of_a_field_are_told_apart_in_text(fleet: Path, capsys:
     assert "None are known." in capsys.readouterr().out
 
 
+def test_types_of_a_dependency_that_have_the_methods_of_an_interface_are_candidates(
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet = tmp_path / "fleet"
+    shutil.copytree(published, fleet, symlinks=True)
+    for name in ("lib", "app"):
+        assert main(["adopt", "--yes", "--repo", str(fleet / name)]) == 0
+    far = "type Far struct{}\n\nfunc (Far) Save() error { return nil }\n"
+    wrong = "type Wrong struct{}\n\nfunc (Wrong) Save() {}\n"
+    change(fleet / "lib", {"far/far.go": f"package far\n\n{far}\n{wrong}"})
+    change(fleet / "app", {"keeper.go": "package main\n\ntype Keeper interface{ Save() (err error) }\n"})
+    for name in ("lib", "app"):
+        publish(fleet / name, fleet / "lake")
+    answer = printed(capsys, "implementers", "Keeper", "--fleet", fleet / "lake", "--repo", fleet / "app")
+    assert rows(answer["resolved"]) == [("app", "implements", "app.mine")]
+    assert rows(answer["candidates"]) == [("lib", "may implement", "store.Store")]
+    assert rows(answer["accidental"]) == [("app", "implements", "other.Unaware"), ("lib", "may implement", "far.Far")]
+
+
 def settings_of(folder: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "config" / "golore").mkdir(parents=True)
     (folder / "config" / "golore" / "settings.toml").write_text(f'[fleet]\nlake = "{lake}"\n')
