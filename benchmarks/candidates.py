@@ -106,9 +106,9 @@ def main() -> None:
 def interface_calls(store: Store) -> dict[Site, list[tuple[str, bool]]]:
     """The interface methods that are called at each site: their ids, and whether they are external."""
     found: defaultdict[Site, list[tuple[str, bool]]] = defaultdict(list)
-    for label in ("Symbol", "External"):
+    for edge, label in (("CALLS", "Symbol"), ("CALLS", "External"), ("INVOKES", "External")):
         statement = (
-            f"MATCH (a:Symbol)-[e:CALLS]->(b:{label}) WHERE b.kind = 'imethod' RETURN a.file, e.sites, b.name, b.id"
+            f"MATCH (a:Symbol)-[e:{edge}]->(b:{label}) WHERE b.kind = 'imethod' RETURN a.file, e.sites, b.name, b.id"
         )
         for file, sites, name, id in store.rows(statement):
             for line in sites.split():

@@ -1,14 +1,13 @@
 """Measures how well corrections are found in sessions: precision and recall on the excerpts of `fixtures/sessions`.
 
-    python benchmarks/corrections.py [--misses]
+    python benchmarks/corrections.py [--file EXCERPTS] [--misses]
 
 Each excerpt is turned into a transcript as Claude Code writes it, and is read as `golore learn-sessions` does. A
-proposal for any other message than the marked one counts against precision. Prints the figures for the excerpts that
-were used to write the rules (tuning), for those held out, and for all. Two sets of harder excerpts follow, `later.txt`
-and `last.txt`, most of them without any word of disagreement: they were written after the rules, which were then
-amended after each set (`docs/sessions.md` has what was measured before the amendments). The exit code is 1 if precision
-is below 0.9 or recall is below 0.8 over all excerpts of the first set. `--misses` lists missed corrections and messages
-that were wrongly found, including held-out ones.
+proposal for any other message than the marked one counts against precision. All sets of `fixtures/sessions` were used
+to fit the weights of the features, so their figures are too good; `correction_weights.py` has those of
+cross-validation. `--file` measures the excerpts of another file alone, such as some that nobody who worked on the
+features has seen. The exit code is 1 if precision is below 0.9 or recall is below 0.6 over all excerpts. `--misses`
+lists missed corrections and messages that were wrongly found.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from golore.mcp_server.sessions.claude_code import read_lines
 from golore.mcp_server.sessions.correction_rules import Correction, correction_in
-from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_lines
+from golore.mcp_server.sessions.user_message import UserMessage, files_below
 
-EXCERPTS: Final = Path(__file__).parents[1] / "fixtures" / "sessions" / "excerpts.txt"
-LATER: Final = EXCERPTS.with_name("later.txt")
-LAST: Final = EXCERPTS.with_name("last.txt")
+FIXTURES: Final = Path(__file__).parents[1] / "fixtures" / "sessions"
+SETS: Final = ("excerpts", "later", "last", "tune")
 ROOT: Final = Path("/home/ann/shop")
 PRECISION: Final = 0.9
-RECALL: Final = 0.8
+RECALL: Final = 0.6
 _REFUSAL: Final = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
@@ -60,7 +59,7 @@ class Score(NamedTuple):
         return self.found / (self.found + self.missed) if self.found + self.missed else 1.0
 
 
-def excerpts(path: Path = EXCERPTS) -> list[Excerpt]:
+def excerpts(path: Path = FIXTURES / "excerpts.txt") -> list[Excerpt]:
     found: list[Excerpt] = []
     for block in path.read_text(encoding="utf-8").split("\n# "):
         head, *rest = block.removeprefix("# ").splitlines()
@@ -142,23 +141,20 @@ def files_named(chosen: list[Excerpt]) -> tuple[int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--file", type=Path, help="excerpts to measure instead of those of fixtures/sessions")
     parser.add_argument("--misses", action="store_true", help="list what was missed or wrongly found")
-    parser.add_argument("--tuning", action="store_true", help="leave out the held-out excerpts")
     options = parser.parse_args()
-    everything = excerpts()
-    sets = {"tuning": [one for one in everything if not one.is_held]}
-    if not options.tuning:
-        sets |= {"held out": [one for one in everything if one.is_held], "all": everything}
-        sets |= {"later": excerpts(LATER), "last": excerpts(LAST)}
-    for name, chosen in sets.items():
+    paths = [options.file] if options.file else [FIXTURES / f"{name}.txt" for name in SETS]
+    sets = {path.stem: excerpts(path) for path in paths}
+    everything = [one for chosen in sets.values() for one in chosen]
+    for name, chosen in {**sets, "all": everything}.items():
         result = score(chosen)
         right, wanted = files_named(chosen)
         print(
             f"{name:9} {len(chosen)} excerpts: precision {result.precision:.2f}, recall {result.recall:.2f} "
             f"({result.found} found, {result.missed} missed, {result.wrong} wrong); files right in {right} of {wanted}"
         )
-    listed = sets["tuning"] if options.tuning else everything + sets["later"] + sets["last"]
-    for excerpt in listed if options.misses else ():
+    for excerpt in everything if options.misses else ():
         proposed = [words.text for words, _ in proposals(excerpt)]
         if excerpt.corrected and excerpt.corrected not in proposed:
             print(f"missed {excerpt.number}: {excerpt.corrected}")

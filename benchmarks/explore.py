@@ -33,7 +33,7 @@ from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration, declarations_in
 from golore.graph.explore.explore import BUDGET, Exploration, explore
 from golore.graph.queries.edges import outbound
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
 from golore.graph.search.results.hits import SearchContext
 from golore.mcp_server.services.repository import find_repository

@@ -35,8 +35,8 @@ from golore.graph.lake.fleet import Fleet, Member
 from golore.graph.lake.fleet_answers import FleetAnswer
 from golore.graph.lake.fleet_questions import callers, impact
 from golore.graph.lake.heads import encoded
-from golore.graph.lake.index import compact
 from golore.graph.lake.keys import HeadKey, new_id
+from golore.graph.lake.lake_index import compact
 from golore.graph.lake.segments import IMPORTS, POSSIBLE, SUFFIX, TABLES, write_table
 
 _NAMES: Final = ("target", "source", "name", "package", "owner")

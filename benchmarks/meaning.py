@@ -26,9 +26,9 @@ from golore.graph.search.search import search
 from golore.learner.audit.go_judge import find_toolchain
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
+from golore.mcp_server.services.knowledge.vectors import embed
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, sources_of
-from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 from locating import FIRST, Ranking, Task, by_meaning, clone_at, score
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Meaning
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.questions import callees, callers, implementers, users
 
 ASKED: dict[str, tuple[Callable[[Store, Meaning], Any], tuple[str, ...]]] = {

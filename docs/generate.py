@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 import anyio
 import golore
+from golore.graph.database.vector_changes import VECTOR_LABELS
 from golore.graph.model.edge_kinds import EDGE_LABELS
 from golore.graph.model.tables import NODE_COLUMNS, NODE_TYPES
 from golore.mcp_server.cli.main import build_parser
@@ -146,6 +147,11 @@ def schema_page() -> str:
         parts.append(f"\n### {label}\n\n{about}\n\n" if about else f"\n### {label}\n\n")
         parts.append("| property | type |\n|---|---|\n")
         parts += [f"| `{column.name}` | {column.type} |\n" for column in NODE_COLUMNS[label]]
+    parts.append(
+        f"\n### Vectors\n\nAfter `golore embed`, nodes with the labels {', '.join(VECTOR_LABELS)} also have `vector` "
+        "(FLOAT[N], N numbers of the model, length 1; null without a text) and `vector_key`, the digest of the text "
+        "that it was made of. Exports leave both out.\n"
+    )
     parts.append("\n## Edges\n\n| label | joins | properties | meaning |\n|---|---|---|---|\n")
     for edge in EDGE_LABELS.values():
         ends = ", ".join(f"{source} → {target}" for source, target in edge.ends)

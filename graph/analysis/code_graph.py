@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.analysis.import_graph import PackageEntry, imported, read_imports
 from golore.graph.database.store import Store
+from golore.graph.queries.unnamed_interfaces import arity_of, fits, methods_of
 
 OUTSIDE: Final = -1
 """The place of all interfaces that the repository does not declare (see `CONVERTS`)."""
@@ -64,6 +65,8 @@ class CodeGraph:
         self.references: list[list[int]] = [[] for _ in declared]
         self.embeds: list[list[int]] = [[] for _ in declared]
         self.implements: list[list[int]] = [[] for _ in declared]
+        self.invokes: dict[int, list[str]] = {}
+        """The methods of unnamed interfaces that a declaration calls, by their ids (see `INVOKES`)."""
         self.conversions: dict[int, list[Conversion]] = {}
         self.unresolved: dict[int, list[UnresolvedName]] = {}
         self.called_from_outside: dict[int, frozenset[str]] = {}
@@ -125,6 +128,18 @@ class CodeGraph:
             level = [one for holder in level for one in self.embeds[holder] if one not in seen]
             seen.update(level)
         return found
+
+    def unnamed_method(self, type: int, required: str) -> int | None:
+        """The method of a type that a call of a method of an unnamed interface may run; None if it has another arity,
+        or lacks another method of the interface."""
+        found = self.method_set(type).get(required.rpartition(".")[2])
+        if found is None:
+            return None
+        one = self.declared[found]
+        if not fits(required, one.name, self.packages[one.package].path, arity_of(one.name, one.signature)):
+            return None
+        names = {name.rpartition(".")[2] for name in methods_of(required)}
+        return found if type in self.embeds_outside or names <= self.method_set(type).keys() else None
 
     def satisfies(self, type: int, interface: int) -> bool:
         """Whether values of a type can be in an interface: by the graph, or where that cannot say, by method names."""
@@ -189,6 +204,8 @@ def read_code_graph(store: Store) -> CodeGraph:
         sources, targets = _two(store.columns(statement))
         for source, target in zip(sources, targets, strict=True):
             edges[places[source]].append(places[target])
+    for number, id in store.rows("MATCH (a:Symbol)-[:INVOKES]->(b:External) RETURN offset(id(a)), b.id"):
+        graph.invokes.setdefault(places[number], []).append(id)
     _read_conversions(store, graph, places)
     _read_outside(store, graph)
     _read_unresolved(store, graph)

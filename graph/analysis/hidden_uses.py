@@ -1,8 +1,7 @@
-"""Uses of declarations that the graph does not have: `//go:linkname`, `//export` for C, assembly, and calls through
-interfaces that are unnamed or declared in a function, whose methods are no symbols.
+"""Uses of declarations that the graph does not have: `//go:linkname`, `//export` for C, and assembly.
 
-Reads the files of some packages as they are on disk. What a directive, a line of assembly or an interface means is not
-checked: every name in one counts.
+Reads the files of some packages as they are on disk. What a directive or a line of assembly means is not checked: every
+name in one counts.
 """
 
 from __future__ import annotations
@@ -19,12 +18,9 @@ from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 LINKNAME: Final = "linkname"
 CGO: Final = "cgo"
 ASSEMBLY: Final = "assembly"
-UNNAMED: Final = "unnamed interface"
 _LINKNAME: Final = re.compile(rb"^//go:linkname[ \t]+(\S+)(?:[ \t]+(\S+))?", re.MULTILINE)
 _EXPORT: Final = re.compile(rb"^//export[ \t]+(\S+)", re.MULTILINE)
 _IN_ASSEMBLY: Final = re.compile("·([\\w·]+)(?:<[^>]*>)?(?:\\+\\d+)?\\(SB\\)".encode())
-_INTERFACE: Final = re.compile(rb"interface\s*\{([^{}]+)\}")
-_METHOD: Final = re.compile(rb"(\w+)\(")
 _DIRECTIVE: Final = b"\n//"
 
 
@@ -57,11 +53,6 @@ def _names(source: bytes) -> Iterator[tuple[str, str, str]]:
     if _DIRECTIVE + b"export" in source:
         for local in _EXPORT.findall(source):
             yield local.decode("utf-8", "replace"), "", CGO
-    for found in _INTERFACE.finditer(source):
-        line = source[source.rfind(b"\n", 0, found.start()) + 1 : found.start()]
-        if not line.startswith(b"type "):
-            for name in _METHOD.findall(found[1]):
-                yield name.decode("utf-8", "replace"), "", UNNAMED
 
 
 def _read(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from golore.graph.analysis.reachability import Reachability
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Answer, Link
+from golore.graph.queries.unnamed_interfaces import is_unnamed
 
 
 class ProgramDispatch:
@@ -33,6 +34,9 @@ class ProgramDispatch:
     def methods(self, interface_method: str) -> set[int]:
         """The methods that may run when an interface method is called, by its id."""
         number = self.graph.number.get(interface_method)
+        if is_unnamed(interface_method):
+            found = (self.graph.unnamed_method(type, interface_method) for type in self.search.types_at(OUTSIDE))
+            return {method for method in found if method is not None}
         if number is None:
             place, name = OUTSIDE, interface_method.rpartition(".")[2]
         else:

@@ -47,6 +47,8 @@ class Reachability:
         """The places that values get to from a place."""
         self._invoked: defaultdict[int, set[str]] = defaultdict(set)
         """The methods of an interface that are called."""
+        self._invoked_unnamed: set[str] = set()
+        """The methods of unnamed interfaces that are called, by id."""
         self._pending: list[tuple[int, str]] = []
         self._arrivals: list[tuple[int, int, str]] = []
         self._assumes = False
@@ -106,6 +108,8 @@ class Reachability:
             self._use(one.owner, reason)
         for called in graph.calls[number]:
             self._use(called, reason)
+        for required in graph.invokes.get(number, ()):
+            self._invoke_unnamed(required, reason)
         for used in graph.references[number]:
             self._use(used, reason)
         for embedded in graph.embeds[number]:
@@ -158,6 +162,17 @@ class Reachability:
             for type in sorted(self._types[one.owner]):
                 self._call(type, one.name, reason)
 
+    def _invoke_unnamed(self, required: str, reason: str) -> None:
+        if required not in self._invoked_unnamed:
+            self._invoked_unnamed.add(required)
+            for type in sorted(self._types[OUTSIDE]):
+                self._call_unnamed(type, required, reason)
+
+    def _call_unnamed(self, type: int, required: str, reason: str) -> None:
+        method = self.graph.unnamed_method(type, required)
+        if method is not None:
+            self._use(method, reason)
+
     def _call(self, type: int, name: str, reason: str) -> None:
         method = self.graph.method_set(type).get(name)
         if method is not None:
@@ -188,6 +203,8 @@ class Reachability:
                 # Code there may call what the interfaces there require.
                 for name in sorted(self.graph.called_from_outside.get(type, ())):
                     self._call(type, name, reason)
+                for required in sorted(self._invoked_unnamed):
+                    self._call_unnamed(type, required, reason)
             if self._assumes and self._is_interface(at):
                 self._reflect(type, reason or REFLECTION)
             pending += [to for to in sorted(self._onward[at]) if self._fits(type, to)]

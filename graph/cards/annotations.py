@@ -19,7 +19,7 @@ from golore.graph.history.recent_commits import LastCommits
 from golore.graph.knowledge.documents import DocumentLines
 from golore.graph.knowledge.notes import KINDS, PinnedNote, card_paths, notes_about, notes_at, open_tasks
 from golore.graph.knowledge.summary_lines import RoleLines
-from golore.graph.queries.short_names import Naming, assumed_short_name
+from golore.graph.queries.names.short_names import Naming, assumed_short_name
 from golore.graph.safety.visible_text import visible_line
 
 FADES_AFTER: Final = timedelta(days=30)

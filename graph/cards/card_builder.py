@@ -43,7 +43,7 @@ from golore.graph.history.co_change import FileHistory, History, directory_of, f
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
 from golore.graph.queries.file_facts import FileFacts, UnresolvedName, WholeGraph
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.queries.single_file import SingleFile
 
 _MOST_SINGLE: Final = 100
@@ -59,7 +59,7 @@ _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "3"
+_TEXT_VERSION: Final = "4"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 

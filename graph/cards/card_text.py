@@ -220,8 +220,7 @@ def _interfaces(facts: FileFacts) -> Iterable[CardSection]:
 
 
 def _satisfied_lines(facts: FileFacts) -> Iterable[str]:
-    """The interfaces of the file, with the types that satisfy them; of more than a few, only their number and those of
-    the file itself."""
+    """The interfaces of the file, with the types that satisfy them; of more than a few, their number and the first."""
     by_interface: defaultdict[CardSymbol, list[CardSymbol]] = defaultdict(list)
     for interface, kind in facts.satisfied:
         by_interface[interface].append(kind)
@@ -229,13 +228,13 @@ def _satisfied_lines(facts: FileFacts) -> Iterable[str]:
         near = [kind for kind in kinds if directory_of(kind.file) == directory_of(facts.path)]
         # Types of other packages may satisfy a plain interface by coincidence.
         certain = near if interface.qualified_name in facts.plain_interfaces else kinds
+        # Real types before fakes in tests, those of this file and package before others.
+        certain.sort(key=lambda kind: (kind.test, *distance(facts.path, kind), kind.file, kind.line))
+        names = _names_and_places(certain, facts.path)
         if len(certain) > _FEW:
-            here = [kind.local for kind in kinds if kind.file == facts.path]
-            among = f", {listed(here, _LOCATIONS)} in this file" if here else ""
-            yield f"{interface.local} is satisfied by {counted(len(certain), 'type')}{among}"
+            among = joined(names[:_LOCATIONS])
+            yield f"{interface.local} is satisfied by {counted(len(certain), 'type')}, among them {among}"
         elif certain:
-            certain.sort(key=lambda kind: (kind.test, *distance(facts.path, kind), kind.file, kind.line))
-            names = _names_and_places(certain, facts.path)
             yield f"{interface.local} is satisfied by {', '.join(names)}"
 
 
@@ -335,7 +334,7 @@ def _tests(facts: FileFacts, most: int) -> Iterable[CardSection]:
         else:
             yield CardSection(title, tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered))
     elif facts.uses and not any(use.source.test for use in facts.uses):
-        is_certain = not facts.candidate_calls and not facts.outside_calls
+        is_certain = not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls
         if is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
             yield CardSection("No test calls it directly.")
     yield from _candidate_tests(facts)

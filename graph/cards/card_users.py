@@ -53,6 +53,7 @@ class Users:
         for method, interface in facts.outside_calls:
             self._outside[method].append(interface.short)
         self._unresolved = dict(facts.same_named_unresolved)
+        self._unnamed = dict(facts.unnamed_calls)
 
     def text(self, symbol: CardSymbol) -> str:
         """The known users; empty if there are none."""
@@ -68,6 +69,8 @@ class Users:
             parts.append(self._candidates_text(self._callers_of[symbol]))
         if symbol in self._outside:
             parts.append(f"satisfies {listed(sorted(set(self._outside[symbol])), _LOCATIONS)} from outside")
+        if symbol.kind == "method" and (calls := self._unnamed.get(symbol.name)):
+            parts.append(f"may be called through unnamed interfaces ({counted(calls, 'call')})")
         if symbol.kind in _MEMBERS and (number := self._unresolved.get(symbol.name)):
             parts.append(f"{counted(number, 'unresolved use')} of the name {symbol.name}")
         return "; ".join(parts)

@@ -82,7 +82,7 @@ def affected_by(
     steps = steps or open_steps(store)
     changed = changed_symbols(store, changes.declarations)
     symbols = _unique([*(symbol for one in changed for symbol in one.symbols), *embedding_symbols(store, other)])
-    reached, is_complete = users_of_all(steps, InterfaceDispatch(steps), symbols, limits.depth, limits.reached)
+    reached, is_complete = users_of_all(store, steps, InterfaceDispatch(steps), symbols, limits.depth, limits.reached)
     broken = users_of_removed(store, changes.declarations)
     reached += [Reached(user, 1, False, "unresolved use of", name) for name, user in broken if user not in symbols]
     users = [one for one in reached if not one.symbol.test]

@@ -68,6 +68,7 @@ class Program:
         self._types: dict[int, TypePart] = {}
         self._initialisers: dict[int, tuple[int, ...]] = {}
         self._candidates: dict[int, list[int]] | None = None
+        self._unnamed: dict[int, dict[int, int]] | None = None
 
     def part(self, number: int) -> Part:
         known = self._parts.get(number)
@@ -127,6 +128,7 @@ class Program:
         requires: list[int] = []
         outside: set[str] = set()
         is_reflective = False
+        requires += steps.outbound(number, "INVOKES")
         for called in steps.outbound(number, "CALLS"):
             if steps.kind(called) == "imethod":
                 requires.append(called)
@@ -177,9 +179,21 @@ class Program:
                 required = steps.external(f"{interface.id}.{name}")
                 if required is not None:
                     methods[required] = found
+        methods |= self._unnamed_methods().get(type, {})
         if any(package == "" for package, _ in outside):
             outside += self._error_methods(type)
         return TypePart(methods, tuple(outside))
+
+    def _unnamed_methods(self) -> dict[int, dict[int, int]]:
+        """For each type, its methods by the methods of unnamed interfaces that they may be called through."""
+        if self._unnamed is None:
+            self._unnamed = {}
+            for required in self.steps.unnamed_methods():
+                for method in self.steps.fitting(required):
+                    for type in self.dispatch.holders(method):
+                        if self.dispatch.may_satisfy(type, required):
+                            self._unnamed.setdefault(type, {})[required] = method
+        return self._unnamed
 
     def _error_methods(self, type: int) -> Iterator[tuple[str, int]]:
         """The methods of an error that the package `errors` calls, through interfaces without a name."""

@@ -5,8 +5,7 @@ methods of those types only of which the code reached so far puts values into in
 the repository calls the methods of an external interface if it knows the interface (see `_KNOWS`). A package variable
 brings in what its initialiser, and the `init` functions that set it, use.
 
-Over-estimates: which interface a value is put into does not matter. Not followed: calls through interfaces without a
-name.
+Over-estimates: which interface a value is put into does not matter.
 """
 
 from __future__ import annotations

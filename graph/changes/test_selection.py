@@ -153,7 +153,7 @@ def _dispatching(program: Program, method: int) -> Iterator[int]:
             yield from steps.inbound(type, "CONVERTS")
         return
     for required in dispatch.interface_methods(method):
-        yield from steps.inbound(required, "CALLS")
+        yield from steps.callers_through(required)
     if steps.ref(method).name[:1].isupper():
         for type in types:
             yield from (user for user in steps.inbound(type, "REFERENCES") if program.part(user).is_reflective)

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +45,7 @@ class BulkLoad:
         directory.mkdir()
         self._spools = Spools(directory, "own")
         self._rows: Counter[Table] = Counter()
+        self._wide_bytes = 0
 
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
         self._spools.nodes(label, rows)
@@ -61,14 +62,25 @@ class BulkLoad:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
-    def build(self, database: Path, meta: Mapping[str, str], more: Callable[[Session], MoreRows] | None = None) -> None:
-        """Write the database file, complete and without a log. `more` is called when all rows are loaded."""
+    def reserve(self, size: int) -> None:
+        """Make room in the buffer pool for rows that are much wider than others."""
+        self._wide_bytes += size
+
+    def build(
+        self,
+        database: Path,
+        meta: Mapping[str, str],
+        more: Callable[[Session], MoreRows] | None = None,
+        columns: Sequence[str] = (),
+    ) -> None:
+        """Write the database file, complete and without a log. `more` is called when all rows are loaded. `columns` are
+        statements that add columns to the tables."""
         self.count(self._spools.close())
         require_room(database, self._rows.total())
         try:
-            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0)
+            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0) + self._wide_bytes
             with contextlib.closing(Session(database, write=True, pool=pool, checkpoint_on_close=True)) as session:
-                for statement in create_statements():
+                for statement in (*create_statements(), *columns):
                     session.run(statement)
                 self._copy(session, self.directory, {**meta, "schema": str(SCHEMA_VERSION)})
                 if more is not None:

@@ -102,13 +102,19 @@ class Spools:
             ) from failure
 
 
+def spool_schema(columns: Iterable[Column]) -> Any:
+    """The Arrow schema of a table in a spool file."""
+    pa = import_arrow()
+    types = {"STRING": pa.string(), "INT64": pa.int64(), "BOOL": pa.bool_(), "STRING[]": pa.list_(pa.string())}
+    return pa.schema([(column.name, types[column.type]) for column in columns])
+
+
 class _Spool:
     """The Parquet file of one table."""
 
     def __init__(self, path: Path, columns: Iterable[Column]) -> None:
         pa = self._arrow = import_arrow()
-        types = {"STRING": pa.string(), "INT64": pa.int64(), "BOOL": pa.bool_(), "STRING[]": pa.list_(pa.string())}
-        self._schema: Any = pa.schema([(column.name, types[column.type]) for column in columns])
+        self._schema: Any = spool_schema(columns)
         self._writer: Any = pa.parquet.ParquetWriter(
             path, self._schema, compression="snappy", use_dictionary=False, write_statistics=False
         )

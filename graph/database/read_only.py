@@ -37,7 +37,7 @@ _MAX_LENGTH: Final = 100_000
 
 def require_read_only(statement: str) -> None:
     """Raise `UsageError` unless the text is one statement that reads the graph and does nothing else."""
-    tokens = _tokens(statement)
+    tokens = statement_tokens(statement)
     while tokens and tokens[-1].group() == ";":
         tokens.pop()
     if not tokens:
@@ -61,7 +61,7 @@ def require_read_only(statement: str) -> None:
         before = token.group()
 
 
-def _tokens(statement: str) -> list[re.Match[str]]:
+def statement_tokens(statement: str) -> list[re.Match[str]]:
     """The words, signs, strings and quoted names, without comments and white space."""
     if len(statement) > _MAX_LENGTH:
         raise UsageError(f"The query has more than {_MAX_LENGTH:,} characters. Ask in several queries.")

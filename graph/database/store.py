@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from golore.graph.database.bulk_load import BulkLoad, MoreRows
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
+from golore.graph.database.cosines import with_least_similarity
 from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
 from golore.graph.database.open_check import require_readable
 from golore.graph.database.read_only import require_read_only
+from golore.graph.database.vector_changes import record_text_changes
 from golore.graph.errors import GraphDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
 from golore.graph.files import locks
 from golore.graph.files.claim import create_store_directory
@@ -65,6 +67,8 @@ _LOG_SHARE: Final = 16
 """Between these two sizes, a log is folded when it is longer than 1/16 of the file: folding takes time in proportion to
 the file, and opening reads the whole log, so a small file should not have a long log."""
 NOT_ENOUGH_MEMORY: Final = "The query needs more memory than it may use. Return less, or add a LIMIT."
+_ROOM_ROWS: Final = 2_000
+"""Rows of a delta that take as much room as a statement with a hundred vectors."""
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
 
@@ -153,6 +157,11 @@ class Store:
         return read_manifest(self.directory) != self._manifest or locks.is_held(self.directory / "writer.lock")
 
     @property
+    def graph_name(self) -> str:
+        """The name of the database file. A graph that replaces another one has another name."""
+        return self._database.name
+
+    @property
     def generation(self) -> str:
         """Identifies the content of the graph: it changes when the graph is replaced or changed. Opens the database."""
         self._reading()
@@ -189,8 +198,9 @@ class Store:
         It runs in this process, which a query can crash or fill; `services.query_process` runs it in another one.
         """
         require_read_only(cypher)
+        statement = with_least_similarity(cypher)
         try:
-            return self._reading().pages(cypher, parameters, seconds=seconds, most=most)
+            return self._reading().pages(statement, parameters, seconds=seconds, most=most)
         except EngineFailure as failure:
             raise UsageError(_query_failure(str(failure), seconds)) from failure
 
@@ -266,15 +276,19 @@ class Store:
 
     @contextlib.contextmanager
     def bulk_load(
-        self, meta: Mapping[str, str] | None = None, more: Callable[[Store], MoreRows] | None = None
+        self,
+        meta: Mapping[str, str] | None = None,
+        more: Callable[[Store], MoreRows] | None = None,
+        columns: Sequence[str] = (),
     ) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
-        read the current one meanwhile. `more` is called with the new graph before others can see it."""
+        read the current one meanwhile. `more` is called with the new graph before others can see it. `columns` are
+        statements that add columns to the tables."""
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if meta is None else meta, more)
+            self._replace(load, {} if meta is None else meta, more, columns)
         finally:
             load.discard()
 
@@ -292,11 +306,29 @@ class Store:
         if self._manifest is None:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
         require_room(self._database, len(delta))
+        with _disk_errors(self.directory):
+            record_text_changes(self.directory, delta)
+        self._write(lambda session: write_delta(session, delta), nodes_changed_by(delta))
+
+    def write(self, statements: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Run statements with their parameters in one transaction, which changes nothing that was learned."""
+        self._require_writer()
+
+        def run(session: Session) -> None:
+            session.run("BEGIN TRANSACTION")
+            for statement, parameters in statements:
+                session.run(statement, **parameters)
+            session.run("COMMIT")
+
+        require_room(self._database, _ROOM_ROWS * len(statements))
+        self._write(run, NO_CHANGES)
+
+    def _write(self, run: Callable[[Session], None], changed: ChangedNodes) -> None:
         session = self._writing()
-        self._changed_nodes = None  # unknown until the delta is written
+        self._changed_nodes = None  # unknown until everything is written
         try:
-            write_delta(session, delta)
-            self._changed_nodes = nodes_changed_by(delta)
+            run(session)
+            self._changed_nodes = changed
         except EngineFailure as failure:
             self._close_session()
             raise running_error(self._database, str(failure)) from failure
@@ -417,7 +449,13 @@ class Store:
                 self.directory / "lock", exclusive=exclusive, timeout=self._wait, purpose=purpose
             )
 
-    def _replace(self, load: BulkLoad, meta: Mapping[str, str], more: Callable[[Store], MoreRows] | None) -> None:
+    def _replace(
+        self,
+        load: BulkLoad,
+        meta: Mapping[str, str],
+        more: Callable[[Store], MoreRows] | None,
+        columns: Sequence[str],
+    ) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
         manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)
@@ -430,7 +468,7 @@ class Store:
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, meta, more_from)
+                load.build(database, meta, more_from, columns)
                 record_digests(database, {})
             except BaseException:
                 unlink_database(database)
@@ -502,6 +540,8 @@ def _query_failure(detail: str, seconds: float | None) -> str:
         return too_slow(seconds)
     if "buffer manager" in detail.lower() or "bad_alloc" in detail:
         return NOT_ENOUGH_MEMORY
+    if "cannot find property vector " in detail.lower():
+        return f"The query failed: {detail.strip()} Run `golore embed` to add vectors to the graph."
     return f"The query failed: {detail}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from golore.graph.queries.written_names import FileLines, file_lines, plain_name
+from golore.graph.queries.names.written_names import FileLines, file_lines, plain_name
 
 _ESCAPED_BREAK: Final = re.compile(r"\\n(?:\\t)?|\\t")
 _FRAME: Final = re.compile(

@@ -19,9 +19,9 @@ from golore.graph.explore.asked import asked_for
 from golore.graph.explore.declarations import Declaration, SourceReader
 from golore.graph.explore.excerpts import Excerpt, Excerpts
 from golore.graph.explore.selection import Chosen, Selection, select
-from golore.graph.explore.surroundings import ShortNames
 from golore.graph.phrases import listed
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
+from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.graph.search.results.hits import SearchContext

@@ -19,11 +19,11 @@ from golore.graph.explore.relevance import Judged, judge_files, word_question
 from golore.graph.explore.term_hits import TermHits
 from golore.graph.phrases import joined, listed
 from golore.graph.queries.answers import Meaning, Ref
-from golore.graph.queries.code_places import declarations_at, files_ending
 from golore.graph.queries.edges import outbound
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.code_places import declarations_at, files_ending
+from golore.graph.queries.names.name_resolver import NameResolver
+from golore.graph.queries.names.written_names import FileLines
 from golore.graph.queries.symbol_steps import Steps
-from golore.graph.queries.written_names import FileLines
 from golore.graph.search.index_entries import GENERATED, TEST
 from golore.graph.search.results.hits import SearchContext
 

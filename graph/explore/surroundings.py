@@ -10,10 +10,10 @@ from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration
 from golore.graph.explore.proximity import Calls
 from golore.graph.phrases import listed
-from golore.graph.queries import short_names
 from golore.graph.queries.answers import Meaning, Ref
 from golore.graph.queries.edges import inbound
 from golore.graph.queries.impact import path
+from golore.graph.queries.names.short_names import Naming, ShortNames
 
 _MAX_CALLERS: Final = 12
 _MAX_ENTRIES: Final = 5
@@ -27,22 +27,7 @@ _MOST_STEPS: Final = 150
 CALL, MAY_RUN = "→", "⇢"
 
 
-class ShortNames:
-    """Names as code in other packages writes them: the name of the package, a dot and the local name."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._packages: dict[str, str] = {}
-
-    def of(self, ref: Ref) -> str:
-        if ref.package not in self._packages:
-            rows = self._store.rows("MATCH (p:Package {id: $id}) RETURN p.name", {"id": ref.package})
-            self._packages[ref.package] = next((row[0] for row in rows), "")
-        local = ref.qualified_name.rpartition("/")[2].partition(".")[2] or ref.name
-        return f"{self._packages[ref.package]}.{local}".lstrip(".")
-
-
-def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: ShortNames) -> Iterator[str]:
+def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: Naming) -> Iterator[str]:
     """The calls among what is shown, then paths between the best ones that no call joins. A dashed arrow leads to a
     method that may run, through an interface or a function value."""
     numbers = {calls.steps.number(one.ref): one for one in shown}
@@ -67,17 +52,20 @@ def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: 
         yield from _path_line(store, calls, best[0], number, names)
 
 
-def _path_line(store: Store, calls: Calls, source: int, target: int, names: ShortNames) -> Iterator[str]:
+def _path_line(store: Store, calls: Calls, source: int, target: int, names: Naming) -> Iterator[str]:
     for first, last in ((source, target), (target, source)):
         start, end = (Meaning(ref.qualified_name, (ref,)) for ref in (calls.ref(first), calls.ref(last)))
         route = path(store, start, end, _MOST_STEPS, calls.steps)
         if len(route.steps) > 2:
-            hops = [f"{CALL if step.how == 'calls' else MAY_RUN} {names.of(step.symbol)}" for step in route.steps[1:]]
-            yield f"{names.of(route.steps[0].symbol)} {' '.join(hops)}"
+            hops = [
+                f"{CALL if step.how == 'calls' else MAY_RUN} {names(step.symbol.qualified_name)}"
+                for step in route.steps[1:]
+            ]
+            yield f"{names(route.steps[0].symbol.qualified_name)} {' '.join(hops)}"
             return
 
 
-def entry_lines(calls: Calls, shown: Sequence[Declaration], names: ShortNames) -> Iterator[str]:
+def entry_lines(calls: Calls, shown: Sequence[Declaration], names: Naming) -> Iterator[str]:
     """Functions outside of what is shown that call the best declarations, those of other packages first."""
     numbers = {calls.steps.number(one.ref) for one in shown}
     found: dict[str, str] = {}
@@ -89,7 +77,7 @@ def entry_lines(calls: Calls, shown: Sequence[Declaration], names: ShortNames) -
         ]
         outside.sort(key=lambda ref: (ref.package == one.package, ref.id))
         for ref in outside[:2]:
-            found.setdefault(ref.id, f"{names.of(ref)} ({ref.file}:{ref.line}) {CALL} {one.local}")
+            found.setdefault(ref.id, f"{names(ref.qualified_name)} ({ref.file}:{ref.line}) {CALL} {one.local}")
     yield from list(found.values())[:_MAX_ENTRIES]
 
 
@@ -108,5 +96,5 @@ def note_lines(store: Store, shown: Sequence[Declaration]) -> tuple[str, ...]:
     """Notes and decisions about the best declarations, their files and packages."""
     best = shown[:_BEST]
     ids = [name for one in best for name in (one.id, one.file, one.package)]
-    with AnnotationReader(store.directory, naming=short_names.ShortNames(store)) as reader:
+    with AnnotationReader(store.directory, naming=ShortNames(store)) as reader:
         return reader.note_lines_of(dict.fromkeys(ids))[:_MAX_NOTES]

@@ -133,6 +133,24 @@ _MIGRATIONS: Final[tuple[str, ...]] = (
     )
     + _list_when("AFTER UPDATE OF confirmed, done", "notes", "{}.id")
     + _list_when("BEFORE INSERT", "note_anchors", "{}.note", _SAME_ANCHOR),
+    """
+    CREATE TABLE several_successions(newer TEXT NOT NULL, older TEXT NOT NULL, PRIMARY KEY(older, newer)) WITHOUT ROWID;
+    INSERT INTO several_successions SELECT newer, older FROM note_successions;
+    DROP TABLE note_successions;
+    ALTER TABLE several_successions RENAME TO note_successions;
+    CREATE INDEX note_successions_by_newer ON note_successions(newer);
+    DELETE FROM unsent_state WHERE part = 'note_successions';
+    INSERT INTO unsent_state(part, key) SELECT 'note_successions', newer || char(31) || older FROM note_successions
+        WHERE (SELECT hub FROM sharing_state) <> '' AND (SELECT quiet FROM sharing_state) = 0;
+    CREATE TABLE events(id TEXT PRIMARY KEY, kind TEXT NOT NULL, subject TEXT NOT NULL, at TEXT NOT NULL,
+                        text TEXT NOT NULL) WITHOUT ROWID;
+    CREATE INDEX events_by_subject ON events(subject, kind);
+    """
+    + "".join(
+        _list_when(event, table, key)
+        for table, key in (("note_successions", "{0}.newer || char(31) || {0}.older"), ("events", "{}.id"))
+        for event in ("AFTER INSERT", "AFTER DELETE")
+    ),
 )
 """Statements by the version they start from: the first entry turns an empty file into version 1. A released entry is
 never edited; a change of the tables is a new entry."""

@@ -180,10 +180,12 @@ def _one(connection: sqlite3.Connection, statement: str) -> tuple[int, ...]:
 
 
 _RATING_KEY: Final = "item || char(31) || useful || char(31) || at || char(31) || by"
+_SUCCESSION_KEY: Final = "newer || char(31) || older"
 _KEYS: Final = {
     "notes": "id",
     "forgotten_notes": "id",
-    "note_successions": "older",
+    "note_successions": _SUCCESSION_KEY,
+    "events": "id",
     "ratings": _RATING_KEY,
     "summaries": "id",
 }
@@ -210,7 +212,8 @@ def _unsent(table: str) -> str:
 def _send(connection: sqlite3.Connection) -> None:
     """Make the listed rows of the shared file equal to those of the store."""
     notes, forgotten, successions = _unsent("notes"), _unsent("forgotten_notes"), _unsent("note_successions")
-    ratings, of_note = _unsent("ratings"), f"note IN {notes} AND note IN (SELECT id FROM shared.notes)"
+    ratings, events = _unsent("ratings"), _unsent("events")
+    of_note = f"note IN {notes} AND note IN (SELECT id FROM shared.notes)"
     statements = (
         "PRAGMA shared.secure_delete = ON",
         f"""DELETE FROM shared.forgotten_notes WHERE id IN {forgotten}
@@ -231,12 +234,14 @@ def _send(connection: sqlite3.Connection) -> None:
         f"INSERT OR IGNORE INTO shared.note_holds SELECT note, digest FROM main.note_holds WHERE {of_note}",
         f"DELETE FROM shared.note_lookalikes WHERE note IN {notes}",
         f"INSERT OR IGNORE INTO shared.note_lookalikes SELECT note, other FROM main.note_lookalikes WHERE {of_note}",
-        f"DELETE FROM shared.note_successions WHERE older IN {successions}",
-        f"""INSERT OR IGNORE INTO shared.note_successions
-            SELECT newer, older FROM main.note_successions WHERE older IN {successions}""",
+        f"DELETE FROM shared.note_successions WHERE {_SUCCESSION_KEY} IN {successions}",
+        f"""INSERT OR IGNORE INTO shared.note_successions(newer, older)
+            SELECT newer, older FROM main.note_successions WHERE {_SUCCESSION_KEY} IN {successions}""",
         f"DELETE FROM shared.ratings WHERE {_RATING_KEY} IN {ratings}",
         f"""INSERT INTO shared.ratings(item, useful, at, by)
             SELECT item, useful, at, by FROM main.ratings WHERE {_RATING_KEY} IN {ratings} ORDER BY number""",
+        f"DELETE FROM shared.events WHERE id IN {events}",
+        f"INSERT OR IGNORE INTO shared.events SELECT * FROM main.events WHERE id IN {events}",
     )
     for statement in statements:
         connection.execute(statement)
@@ -254,11 +259,13 @@ def _receive(connection: sqlite3.Connection) -> None:
     """
     revision = 1 + _one(connection, "SELECT revision FROM main.note_state")[0]
     notes, forgotten, successions = _unsent("notes"), _unsent("forgotten_notes"), _unsent("note_successions")
+    events = _unsent("events")
     gone = f"id NOT IN (SELECT id FROM shared.notes) AND id NOT IN {notes}"
     own, new = "note IN (SELECT id FROM main.notes)", "note NOT IN (SELECT note FROM main.note_anchors)"
     pairs = "SELECT newer, older FROM {}.note_successions"
     changed_pairs = " UNION ".join(
-        f"SELECT older FROM ({pairs.format(one)} EXCEPT {pairs.format(other)}) WHERE older NOT IN {successions}"
+        f"SELECT older FROM ({pairs.format(one)} EXCEPT {pairs.format(other)}) "
+        f"WHERE {_SUCCESSION_KEY} NOT IN {successions}"
         for one, other in (("main", "shared"), ("shared", "main"))
     )
     ratings = f"{_RATING_KEY} NOT IN {_unsent('ratings')}"
@@ -275,10 +282,10 @@ def _receive(connection: sqlite3.Connection) -> None:
             WHERE id NOT IN {notes} AND id NOT IN {forgotten}
             ON CONFLICT(id) DO UPDATE SET {_NOTE_UPDATE}, revision = excluded.revision""",
         f"UPDATE main.notes SET revision = {revision} WHERE id IN ({changed_pairs})",
-        f"""DELETE FROM main.note_successions WHERE older NOT IN {successions}
+        f"""DELETE FROM main.note_successions WHERE {_SUCCESSION_KEY} NOT IN {successions}
             AND (newer, older) NOT IN (SELECT newer, older FROM shared.note_successions)""",
-        f"""INSERT OR IGNORE INTO main.note_successions
-            SELECT newer, older FROM shared.note_successions WHERE older NOT IN {successions}""",
+        f"""INSERT OR IGNORE INTO main.note_successions(newer, older)
+            SELECT newer, older FROM shared.note_successions WHERE {_SUCCESSION_KEY} NOT IN {successions}""",
         f"""INSERT OR IGNORE INTO main.note_lookalikes
             SELECT note, other FROM shared.note_lookalikes WHERE {own} AND {new}""",
         # Without the digest of the file that was seen elsewhere, the next learn looks for the code here.
@@ -296,6 +303,8 @@ def _receive(connection: sqlite3.Connection) -> None:
             AND {_RATING_KEY} NOT IN (SELECT {_RATING_KEY} FROM shared.ratings)""",
         f"""INSERT INTO main.ratings(item, useful, at, by) SELECT item, useful, at, by FROM shared.ratings
             WHERE {ratings} AND {_RATING_KEY} NOT IN (SELECT {_RATING_KEY} FROM main.ratings) ORDER BY number""",
+        f"DELETE FROM main.events WHERE id NOT IN {events} AND id NOT IN (SELECT id FROM shared.events)",
+        f"INSERT OR IGNORE INTO main.events SELECT * FROM shared.events WHERE id NOT IN {events}",
     )
     for statement in statements:
         connection.execute(statement)

@@ -19,8 +19,8 @@ from golore.graph.phrases import counted, joined
 from golore.graph.queries.answers import Answer, Meaning, Ref
 from golore.graph.queries.edges import inbound, outbound, symbols
 from golore.graph.queries.file_facts import CardSymbol, FileFacts
+from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.graph.queries.questions import users
-from golore.graph.queries.short_names import Naming, ShortNames
 from golore.graph.queries.single_file import SingleFile
 
 _MAIN: Final = 2
@@ -146,7 +146,7 @@ def _file_position(store: Store, facts: FileFacts, package: str) -> Iterable[str
         yield f"it is a hub: {used}" if is_hub else used
     elif facts.uses:
         yield "its known users are tests"
-    elif not is_program and not facts.candidate_calls and not facts.outside_calls:
+    elif not is_program and not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls:
         yield "no other file is known to use it"
     if "testing" in _externals(store, facts.path):
         yield "it is test support"

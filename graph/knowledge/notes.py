@@ -17,12 +17,14 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge, Transaction
+from golore.graph.knowledge import event_log
 
 KINDS: Final = ("invariant", "decision", "convention", "correction", "incident", "task", "note")
 """The kinds of notes, the most binding first."""
 DRIFTED: Final = "written before the last change"
 LONGEST_TEXT: Final = 4_000
-_ID_BYTES: Final = 5
+_ID_BYTES: Final = 8
+"""Ids do not collide in a team: with a million notes, by less than one in ten million."""
 _MIN_SIMILARITY: Final = 0.6
 """Two notes are similar from this share of equal words, in their order."""
 
@@ -91,7 +93,7 @@ class PinnedNote(NamedTuple):
     done: str
     """when the task was done, otherwise empty"""
     newer: str
-    """id of the note that supersedes it, or empty"""
+    """id of the note that supersedes it, or empty; of several, separated by commas"""
     anchor: Anchor
 
     @property
@@ -138,7 +140,7 @@ def write_notes(knowledge: Knowledge, notes: Iterable[NewNote]) -> list[str]:
     """Store notes and return their ids. When this returns, they are on the disk."""
     ids: list[str] = []
     with knowledge.transaction() as run:
-        revision = _next_revision(run)
+        revision = next_revision(run)
         for note in notes:
             if note.kind not in KINDS:
                 raise UsageError(f"There is no kind {note.kind!r}. Use one of {', '.join(KINDS)}.")
@@ -147,12 +149,24 @@ def write_notes(knowledge: Knowledge, notes: Iterable[NewNote]) -> list[str]:
             tags = json.dumps(sorted(set(note.tags)), ensure_ascii=False)
             row = (id, note.kind, checked_text(note.text), note.anchor.name, note.author, note.source)
             run.run("INSERT INTO notes VALUES (?,?,?,?,?,?,?,?,?,'',?)", (*row, created, created, tags, revision))
-            _put_anchor(run, id, note.anchor)
+            put_anchor(run, id, note.anchor)
             run.run_many("INSERT INTO note_lookalikes VALUES (?,?)", ((id, other) for other in note.lookalikes))
+            event_log.record(run, *note_event_parts(row, created, json.loads(tags), note.anchor, note.lookalikes))
             if note.supersedes:
                 _supersede(run, id, note.supersedes, revision)
             ids.append(id)
     return ids
+
+
+def note_event_parts(
+    row: tuple[str, ...], created: str, tags: Sequence[str], anchor: Anchor, lookalikes: Sequence[str]
+) -> tuple[str, str, str, dict[str, object]]:
+    """Kind, subject, time and rest of the event of a note: its row up to `source`, and where it was pinned."""
+    id, kind, text, subject, author, source = row
+    more: dict[str, object] = {"note": kind, "text": text, "about": subject, "author": author, "source": source}
+    pinned = anchor._replace(seen="")._asdict()
+    more |= {"tags": list(tags), "anchor": pinned, "lookalikes": sorted(lookalikes)}
+    return event_log.NOTE, id, created, more
 
 
 def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
@@ -161,7 +175,7 @@ def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
     with knowledge.transaction() as run:
         if newer in _older_than(run, older) or newer == older:
             raise UsageError(f"{newer} is older than {older} in the same chain. Swap them.")
-        revision = _next_revision(run)
+        revision = next_revision(run)
         _supersede(run, newer, older, revision)
         run.run("UPDATE notes SET revision = ? WHERE id = ?", (revision, newer))
 
@@ -169,16 +183,20 @@ def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
 def confirm(knowledge: Knowledge, id: str, anchor: Anchor, lookalikes: Sequence[str] = (), *, now: str = "") -> None:
     """Record that a note still holds for the code as it is; `anchor` and `lookalikes` replace the stored ones."""
     with knowledge.transaction() as run:
-        when = (now or now_text(), _next_revision(run), id)
-        run.run("UPDATE notes SET confirmed = ?, revision = ? WHERE id = ?", when)
-        _put_anchor(run, id, anchor)
+        at = now or now_text()
+        run.run("UPDATE notes SET confirmed = ?, revision = ? WHERE id = ?", (at, next_revision(run), id))
+        put_anchor(run, id, anchor)
+        pinned = {"home": anchor.home, "file": anchor.file, "written": anchor.written}
+        event_log.record(run, event_log.CONFIRMED, id, at, pinned)
         run.run("DELETE FROM note_trail WHERE note = ?", (id,))
         _put_lookalikes(run, id, lookalikes)
 
 
 def set_done(knowledge: Knowledge, id: str) -> None:
     with knowledge.transaction() as run:
-        run.run("UPDATE notes SET done = ?, revision = ? WHERE id = ?", (now_text(), _next_revision(run), id))
+        at = now_text()
+        run.run("UPDATE notes SET done = ?, revision = ? WHERE id = ?", (at, next_revision(run), id))
+        event_log.record(run, event_log.DONE, id, at, {})
 
 
 def forget(knowledge: Knowledge, id: str) -> tuple[str, ...]:
@@ -186,26 +204,33 @@ def forget(knowledge: Knowledge, id: str) -> tuple[str, ...]:
     itself, its successor supersedes those instead."""
     next(knowledge.rows("PRAGMA secure_delete = ON"), None)
     with knowledge.transaction() as run:
-        revision = _next_revision(run)
-        newer = [row[0] for row in run.rows("SELECT newer FROM note_successions WHERE older = ?", (id,))]
-        older = [row[0] for row in run.rows("SELECT older FROM note_successions WHERE newer = ?", (id,))]
-        run.run("DELETE FROM note_successions WHERE newer = ? OR older = ?", (id, id))
-        run.run_many("INSERT OR IGNORE INTO note_successions VALUES (?,?)", product(newer, older))
-        run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, other) for other in (*newer, *older)))
-        run.run("DELETE FROM notes WHERE id = ?", (id,))
-        run.run("INSERT OR REPLACE INTO forgotten_notes VALUES (?,?)", (id, revision))
-        return () if newer else tuple(sorted(older))
+        active = remove_note(run, id, next_revision(run))
+        event_log.record(run, event_log.FORGOTTEN, id, now_text(), {})
+    return active
+
+
+def remove_note(run: Transaction, id: str, revision: int) -> tuple[str, ...]:
+    """Delete a note with its events, and record that it was forgotten. Returns what `forget` returns."""
+    newer = [row[0] for row in run.rows("SELECT newer FROM note_successions WHERE older = ?", (id,))]
+    older = [row[0] for row in run.rows("SELECT older FROM note_successions WHERE newer = ?", (id,))]
+    run.run("DELETE FROM note_successions WHERE newer = ? OR older = ?", (id, id))
+    run.run_many("INSERT OR IGNORE INTO note_successions VALUES (?,?)", product(newer, older))
+    run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, other) for other in (*newer, *older)))
+    run.run("DELETE FROM notes WHERE id = ?", (id,))
+    run.run("INSERT OR REPLACE INTO forgotten_notes VALUES (?,?)", (id, revision))
+    event_log.remove_events_of(run, id)
+    return () if newer else tuple(sorted(older))
 
 
 def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: Mapping[str, Sequence[str]]) -> None:
     """Replace the anchors of notes. A previous home is recorded in `note_trail`, since code may come back."""
     with knowledge.transaction() as run:
-        revision = _next_revision(run)
+        revision = next_revision(run)
         for id, anchor in moved.items():
             for home, file in list(run.rows("SELECT home, file FROM note_anchors WHERE note = ?", (id,))):
                 if home != anchor.home:
                     run.run("INSERT OR REPLACE INTO note_trail VALUES (?,?,?)", (id, home, file))
-            _put_anchor(run, id, anchor)
+            put_anchor(run, id, anchor)
             run.run("UPDATE notes SET revision = ? WHERE id = ?", (revision, id))
         for id, others in lookalikes.items():
             _put_lookalikes(run, id, others)
@@ -215,13 +240,13 @@ def replace_unchanged_anchors(knowledge: Knowledge, seen: Mapping[str, Anchor]) 
     """Replace anchors that differ only in what neither cards nor the graph show; the notes keep their revision."""
     with knowledge.transaction() as run:
         for id, anchor in seen.items():
-            _put_anchor(run, id, anchor)
+            put_anchor(run, id, anchor)
 
 
 def mark_for_projection(knowledge: Knowledge, ids: Iterable[str]) -> None:
     """Give notes a new revision, so that they are projected into the graph again."""
     with knowledge.transaction() as run:
-        revision = _next_revision(run)
+        revision = next_revision(run)
         run.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
 
 
@@ -271,7 +296,7 @@ def notes_about(knowledge: Knowledge, targets: Sequence[str]) -> list[PinnedNote
 
 
 def open_tasks(knowledge: Knowledge) -> list[PinnedNote]:
-    condition = "WHERE n.kind = 'task' AND n.done = '' AND s.newer IS NULL ORDER BY n.created, n.id"
+    condition = f"WHERE n.kind = 'task' AND n.done = '' AND {_NEWER} IS NULL ORDER BY n.created, n.id"
     return list(_select(knowledge, condition))
 
 
@@ -311,16 +336,18 @@ def chain_of(knowledge: Knowledge, note: PinnedNote) -> list[PinnedNote]:
     found = {note.id}
     while more := {id for pair in links if found & set(pair) for id in pair} - found:
         found |= more
-    newer = {older: one for one, older in links}
-
-    def age(one: PinnedNote) -> tuple[int, str]:
-        """How many notes came after it. Times, in seconds, are too coarse for this."""
-        newer_count, id = 0, one.id
-        while id in newer:
-            newer_count, id = newer_count + 1, newer[id]
-        return (newer_count, one.id)
-
-    return sorted((one for one in all_notes(knowledge) if one.id in found), key=age)
+    older_than: dict[str, list[str]] = {}
+    for newer, older in links:
+        older_than.setdefault(newer, []).append(older)
+    # Times, in seconds, are too coarse for the order. Two people may have superseded each other's notes.
+    layer = sorted(found - {older for _, older in links}) or sorted(found)
+    age = dict.fromkeys(layer, 0)
+    while layer:
+        layer = sorted({older for id in layer for older in older_than.get(id, ())} - age.keys())
+        age |= dict.fromkeys(layer, len(age))
+    return sorted(
+        (one for one in all_notes(knowledge) if one.id in found), key=lambda one: (age.get(one.id, 0), one.id)
+    )
 
 
 def has_any(knowledge: Knowledge) -> bool:
@@ -362,12 +389,16 @@ def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?()").lower() for word in text.split()]
 
 
+_NEWER: Final = (
+    "(SELECT group_concat(newer, ', ') FROM (SELECT newer FROM note_successions WHERE older = n.id ORDER BY newer))"
+)
+
+
 def _select(knowledge: Knowledge, condition: str, values: Sequence[object] = ()) -> Iterator[PinnedNote]:
     columns = ", ".join(f"a.{name}" for name in _ANCHOR_COLUMNS)
     statement = (
         "SELECT n.id, n.kind, n.text, n.subject, n.author, n.source, n.created, n.confirmed, n.tags, n.done, "
-        f"coalesce(s.newer, ''), {columns} FROM notes n JOIN note_anchors a ON a.note = n.id "
-        f"LEFT JOIN note_successions s ON s.older = n.id {condition}"
+        f"coalesce({_NEWER}, ''), {columns} FROM notes n JOIN note_anchors a ON a.note = n.id {condition}"
     )
     yield from map(_note_from_row, knowledge.rows(statement, values))
 
@@ -376,12 +407,12 @@ def _note_from_row(row: tuple[Any, ...]) -> PinnedNote:
     return PinnedNote._make((*row[:8], tuple(json.loads(row[8])), row[9], row[10], Anchor._make(row[11:])))
 
 
-def _next_revision(run: Transaction) -> int:
+def next_revision(run: Transaction) -> int:
     run.run("UPDATE note_state SET revision = revision + 1")
     return next(run.rows("SELECT revision FROM note_state"))[0]
 
 
-def _put_anchor(run: Transaction, id: str, anchor: Anchor) -> None:
+def put_anchor(run: Transaction, id: str, anchor: Anchor) -> None:
     placeholders = ",".join("?" * (len(anchor) + 1))
     run.run(f"INSERT OR REPLACE INTO note_anchors VALUES ({placeholders})", (id, *anchor))
     if anchor.written:
@@ -398,6 +429,7 @@ def _supersede(run: Transaction, newer: str, older: str, revision: int) -> None:
     if successors and successors != [newer]:
         raise UsageError(f"{older} is superseded by {successors[0]} already. Supersede {successors[0]} instead.")
     run.run("INSERT OR IGNORE INTO note_successions VALUES (?,?)", (newer, older))
+    event_log.record(run, event_log.SUPERSEDED, older, now_text(), {"by": newer})
     run.run("UPDATE notes SET revision = ? WHERE id = ?", (revision, older))
 
 

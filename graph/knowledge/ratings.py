@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge import event_log
 
 LARGEST: Final = 0.3
 """Bound of the change of a score, as a share of it."""
@@ -53,8 +54,9 @@ def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: da
     with knowledge.transaction() as run:
         row = (item, useful, moment.isoformat(timespec="seconds"), " ".join(by.split())[:80])
         run.run("INSERT INTO ratings(item, useful, at, by) VALUES (?, ?, ?, ?)", row)
+        event_log.record(run, event_log.RATED, item, row[2], {"useful": useful, "by": row[3]})
         for number, at in list(run.rows("SELECT number, at FROM ratings")):
-            if _age(at, moment) > _MAX_HALF_LIVES * HALF_LIFE:
+            if is_expired(at, moment):
                 run.run("DELETE FROM ratings WHERE number = ?", (number,))
     return next(one for one in rated_items(knowledge, now=moment) if one.item == item)
 
@@ -62,7 +64,13 @@ def rate(knowledge: Knowledge, item: str, *, useful: bool, by: str = "", now: da
 def remove_ratings(knowledge: Knowledge, item: str = "") -> int:
     """Delete the ratings of one item, or all if `item` is empty. Returns their number."""
     with knowledge.transaction() as run:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        event_log.record(run, event_log.UNRATED, item or event_log.ALL_ITEMS, at, {})
         return run.run("DELETE FROM ratings WHERE item = ?", (item,)) if item else run.run("DELETE FROM ratings")
+
+
+def is_expired(at: str, now: datetime) -> bool:
+    return _age(at, now) > _MAX_HALF_LIVES * HALF_LIFE
 
 
 def ratings(knowledge: Knowledge) -> Iterator[Rating]:

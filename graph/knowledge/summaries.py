@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge, Transaction
+from golore.graph.knowledge import event_log
 from golore.graph.knowledge.ratings import NOT_REJECTED, SUMMARY_ITEM, rate
 from golore.graph.knowledge.summary_inputs import CHILD, Inputs, inputs_of, text_digest
 
@@ -183,10 +184,22 @@ def store_summary(knowledge: Knowledge, inputs: Inputs, new: NewSummary) -> Summ
             "INSERT OR IGNORE INTO summary_parts(summary, kind, subject, place, digest, now) VALUES (?, ?, ?, ?, ?, ?)",
             ((record.id, *part, part.digest) for part in inputs.parts),
         )
-        _update_parents(run, record)
+        if new.quality == REVIEWED:
+            event_log.record(run, *summary_event_parts(record, [tuple(part) for part in inputs.parts]))
+        update_parents(run, record)
         add_to_counter(run, f"kept {new.quality}")
         record_change(run)
         return record
+
+
+def summary_event_parts(
+    record: SummaryRecord, parts: Sequence[tuple[str, ...]]
+) -> tuple[str, str, str, dict[str, object]]:
+    """Kind, subject, time and rest of the event of a reviewed summary: its fields that never change, and the digests of
+    its inputs (kind, subject, place, digest)."""
+    fields = ("id", "level", "text", "quality", "source", "model", "prompt", "inputs", "supersedes")
+    more: dict[str, object] = {name: getattr(record, name) for name in fields}
+    return event_log.SUMMARY, record.subject, record.created, more | {"parts": [list(part) for part in parts]}
 
 
 def refuse(knowledge: Knowledge, refusal: Refusal) -> None:
@@ -256,7 +269,7 @@ def _may_follow(last: SummaryRecord, new: NewSummary, inputs: str) -> bool:
     return not is_same and not is_done
 
 
-def _update_parents(run: Transaction, record: SummaryRecord) -> None:
+def update_parents(run: Transaction, record: SummaryRecord) -> None:
     """Update the doubts of the summaries that were written from the previous text of this subject."""
     digest = text_digest(record.text)
     kind = f"{record.level} {CHILD}"

@@ -16,8 +16,8 @@ from golore.graph.phrases import counted, joined, listed
 from golore.graph.queries.answers import Answer, Link, Meaning, Ref
 from golore.graph.queries.edges import inbound, members, outbound, symbols
 from golore.graph.queries.file_facts import CardSymbol, FileFacts
+from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.graph.queries.questions import users
-from golore.graph.queries.short_names import Naming, ShortNames
 from golore.graph.queries.single_file import SingleFile
 
 _FEW: Final = 3
@@ -151,7 +151,7 @@ def _file(store: Store, facts: FileFacts) -> str:
         most_used = f", most of all {named(names, _FEW)}" if names else ""
         verb = "uses" if len(files) == 1 else "use"
         sentences.append(f"{counted(len(files), 'other file')} {verb} it ({named(files, _FEW)}){most_used}.")
-    elif not facts.test and not facts.candidate_calls and not facts.outside_calls:
+    elif not facts.test and not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls:
         sentences.append("No other file is known to use it.")
     interfaces = sorted({interface.short for _, interface in facts.satisfies if interface.short != "error"})
     if interfaces:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import KeyDigest, Lake
 from golore.graph.lake.heads import Head, head_keys, newest, read_head
-from golore.graph.lake.index import NUMBER, Index, exported_names, newest_index, unresolved_counts
 from golore.graph.lake.keys import HeadKey
+from golore.graph.lake.lake_index import NUMBER, Index, exported_names, newest_index, unresolved_counts
 from golore.graph.lake.segments import ACROSS, OWN, STD, SUFFIX, SYMBOLS, UNRESOLVED
 from golore.graph.lake.sorted_table import SortedTable
 

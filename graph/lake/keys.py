@@ -3,6 +3,7 @@
     heads/REPOSITORY/STAMP-COMMIT-PUBLICATION             one publication; written last
     repos/REPOSITORY/COMMIT/PUBLICATION/uses.parquet …    its data
     index/STAMP-PUBLICATION/across.parquet …              an index; made.json is written last
+    notes/REPOSITORY/EVENT.json                           an event of team knowledge (see `lake_events`)
 
 A publication has a random id, so that two jobs which publish the same commit write different keys.
 """
@@ -19,6 +20,7 @@ from golore.graph.errors import UsageError
 HEADS: Final = "heads"
 REPOSITORIES: Final = "repos"
 INDEXES: Final = "index"
+NOTES: Final = "notes"
 MADE: Final = "made.json"
 _STAMP_FORMAT: Final = "%Y%m%dT%H%M%S%fZ"
 _STAMP: Final = r"\d{8}T\d{12}Z"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from golore.graph.lake.bucket import KeyInfo, Lake
 from golore.graph.lake.heads import head_keys
-from golore.graph.lake.index import newest_index
 from golore.graph.lake.keys import INDEXES, REPOSITORIES, HeadKey, data_folder, made_folder
+from golore.graph.lake.lake_index import newest_index
 
 
 class Pruned(NamedTuple):

@@ -86,6 +86,15 @@ EDGE_LABELS: Final = {
             is_body_fact=True,
         ),
         EdgeLabel(
+            "INVOKES",
+            "A declaration calls a method of an interface that is no symbol, because it is unnamed or declared in a "
+            "function, or uses it as a value. The method is external: `interface{Unwrap() error}.Unwrap`.",
+            (("Symbol", "External"),),
+            ("sites", "evidence"),
+            "<>",
+            is_body_fact=True,
+        ),
+        EdgeLabel(
             "IMPLEMENTS",
             "A type has all methods of an interface. `pointer`: only the pointer type has them. `evidence`: for an "
             "external interface, also the names of its methods.",

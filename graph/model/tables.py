@@ -24,7 +24,7 @@ from golore.graph.model.entities import (
     Unresolved,
 )
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 
 META_TABLE: Final = "Meta"
 """Key-value rows about the state of the store; not part of the graph."""
@@ -144,6 +144,7 @@ MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
     4: ("ALTER TABLE IMPORTS ADD evidence STRING DEFAULT ''",),
     5: (_edge_table("CONVERTS"),),
     6: ("ALTER TABLE File ADD origin STRING DEFAULT ''",),
+    7: (_edge_table("INVOKES"),),
 }
 """Statements by the version they produce. Each entry runs in one transaction that also stores the version number."""
 

@@ -20,7 +20,7 @@ from golore.graph.files.atomic_write import replacing
 from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
-_MAGIC: Final = f"golore adjacency 3 {sys.byteorder} {array('I').itemsize}\n".encode()
+_MAGIC: Final = f"golore adjacency 4 {sys.byteorder} {array('I').itemsize}\n".encode()
 NO_TEXT: Final = (1 << 32) - 1
 """The largest number: no text."""
 COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")

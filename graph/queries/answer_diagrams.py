@@ -43,7 +43,7 @@ def diagram_of(result: Answer | Impact | Route) -> Diagram:
 
 def _answer_diagram(answer: Answer) -> Diagram:
     """Candidates go through the interface method that is called."""
-    drawing = _Drawing(answer.subject)
+    drawing = Drawing(_subjects(answer.subject))
     for link, is_certain in _links(answer):
         ends = [end for end in answer.subject.symbols if not link.subject or end.qualified_name == link.subject]
         # Twins have one name and are used together: the first one stands for all.
@@ -57,26 +57,26 @@ def _answer_diagram(answer: Answer) -> Diagram:
             drawing.arrow(link.via, end, _MAY_RUN, is_dashed=True)
         else:
             drawing.arrow(start, end, link.access or link.how, is_dashed=not is_certain)
-    return drawing.finished(answer.unresolved)
+    return drawing.finished(_remark(answer.unresolved))
 
 
 def _impact_diagram(found: Impact) -> Diagram:
-    drawing = _Drawing(found.subject)
+    drawing = Drawing(_subjects(found.subject))
     for reached in (*found.resolved, *found.candidates, *found.tests):
         source = drawing.box(reached.symbol)
         drawing.arrow(source, drawing.named(reached.through), reached.how, is_dashed=not reached.certain)
-    return drawing.finished(found.unresolved)
+    return drawing.finished(_remark(found.unresolved))
 
 
 def _route_diagram(route: Route) -> Diagram:
-    drawing = _Drawing(route.source)
+    drawing = Drawing(_subjects(route.source))
     previous = ""
     for step in route.steps:
         id = drawing.box(step.symbol)
         if previous:
             drawing.arrow(previous, id, step.how, is_dashed=step.how != "calls")
         previous = id
-    return drawing.finished(route.unresolved)
+    return drawing.finished(_remark(route.unresolved))
 
 
 def _answer_html(answer: Answer) -> str:
@@ -143,13 +143,18 @@ def _in_brackets(remark: str) -> str:
     return f" ({remark})" if remark else ""
 
 
-class _Drawing:
+def _subjects(subject: Meaning) -> tuple[Ref, ...]:
+    """Twins have one name, and the first one stands for all."""
+    return subject.symbols if subject.is_group else subject.symbols[:1]
+
+
+class Drawing:
     """Collects boxes and arrows, each once and in the order in which they come."""
 
-    def __init__(self, subject: Meaning) -> None:
+    def __init__(self, subjects: Iterable[Ref] = ()) -> None:
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[Arrow, None] = {}
-        for symbol in subject.symbols if subject.is_group else subject.symbols[:1]:
+        for symbol in subjects:
             self.box(symbol, is_subject=True)
 
     def box(self, symbol: Ref, *, is_subject: bool = False) -> str:
@@ -168,5 +173,5 @@ class _Drawing:
     def arrow(self, source: str, target: str, label: str, *, is_dashed: bool) -> None:
         self._arrows[Arrow(source, target, label, is_dashed)] = None
 
-    def finished(self, unresolved: UnresolvedUses) -> Diagram:
-        return Diagram(tuple(self._boxes.values()), tuple(self._arrows), _remark(unresolved))
+    def finished(self, remark: str = "") -> Diagram:
+        return Diagram(tuple(self._boxes.values()), tuple(self._arrows), remark)

@@ -133,13 +133,15 @@ class Answer(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface."""
+    """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface or a function
+    value. `sites` are the lines, in the symbol's file, where it hands a function over."""
 
     symbol: Ref
     depth: int
     certain: bool
     how: str
     through: str
+    sites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ class Route(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class SymbolDetails:
-    """Everything known about one declaration."""
+    """Everything known about one declaration. `candidate_callers` may call it through an interface that its type gets
+    into; `outside` are the external interfaces through which code outside the repository may call it."""
 
     symbol: Ref
     signature: str
@@ -199,6 +202,8 @@ class SymbolDetails:
     implementers: int
     embeds: tuple[Link, ...]
     tests: tuple[Ref, ...]
+    candidate_callers: int = 0
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

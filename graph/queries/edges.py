@@ -12,6 +12,7 @@ from typing import Any, Final
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
 from golore.graph.queries.answers import Link, Ref, UnresolvedUse, UnresolvedUses
+from golore.graph.queries.warm_tables import has_unresolved
 
 _SYMBOL_COLUMNS: Final = "{0}.id, {0}.kind, {0}.name, {0}.qualified_name, {0}.package, {0}.file, {0}.line, {0}.owner"
 _WIDTH: Final = 8
@@ -78,6 +79,13 @@ def inbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
     return links
 
 
+def sources(store: Store, end: Ref, labels: Iterable[str]) -> int:
+    """The number of symbols that edges lead from, counted by the engine: a type may have thousands of users."""
+    pattern = f"(b:{_label(end)} {{id: $id}})<-[:{'|'.join(labels)}]-(a:Symbol)"
+    statement = f"MATCH {pattern} RETURN count(DISTINCT offset(id(a)))"
+    return next(iter(store.rows(statement, {"id": end.id})))[0]
+
+
 def outbound(store: Store, end: Ref, labels: Iterable[str]) -> list[Link]:
     """The edges from a symbol of the repository to symbols and external nodes; none for an external symbol."""
     links: list[Link] = []
@@ -112,6 +120,8 @@ def unresolved_uses(store: Store, *names: str) -> UnresolvedUses:
 
 def all_unresolved_uses(store: Store, *names: str) -> list[UnresolvedUse]:
     """The unresolved uses of these names, by location."""
+    if not has_unresolved(store, names):
+        return []
     statement = "MATCH (u:Unresolved) WHERE u.name IN $names RETURN u.file, u.sites, u.source, u.reason"
     uses = [
         UnresolvedUse(file, int(line), source, reason)

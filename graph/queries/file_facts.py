@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
-from golore.graph.queries.written_names import assumed_package_name
+from golore.graph.queries.names.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
 _NO_COUNTS: Final[Mapping[str, int]] = {}
@@ -20,6 +20,7 @@ Row = list[Any]
 FileRow = tuple[str, str, bool, bool, str]
 SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
 FILE_COLUMNS: Final = "f.digest, f.package, f.test, f.generated, f.origin"
+UNNAMED_CALLS: Final = "MATCH (a:Symbol)-[e:INVOKES]->(b:External) RETURN a.file, b.name, e.sites"
 EXTERNAL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
 
 
@@ -120,6 +121,8 @@ class FileFacts(NamedTuple):
     unresolved: tuple[UnresolvedName, ...]
     same_named_unresolved: tuple[tuple[str, int], ...]
     """name of a method or field → number of unresolved uses of that name in other files, without candidates"""
+    unnamed_calls: tuple[tuple[str, int], ...] = ()
+    """name of a method → number of calls of a method of that name in other files, through unnamed interfaces"""
     plain_interfaces: frozenset[str] = frozenset()
     """qualified names of the interfaces above that types satisfy by coincidence (see `is_plain`)"""
     generated_files: frozenset[str] = frozenset()
@@ -157,13 +160,17 @@ class FactsBuilder:
         self.unresolved: list[UnresolvedName] = []
 
     def build(
-        self, path: str, file_row: FileRow, doubts: Mapping[str, Mapping[str, int]], generated_files: frozenset[str]
+        self,
+        path: str,
+        file_row: FileRow,
+        doubts: Mapping[str, Mapping[str, int]],
+        unnamed: Mapping[str, Mapping[str, int]],
+        generated_files: frozenset[str],
     ) -> FileFacts:
+        """`doubts` and `unnamed`: for each name, the number of uses by file (see `FileFacts`)."""
         digest, package, test, generated, origin = file_row
-        names = sorted({symbol.name for symbol in self.symbols if symbol.kind in MEMBERS})
-        elsewhere = [
-            (name, sum(n for file, n in doubts.get(name, _NO_COUNTS).items() if file != path)) for name in names
-        ]
+        members = {symbol.name for symbol in self.symbols if symbol.kind in MEMBERS}
+        methods = {symbol.name for symbol in self.symbols if symbol.kind == "method"}
         return FileFacts(
             path,
             digest,
@@ -181,7 +188,8 @@ class FactsBuilder:
             tuple(sorted(set(self.outside))),
             self.calls,
             tuple(sorted(self.unresolved)),
-            tuple((name, number) for name, number in elsewhere if number),
+            _elsewhere(members, doubts, path),
+            _elsewhere(methods, unnamed, path),
             frozenset(self.plain),
             generated_files,
         )
@@ -200,6 +208,12 @@ class FactsBuilder:
                 self.calls[target.file] += 1
             elif label == "TESTS":
                 self.exercised.append((source, target))
+
+
+def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path: str) -> tuple[tuple[str, int], ...]:
+    """The number of uses of each name in other files, without names that have none."""
+    found = [(name, sum(n for file, n in uses.get(name, _NO_COUNTS).items() if file != path)) for name in sorted(names)]
+    return tuple([(name, number) for name, number in found if number])
 
 
 class WholeGraph:
@@ -232,9 +246,12 @@ class WholeGraph:
             self._builders[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
+        self._unnamed: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for file, name, sites in _rows(store.columns(UNNAMED_CALLS)):
+            self._unnamed[name][file] += len(sites.split())
 
     def facts(self, path: str) -> FileFacts:
-        return self._builders[path].build(path, self.files[path], self._doubts, self._generated)
+        return self._builders[path].build(path, self.files[path], self._doubts, self._unnamed, self._generated)
 
     def _add_uses(
         self, store: Store, label: str, callers: Counter[int], testers: defaultdict[int, list[CardSymbol]]

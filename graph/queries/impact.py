@@ -14,7 +14,7 @@ from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.answers import Impact, Meaning, Reached, Ref, Route, Step
 from golore.graph.queries.edges import by_location, members, outbound
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
-from golore.graph.queries.questions import CALLABLE, TYPES, same_name_uses, unknown_uses
+from golore.graph.queries.questions import CALLABLE, HANDS_OVER, TYPES, handed_over_at, same_name_uses, unknown_uses
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
 DEPTH: Final = 3
@@ -26,7 +26,7 @@ MAX_PATH_STEPS: Final = 30
 """Most steps of a path."""
 _WITH_MEMBERS: Final = TYPES | {"field", "var"}
 _MAY_RUN: Final = "may run"
-_HANDS_OVER: Final = "hands over"
+_CALLS: Final = "calls"
 _NO_ORIGIN: Final = -1
 
 
@@ -54,7 +54,7 @@ def impact(
     for symbol in subject.symbols:
         if symbol.kind in _WITH_MEMBERS and not symbol.external:
             starts += _all_members(store, symbol.id)
-    ordered, complete = users_of_all(steps, types, starts, depth, most)
+    ordered, complete = users_of_all(store, steps, types, starts, depth, most)
     return Impact(
         subject,
         depth,
@@ -67,14 +67,18 @@ def impact(
 
 
 def users_of_all(
-    steps: Steps, types: InterfaceDispatch, starts: Iterable[Ref], depth: int, most: int
+    store: Store, steps: Steps, types: InterfaceDispatch, starts: Iterable[Ref], depth: int, most: int
 ) -> tuple[list[Reached], bool]:
-    """The users of these symbols, their users and so on, the nearest first; and whether these are all."""
+    """The users of these symbols, their users and so on, the nearest first; and whether these are all.
+
+    Who hands a function over as a value may not be who calls it: such a step is possible, not certain.
+    """
     touches, complete = _touches(steps, types, [steps.number(symbol) for symbol in starts], depth, most)
-    found = (
-        Reached(steps.ref(touch.number), touch.depth, touch.certain, touch.how, steps.ref(touch.through).id)
-        for touch in touches
-    )
+    found: list[Reached] = []
+    for number, distance, certain, how, through in touches:
+        symbol, origin = steps.ref(number), steps.ref(through)
+        sites = handed_over_at(store, symbol, origin) if how == HANDS_OVER else ()
+        found.append(Reached(symbol, distance, certain, how, origin.id, sites))
     return sorted(found, key=lambda reached: (reached.depth, by_location(reached.symbol))), complete
 
 
@@ -119,13 +123,14 @@ def _next_touches(
     """One step further. `passed` are the interface methods whose callers were already reached."""
     number = origin.number
     for label in (*USES, "TESTS") if steps.kind(number) != "interface" else (*USES, "IMPLEMENTS"):
-        how = label.lower()
+        is_value = label == "REFERENCES" and steps.kind(number) in CALLABLE
+        how = HANDS_OVER if is_value else label.lower()
         for user in steps.inbound(number, label):
-            yield _Touch(user, depth, origin.certain, how, number)
+            yield _Touch(user, depth, origin.certain and not is_value, how, number)
     for method in types.interface_methods(number):
         if method not in passed:
             passed.add(method)
-            for caller in steps.inbound(method, "CALLS"):
+            for caller in steps.callers_through(method):
                 yield _Touch(caller, depth, False, "calls", method)
 
 
@@ -201,6 +206,8 @@ def _forward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Iter
         possible = _Way(number, False)
         for method in types.implementations(number):
             yield method, possible
+        for method in steps.outbound(number, "INVOKES"):
+            yield method, possible
         for value in steps.outbound(number, "REFERENCES"):
             if steps.kind(value) in CALLABLE:
                 yield value, possible
@@ -212,6 +219,8 @@ def _backward(steps: Steps, number: int, types: InterfaceDispatch | None) -> Ite
         yield caller, way
     if types is not None:
         possible = _Way(number, False)
+        for caller in steps.inbound(number, "INVOKES"):
+            yield caller, possible
         for method in types.interface_methods(number):
             yield method, possible
         if steps.kind(number) in CALLABLE:
@@ -240,10 +249,11 @@ def _steps_of(store: Store, steps: Steps, chain: list[_Way]) -> tuple[tuple[Step
     symbols = [steps.ref(way.origin) for way in chain]
     found = [Step(symbols[0])]
     for caller, symbol, way in zip(symbols, symbols[1:], chain[1:], strict=False):
-        links = outbound(store, caller, ("CALLS",) if way.certain else ("REFERENCES",))
+        links = outbound(store, caller, ("CALLS",) if way.certain else ("INVOKES", "REFERENCES"))
         link = next((link for link in links if link.symbol == symbol), None)
         if link is None:
             found.append(Step(symbol, _MAY_RUN))
         else:
-            found.append(Step(symbol, link.how if way.certain else _HANDS_OVER, link.file, link.sites))
+            how = HANDS_OVER if link.how == "references" else _CALLS
+            found.append(Step(symbol, how, link.file, link.sites))
     return tuple(found), all(way.certain for way in chain)

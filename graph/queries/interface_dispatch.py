@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from golore.graph.queries.symbol_steps import Steps
+from golore.graph.queries.unnamed_interfaces import methods_of
 
 _DEEPEST: Final = 8
 """Most levels of embedding that are followed; Go code rarely has three."""
@@ -27,14 +28,11 @@ class InterfaceDispatch:
         """The methods that may run when this interface method is called; none for other symbols."""
         return self._steps.by_location(self.split(method)[0])
 
-    def implementations_by_shape(self, method: int) -> int:
-        """How many more methods could run, if their types got into the interface."""
-        candidates, others = self.split(method)
-        return len(others - candidates)
-
     def split(self, method: int) -> tuple[set[int], set[int]]:
         """The candidates for a call of an interface method, and the methods that are possible by shape only."""
         steps = self._steps
+        if steps.is_unnamed(method):
+            return self._split_unnamed(method)
         interface = self._owner(method) if steps.kind(method) == "imethod" else None
         if interface is None:
             return set(), set()
@@ -51,6 +49,31 @@ class InterfaceDispatch:
                 (candidates if steps.gets_into(type, interface) else others).add(target)
         return candidates, others
 
+    def _split_unnamed(self, required: int) -> tuple[set[int], set[int]]:
+        candidates: set[int] = set()
+        others: set[int] = set()
+        for method in self._steps.fitting(required):
+            satisfying = [type for type in self.holders(method) if self.may_satisfy(type, required)]
+            if satisfying:
+                is_there = any(map(self._steps.gets_outside, satisfying))
+                (candidates if is_there else others).add(method)
+        return candidates, others
+
+    def may_satisfy(self, type: int, required: int) -> bool:
+        """Whether a type may have all methods of an unnamed interface; unknown if it embeds an external type."""
+        names = [name.rpartition(".")[2] for name in methods_of(self._steps.ref(required).id)]
+        return all(self.method_of(type, name) is not None or self._embeds_external(type) for name in names)
+
+    def _embeds_external(self, type: int) -> bool:
+        level, seen = [type], {type}
+        for _ in range(_DEEPEST):
+            embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS") if one not in seen]
+            if any(map(self._steps.is_external, embedded)):
+                return True
+            level = embedded
+            seen.update(embedded)
+        return False
+
     def method_of(self, type: int, name: str) -> int | None:
         """A type's own member of that name, or the one promoted from the shallowest embedded type."""
         # Many interfaces that a type satisfies require the same method.
@@ -66,8 +89,8 @@ class InterfaceDispatch:
                 own = self._steps.member(holder, name)
                 if own is not None:
                     return own
-            embedded = [one for holder in level for one in self._steps.outbound(holder, "EMBEDS")]
-            level = [one for one in embedded if one not in seen and not self._steps.is_external(one)]
+            embedded = [one for holder in level for one in self._steps.embedding(holder, ">")]
+            level = [one for one in dict.fromkeys(embedded) if one not in seen]
             seen.update(level)
             if not level:
                 break
@@ -75,11 +98,29 @@ class InterfaceDispatch:
 
     def interface_methods(self, method: int) -> list[int]:
         """The interface methods through which a method may be called, also by way of types that promote it."""
-        return self._methods_named(method, self._satisfied(method, by_shape=False))
+        named = self._methods_named(method, self._satisfied(method, by_shape=False))
+        return named + self._unnamed(method, by_shape=False)
 
     def interface_methods_by_shape(self, method: int) -> list[int]:
         """Those through which it would be called if its type got into the interface."""
-        return self._methods_named(method, self._satisfied(method, by_shape=True))
+        named = self._methods_named(method, self._satisfied(method, by_shape=True))
+        return named + self._unnamed(method, by_shape=True)
+
+    def _unnamed(self, method: int, *, by_shape: bool) -> list[int]:
+        """The methods of unnamed interfaces through which a method may be called, or would be."""
+        steps = self._steps
+        if steps.is_external(method) or steps.kind(method) not in ("method", "imethod"):
+            return []
+        required = steps.required_by_unnamed(method)
+        if not required:
+            return []
+        holders = self.holders(method)
+        found: list[int] = []
+        for one in required:
+            satisfying = [type for type in holders if self.may_satisfy(type, one)]
+            if satisfying and any(map(steps.gets_outside, satisfying)) != by_shape:
+                found.append(one)
+        return found
 
     def _methods_named(self, method: int, interfaces: list[int]) -> list[int]:
         if not interfaces:
@@ -113,16 +154,20 @@ class InterfaceDispatch:
 
     def types_with(self, method: int) -> list[int]:
         """The type of a method and the types that promote it; none for other symbols."""
-        steps = self._steps
-        if steps.kind(method) != "method" or steps.is_external(method):
+        if self._steps.kind(method) != "method" or self._steps.is_external(method):
             return []
+        return self.holders(method)
+
+    def holders(self, method: int) -> list[int]:
+        """The type that declares a method and those that promote it; for an interface method, also interfaces."""
+        steps = self._steps
         owner = self._owner(method)
         level, seen = [] if owner is None else [owner], set[int]() if owner is None else {owner}
         name = steps.ref(method).name
         types: list[int] = []
         for _ in range(_DEEPEST):
             types += level
-            outer = [one for type in level for one in steps.inbound(type, "EMBEDS")]
+            outer = [one for type in level for one in steps.embedding(type, "<")]
             level = [type for type in outer if type not in seen and steps.member(type, name) is None]
             seen.update(outer)
             if not level:

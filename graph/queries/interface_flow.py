@@ -10,6 +10,7 @@ It is not decided whether a conversion can run (see `graph.analysis.reachability
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,17 +24,35 @@ _PLACES: Final = frozenset(("interface", "alias", "func", "method"))
 
 
 class InterfaceFlow:
-    """The types at each interface, by ids. `OUTSIDE` stands for all interfaces that the repository does not declare."""
+    """The types at each interface, by ids. `OUTSIDE` stands for all interfaces that the repository does not declare.
+
+    A set of types is a number with a bit for each of them: Kubernetes has two million pairs of a type and a place.
+    """
 
     def __init__(self) -> None:
-        self.types: defaultdict[str, set[str]] = defaultdict(set)
         self.direct: defaultdict[str, set[str]] = defaultdict(set)
         """Those that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
         self.targets: defaultdict[str, set[str]] = defaultdict(set)
         """The inverse of `direct`."""
+        self._bits: dict[str, int] = {}
+        self._types: defaultdict[str, int] = defaultdict(int)
 
     def reaches(self, type: str, place: str) -> bool:
-        return type in self.types.get(place, ())
+        bit = self._bits.get(type)
+        return bit is not None and bool(self._types.get(place, 0) >> bit & 1)
+
+    def spread(self, onward: Mapping[str, set[str]], satisfied: _Satisfied) -> None:
+        """Let the types get from where they are converted to wherever that leads."""
+        self._bits = {type: bit for bit, type in enumerate(sorted(self.targets))}
+        allowed = satisfied.masks(self._bits)
+        pending = {place: sum(1 << self._bits[type] for type in types) for place, types in self.direct.items()}
+        while pending:
+            place, arriving = pending.popitem()
+            new = arriving & ~self._types[place]
+            self._types[place] |= new
+            for to in onward.get(place, ()) if new else ():
+                if passing := new & allowed.get(to, -1):
+                    pending[to] = pending.get(to, 0) | passing
 
 
 _last: Final[dict[Path, tuple[str, InterfaceFlow]]] = {}
@@ -52,7 +71,6 @@ def _compute(store: Store) -> InterfaceFlow:
     flow = InterfaceFlow()
     onward = _static_ways(store)
     satisfied = _satisfied(store)
-    pending: list[tuple[str, str]] = []
     statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
     for source, kind, evidence in store.rows(statement):
         for token in evidence.split():
@@ -63,18 +81,7 @@ def _compute(store: Store) -> InterfaceFlow:
             if kind not in _PLACES:
                 flow.direct[token].add(source)
                 flow.targets[source].add(token)
-    pending = [(type, place) for place, types in flow.direct.items() for type in types]
-    while pending:
-        type, place = pending.pop()
-        types = flow.types[place]
-        if type not in types:
-            types.add(type)
-            known = satisfied.types.get(type)
-            pending += [
-                (type, to)
-                for to in onward.get(place, ())
-                if known is None or to in known or to not in satisfied.interfaces
-            ]
+    flow.spread(onward, satisfied)
     return flow
 
 
@@ -82,15 +89,26 @@ class _Satisfied:
     """The interfaces that types satisfy, by the graph. Of others, among them generic types, nothing is known."""
 
     def __init__(self) -> None:
-        self.types: defaultdict[str, set[str]] = defaultdict(set)
-        self.interfaces: set[str] = set()
+        self._types: defaultdict[str, list[str]] = defaultdict(list)
+        self._known: set[str] = set()
+
+    def add(self, type: str, interface: str) -> None:
+        self._known.add(type)
+        self._types[interface].append(type)
+
+    def masks(self, bits: Mapping[str, int]) -> dict[str, int]:
+        """The types that pass each interface: those that satisfy it, and those of which nothing is known."""
+        unknown = sum(1 << bit for type, bit in bits.items() if type not in self._known)
+        return {
+            interface: unknown | sum(1 << bits[type] for type in set(types) if type in bits)
+            for interface, types in self._types.items()
+        }
 
 
 def _satisfied(store: Store) -> _Satisfied:
     found = _Satisfied()
     for type, interface in store.rows("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN a.id, b.id"):
-        found.types[type].add(interface)
-        found.interfaces.add(interface)
+        found.add(type, interface)
     return found
 
 

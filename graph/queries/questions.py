@@ -23,13 +23,16 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, unresolved_uses
+from golore.graph.queries.edges import by_location, in_order, inbound, members, outbound, sources, unresolved_uses
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.symbol_steps import Steps, open_steps
+from golore.graph.queries.unnamed_interfaces import is_unnamed
 
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
 CALLING: Final = CALLABLE | {"var"}
 TYPES: Final = frozenset(("struct", "interface", "type", "alias"))
+HANDS_OVER: Final = "hands over"
+"""How a declaration is related to a function that it uses as a value: by argument, field, variable or result."""
 _MOST_HELPERS: Final = 2_000
 """Most declarations of test files that are followed to find the tests of one declaration."""
 
@@ -55,17 +58,19 @@ def users(store: Store, subject: Meaning, access: str = "") -> Answer:
 def callees(store: Store, subject: Meaning) -> Answer:
     """What it calls. Candidates are the methods that may run when it calls an interface method."""
     resolved = _of_group(subject, lambda symbol: outbound(store, symbol, ("CALLS",)))
+    unnamed = _of_group(subject, lambda symbol: outbound(store, symbol, ("INVOKES",)))
     candidates: dict[str, Link] = {}
     passed: set[str] = set()
     by_shape = 0
     steps = open_steps(store)
     types = InterfaceDispatch(steps)
-    for link in resolved:
+    for link in (*resolved, *unnamed):
         called = link.symbol
         if called.kind == "imethod" and called.id not in passed:
             passed.add(called.id)
-            by_shape += types.implementations_by_shape(steps.number(called))
-            for method in steps.refs(types.implementations(steps.number(called))):
+            running, others = types.split(steps.number(called))
+            by_shape += len(others - running)
+            for method in steps.refs(running):
                 candidate = replace(link, symbol=method, evidence="implements", via=called.id)
                 candidates.setdefault(method.id, candidate)
     unresolved = same_name_uses(store, subject)
@@ -110,8 +115,8 @@ def tests(store: Store, subject: Meaning) -> Answer:
     steps = open_steps(store)
     starts = [*subject.symbols, *(method for symbol in subject.symbols for method in _methods(store, symbol))]
     candidates = [
-        Link(test, "tests", via=via)
-        for test, via in _candidate_tests(steps, [steps.number(symbol) for symbol in starts])
+        _candidate_test(store, test, user, via)
+        for test, user, via in _candidate_tests(steps, [steps.number(symbol) for symbol in starts])
         if test.id not in first
     ]
     return Answer("tests", subject, in_order(first.values()), in_order(candidates), same_name_uses(store, subject))
@@ -123,38 +128,52 @@ def _methods(store: Store, symbol: Ref) -> list[Ref]:
     return [member for member in members(store, symbol.id) if member.kind == "method"]
 
 
-def _candidate_tests(steps: Steps, starts: Iterable[int]) -> Iterator[tuple[Ref, str]]:
-    """The tests that may reach one of these declarations, each with what it calls or names for that.
+def _candidate_test(store: Store, test: Ref, user: Ref, via: Ref) -> Link:
+    """A test that may reach something through an interface method, or through a function that `user` hands over."""
+    sites = () if via.kind == "imethod" else handed_over_at(store, user, via)
+    return Link(test, "tests", user.file if sites else "", sites, HANDS_OVER if sites else "", via=via.id)
+
+
+def handed_over_at(store: Store, user: Ref, function: Ref) -> tuple[int, ...]:
+    """The lines, in the file of `user`, where it uses a function as a value."""
+    links = outbound(store, user, ("REFERENCES",))
+    return next((link.sites for link in links if link.symbol.id == function.id), ())
+
+
+def _candidate_tests(steps: Steps, starts: Iterable[int]) -> Iterator[tuple[Ref, Ref, Ref]]:
+    """The tests that may reach one of these declarations, each with who calls or names what for that.
 
     A test, or a helper in a test file that it calls, calls an interface method of it or names it as a value.
     """
     types = InterfaceDispatch(steps)
-    level: list[tuple[int, int]] = []
+    level: list[tuple[int, int, int]] = []
     for number in starts:
         for method in types.interface_methods(number):
-            level += [(caller, method) for caller in steps.inbound(method, "CALLS")]
+            level += [(caller, caller, method) for caller in steps.callers_through(method)]
         if steps.kind(number) in CALLABLE:
-            level += [(user, number) for user in steps.inbound(number, "REFERENCES")]
+            level += [(user, user, number) for user in steps.inbound(number, "REFERENCES")]
     seen: set[int] = set()
     while level and len(seen) < _MOST_HELPERS:
-        further: list[tuple[int, int]] = []
-        for number, via in level:
+        further: list[tuple[int, int, int]] = []
+        for number, first, via in level:
             user = steps.ref(number)
             if number in seen or not user.test:
                 continue
             seen.add(number)
             if user.kind == "func" and is_test_name(user.name):
-                yield user, steps.ref(via).id
+                yield user, steps.ref(first), steps.ref(via)
             else:
-                further += [(one, via) for label in ("CALLS", "REFERENCES") for one in steps.inbound(number, label)]
+                users = (one for label in ("CALLS", "REFERENCES") for one in steps.inbound(number, label))
+                further += [(one, first, via) for one in users]
         level = further
 
 
 def show(store: Store, subject: Meaning) -> SymbolAnswer:
     """The details of its declarations."""
-    return SymbolAnswer(
-        subject, tuple(_details(store, symbol) for symbol in subject.symbols), same_name_uses(store, subject)
-    )
+    steps = open_steps(store)
+    types = InterfaceDispatch(steps)
+    declarations = tuple(_details(store, symbol, steps, types) for symbol in subject.symbols)
+    return SymbolAnswer(subject, declarations, same_name_uses(store, subject))
 
 
 def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str]) -> Answer:
@@ -164,14 +183,15 @@ def _uses_of(store: Store, question: str, subject: Meaning, labels: Iterable[str
     types = InterfaceDispatch(steps)
     for symbol in subject.symbols:
         for method in steps.refs(types.interface_methods(steps.number(symbol))):
-            for link in _of_group(subject, lambda _, method=method: inbound(store, method, ("CALLS",)), (symbol,)):
+            calls = inbound(store, method, ("INVOKES" if is_unnamed(method.id) else "CALLS",))
+            for link in _of_group(subject, lambda _, calls=calls: calls, (symbol,)):
                 key = (link.symbol.id, method.id)
                 candidates[key] = replace(link, evidence="implements", via=method.id)
     by_shape = {
         (caller, method)
         for symbol in subject.symbols
         for method in types.interface_methods_by_shape(steps.number(symbol))
-        for caller in steps.inbound(method, "CALLS")
+        for caller in steps.callers_through(method)
     }
     unresolved = unknown_uses(store, types, steps, subject)
     links = in_order(_without_twins(resolved))
@@ -214,8 +234,9 @@ def unknown_uses(store: Store, types: InterfaceDispatch, steps: Steps, subject: 
     return replace(same_name_uses(store, subject), outside=tuple(sorted(outside)))
 
 
-def _details(store: Store, symbol: Ref) -> SymbolDetails:
-    uses = inbound(store, symbol, USES)
+def _details(store: Store, symbol: Ref, steps: Steps, types: InterfaceDispatch) -> SymbolDetails:
+    number = steps.number(symbol)
+    through = {caller for method in types.interface_methods(number) for caller in steps.callers_through(method)}
     row = _own_row(store, symbol)
     calls = outbound(store, symbol, ("CALLS",))
     is_type = symbol.kind in TYPES
@@ -223,13 +244,15 @@ def _details(store: Store, symbol: Ref) -> SymbolDetails:
         symbol,
         *row,
         members=() if symbol.external else tuple(members(store, symbol.id)),
-        callers=len({link.symbol.id for link in uses if link.how == "calls"}),
+        callers=sources(store, symbol, ("CALLS",)),
         callees=len({link.symbol.id for link in calls}),
-        users=len({link.symbol.id for link in uses}),
+        users=sources(store, symbol, USES),
         implements=in_order(outbound(store, symbol, ("IMPLEMENTS",))) if is_type else (),
-        implementers=len(inbound(store, symbol, ("IMPLEMENTS",))) if is_type else 0,
+        implementers=sources(store, symbol, ("IMPLEMENTS",)) if is_type else 0,
         embeds=in_order(outbound(store, symbol, ("EMBEDS",))),
         tests=tuple(sorted((link.symbol for link in inbound(store, symbol, ("TESTS",))), key=by_location)),
+        candidate_callers=len(through),
+        outside=tuple(types.outside_interfaces(number)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import RELATIONS
@@ -13,6 +13,7 @@ from golore.graph.queries.file_facts import (
     FILE_COLUMNS,
     MEMBERS,
     SYMBOL_COLUMNS,
+    UNNAMED_CALLS,
     CardSymbol,
     CardSymbolFactory,
     FactsBuilder,
@@ -23,6 +24,9 @@ from golore.graph.queries.file_facts import (
     is_plain,
     is_test_function,
 )
+
+_MOST_USES: Final = 2_000
+"""Uses that one query may return, with the names of both ends. Tens of thousands filled a pool of 48 MB."""
 
 
 class _CalledMethod(NamedTuple):
@@ -42,6 +46,7 @@ class SingleFile:
         self._called_by_interface: dict[str, list[_CalledMethod]] = {}
         self._is_plain: dict[str, bool] = {}
         self._generated: frozenset[str] | None = None
+        self._unnamed: defaultdict[str, Counter[str]] | None = None
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of a file; None if the graph has no such file."""
@@ -74,7 +79,7 @@ class SingleFile:
             builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated, origin = rows[0]
         row = (digest, package, test, generated, origin)
-        return builder.build(path, row, self._doubts(builder), self._generated_files())
+        return builder.build(path, row, self._doubts(builder), self._unnamed_calls(), self._generated_files())
 
     def _generated_files(self) -> frozenset[str]:
         if self._generated is None:
@@ -107,6 +112,13 @@ class SingleFile:
             found[name][file] += len(sites.split())
         return found
 
+    def _unnamed_calls(self) -> dict[str, Counter[str]]:
+        if self._unnamed is None:
+            self._unnamed = defaultdict(Counter)
+            for file, name, sites in self._store.rows(UNNAMED_CALLS):
+                self._unnamed[name][file] += len(sites.split())
+        return self._unnamed
+
     def _declared(self, path: str) -> Iterator[Row]:
         """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""
         columns = f"s.id, s.owner, {SYMBOL_COLUMNS.format('s')}"
@@ -124,13 +136,18 @@ class SingleFile:
         self, builder: FactsBuilder, own: Mapping[str, CardSymbol], owners: Iterable[str], path: str
     ) -> None:
         """Add the uses of the file's declarations. One query for all declarations and one for the members of each
-        owner: for two steps of containment and a use at once, the engine would scan whole tables."""
-        link = (
-            f"(b:Symbol)<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
-            f"RETURN b.id, label(e), e.sites, {SYMBOL_COLUMNS.format('a')}"
-        )
-        queries = [(f"MATCH (f:File {{id: $id}})-[:CONTAINS]->{link}", path, False)]
-        queries += [(f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->{link}", id, True) for id in owners]
+        owner: for two steps of containment and a use at once, the engine would scan whole tables. The engine keeps a
+        result in its pool, so the declarations of a file that much depends on are queried one by one."""
+        uses = f"<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
+        columns = f"RETURN b.id, label(e), e.sites, {SYMBOL_COLUMNS.format('a')}"
+        of_file = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(b:Symbol){uses}"
+        if next(iter(self._store.rows(f"{of_file} RETURN count(*)", {"id": path})))[0] <= _MOST_USES:
+            queries = [(f"{of_file} {columns}", path, False)]
+        else:
+            ids = [id for id, symbol in own.items() if symbol.kind not in ("field", "imethod")]
+            queries = [(f"MATCH (b:Symbol {{id: $id}}){uses} {columns}", id, False) for id in ids]
+        of_members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(b:Symbol){uses} {columns}"
+        queries += [(of_members, id, True) for id in owners]
         for statement, start, is_type in queries:
             for id, label, sites, *other in list(self._store.rows(statement, {"id": start})):
                 target = own.get(id)

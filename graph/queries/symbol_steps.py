@@ -19,6 +19,8 @@ from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
 from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow
+from golore.graph.queries.unnamed_interfaces import UnnamedInterfaces, is_unnamed, unnamed_interfaces
+from golore.graph.queries.warm_tables import WarmTables, count_question
 
 _MOST_TOUCHED: Final = 5_000
 """With more changed nodes than this, the file should be built again."""
@@ -38,8 +40,11 @@ class _Drift(NamedTuple):
 class Steps:
     """The symbols of an open store and their neighbours. Create one for each question, with `open_steps`."""
 
-    def __init__(self, store: Store, adjacency: Adjacency | None, drift: _Drift) -> None:
+    def __init__(
+        self, store: Store, adjacency: Adjacency | None, drift: _Drift, tables: WarmTables | None = None
+    ) -> None:
         self._store = store
+        self._tables = tables
         self._adjacency = adjacency
         self._next = self._first = adjacency.total if adjacency is not None else 0
         """Numbers from `_first` on belong to nodes that the file does not have."""
@@ -47,6 +52,8 @@ class Steps:
         self._numbers: dict[tuple[bool, str], int] = {}
         self.asked: dict[tuple[int, str], list[int]] = {}
         """The neighbours that were read from the engine, by symbol and relation with a direction."""
+        self._members: dict[tuple[int, str], int | None] = {}
+        """The members that were looked up, by type and name."""
         self._changed, self._gone, self._new = drift
 
     @property
@@ -127,6 +134,9 @@ class Steps:
             found = self._adjacency.owned(name).get(type)
             if found is None or (found != HAS_TWINS and found not in self._changed):
                 return found
+        owner = self.ref(type).id
+        if self._tables is not None and name not in self._tables.odd_members.get(owner, ()):
+            return self._plain_members([type], name).get(type)
         named = [one for one in self._neighbours(type, "CONTAINS", ">") if self.ref(one).name == name]
         return self.by_location(named)[-1] if named else None
 
@@ -138,6 +148,37 @@ class Steps:
     @cached_property
     def _flow(self) -> InterfaceFlow:
         return interface_flow(self._store)
+
+    @cached_property
+    def _unnamed(self) -> UnnamedInterfaces:
+        return unnamed_interfaces(self._store)
+
+    def unnamed_methods(self) -> list[int]:
+        """The methods of unnamed interfaces that the repository calls."""
+        found = (self.external(id) for id in sorted(self._unnamed.fitting))
+        return [one for one in found if one is not None]
+
+    def fitting(self, required: int) -> list[int]:
+        """The methods that fit a method of an unnamed interface (see `unnamed_interfaces`)."""
+        found = (self.symbol(id) for id in self._unnamed.fitting.get(self.ref(required).id, ()))
+        return [one for one in found if one is not None]
+
+    def required_by_unnamed(self, method: int) -> list[int]:
+        """The methods of unnamed interfaces that a method fits."""
+        found = (self.external(id) for id in self._unnamed.required.get(self.ref(method).id, ()))
+        return [one for one in found if one is not None]
+
+    def is_unnamed(self, method: int) -> bool:
+        """Whether it is a method of an interface that is no symbol."""
+        return self.is_external(method) and is_unnamed(self.ref(method).id)
+
+    def callers_through(self, method: int) -> Sequence[int]:
+        """Who calls an interface method, or uses it as a value if the interface is unnamed."""
+        return self.inbound(method, "INVOKES" if self.is_unnamed(method) else "CALLS")
+
+    def gets_outside(self, type: int) -> bool:
+        """Whether values of a type get into an interface that the repository does not declare."""
+        return self._flow.reaches(self.ref(type).id, OUTSIDE)
 
     def gets_into(self, type: int, interface: int) -> bool:
         """Whether values of a type get into an interface somewhere in the repository."""
@@ -165,16 +206,29 @@ class Steps:
     def own_members(self, types: Iterable[int], name: str) -> dict[int, int]:
         """For each of these types, its own member of that name. Omits types without one, or where it is uncertain."""
         found: dict[int, int] = {}
-        unread: dict[str, int] = {}
+        unread: list[int] = []
         for type in types:
             if not self._is_file_valid_for(type):
-                unread[self.ref(type).id] = type
+                unread.append(type)
             elif (own := self.member(type, name)) is not None:
                 found[type] = own
-        # The id of most members follows from that of the type: one look-up for all.
+        return {**found, **self._plain_members(unread, name)}
+
+    def _plain_members(self, types: Iterable[int], name: str) -> dict[int, int]:
+        """Members whose id is that of the type, a dot and the name, as most are: one look-up for all types."""
+        unread: dict[str, int] = {}
+        found: dict[int, int] = {}
+        for type in types:
+            key = (type, name)
+            if key not in self._members:
+                unread[self.ref(type).id] = type
+                self._members[key] = None
+            elif (known := self._members[key]) is not None:
+                found[type] = known
         for symbol in symbols(self._store, [f"{id}.{name}" for id in unread]) if unread else ():
             if symbol.owner in unread:
-                found[unread[symbol.owner]] = self.number(symbol)
+                type = unread[symbol.owner]
+                found[type] = self._members[type, name] = self.number(symbol)
         return found
 
     def _is_file_valid_for(self, number: int) -> bool:
@@ -191,6 +245,14 @@ class Steps:
             known = self.asked[number, link] = self._from_engine(self.ref(number), label, direction)
         return known
 
+    def embedding(self, number: int, direction: str) -> Sequence[int]:
+        """The types of the repository that a type embeds (`>`), or that embed it (`<`)."""
+        if self._tables is None or self._is_file_valid_for(number):
+            found = self._neighbours(number, "EMBEDS", direction)
+            return [one for one in found if not self.is_external(one)]
+        ids = (self._tables.embeds if direction == ">" else self._tables.embedded_in).get(self.ref(number).id, ())
+        return [one for id in ids if (one := self.symbol(id)) is not None]
+
     def _from_engine(self, end: Ref, label: str, direction: str) -> list[int]:
         if label == "CONTAINS":
             return [self.number(member) for member in members(self._store, end.id)]
@@ -204,7 +266,8 @@ def _by_id(symbol: Ref) -> tuple[bool, str]:
 
 def open_steps(store: Store) -> Steps:
     adjacency, drift = _open_current(store)
-    return Steps(store, adjacency, drift)
+    tables = count_question(store) if adjacency is None else None
+    return Steps(store, adjacency, drift, tables)
 
 
 def is_adjacency_due(store: Store) -> bool:

@@ -2,9 +2,10 @@
 every measurement.
 
 The text of a declaration is its path, its name split into words and the first sentence of its comment; that of a file
-is its path and the names it declares. A text is identified by its digest: one that has not changed is not embedded
-again. Only functions, methods and types have texts; tests and generated files have none. This module does not make
-vectors.
+is its path and the names it declares. Only functions, methods and types have texts; tests and generated files have
+none. Packages, active notes and sections of documents have texts of their own words: the graph has their vectors,
+search by meaning does not use them. A text is identified by its digest: one that has not changed is not embedded again.
+This module does not make vectors.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ KEY_BYTES: Final = 8
 _KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "imethod"))
 _MAX_NAMES: Final = 12
 _MAX_TEXT: Final = 240
+_MAX_READ: Final = 4_000
+"""Characters of a longer text that count, as in the search index."""
 
 
 def embedded_symbols(symbols: Iterable[IndexedSymbol]) -> list[IndexedSymbol]:
@@ -38,8 +41,24 @@ def meaning_texts(path: str, symbols: Iterable[IndexedSymbol]) -> Iterator[str]:
         yield f"{path_words} {_as_words(symbol.local)}. {comment.partition('. ')[0]}"[:_MAX_TEXT]
 
 
+def package_meaning(id: str, doc: str) -> str:
+    return f"{_as_words(id)}. {_one_line(doc).partition('. ')[0]}"[:_MAX_TEXT]
+
+
+def note_meaning(text: str) -> str:
+    return _one_line(text)[:_MAX_TEXT]
+
+
+def section_meaning(title: str, text: str) -> str:
+    return f"{title}. {_one_line(text)}"[:_MAX_TEXT]
+
+
 def meaning_key(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[:_MAX_READ].split())
 
 
 def _as_words(name: str) -> str:

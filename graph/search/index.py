@@ -20,6 +20,7 @@ import msgspec
 from golore.graph.errors import StoreError
 from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, transaction
 from golore.graph.search import postings
+from golore.graph.search.embedded_texts import KEY_BYTES
 from golore.graph.search.index_entries import (
     NOTHING,
     FileRow,
@@ -163,6 +164,12 @@ class SearchIndex(OpenTables):
     def embedding_keys(self) -> list[tuple[int, bytes]]:
         """The number of each file that has texts to embed, and their keys, concatenated (see `embedded_texts`)."""
         return self._connection.execute("SELECT id, keys FROM search_meanings ORDER BY id").fetchall()
+
+    def file_text_key(self, path: str) -> bytes:
+        """The key of the text of a file; empty if it has none."""
+        statement = "SELECT keys FROM search_meanings JOIN search_files USING (id) WHERE path = ?"
+        row = self._connection.execute(statement, (path,)).fetchone()
+        return row[0][:KEY_BYTES] if row else b""
 
     def files_naming(self, name: str) -> tuple[int, ...]:
         """The numbers of the files that declare a name, which is given as `folded` returns it."""

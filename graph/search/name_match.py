@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from golore.graph.queries.written_names import plain_name
+from golore.graph.queries.names.written_names import plain_name
 from golore.graph.search.index import SearchIndex
 from golore.graph.search.index_entries import GENERATED, TEST, FileRow, IndexedSymbol
 from golore.graph.search.terms import folded

@@ -4,8 +4,9 @@ Each model and dimension has one file: rows of signed bytes in `vectors-MODEL-DI
 `.keys`. Rows are only ever appended, so that an interrupted run can be resumed, and an old text that comes back has its
 vector. A key counts if its row is complete; the search index knows which rows belong to the repository as it is.
 
-Vectors are not properties of the graph's nodes, because of a measurement (100,000 vectors of 384 numbers, Ladybug, a
-busy machine): loading took 108 s and 157 MB instead of 1 s and 38 MB, and reading all of them for a search took 16 s.
+These files are the source of truth. The graph has copies, as properties of the nodes that the texts describe, for
+queries that join nearness and structure (see `database.vector_columns`); search reads the files, which take a quarter
+of the room and need no open database.
 
 The nearest vectors are found in two steps: by the signs of the numbers among all rows, then by the numbers among the
 best of those. NumPy is needed only here, and only if there are vectors.
@@ -13,7 +14,11 @@ best of those. NumPy is needed only here, and only if there are vectors.
 
 from __future__ import annotations
 
+import math
+import mmap
+from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,6 +61,11 @@ class VectorFile(NamedTuple):
         data = self.keys_path.read_bytes()[: self.size * KEY_BYTES] if self.size else b""
         return {data[at : at + KEY_BYTES] for at in range(0, len(data), KEY_BYTES)}
 
+    def rows_of_keys(self) -> dict[str, int]:
+        """The number of the row of each key, which is in hexadecimal."""
+        data = self.keys_path.read_bytes()[: self.size * KEY_BYTES].hex() if self.size else ""
+        return {data[at : at + 2 * KEY_BYTES]: at // (2 * KEY_BYTES) for at in range(0, len(data), 2 * KEY_BYTES)}
+
     def append(self, keys: Sequence[bytes], vectors: Iterable[Sequence[float]]) -> None:
         """Append rows, then their keys. A kill in between leaves rows without keys, which the next call cuts off."""
         known = self.size
@@ -87,6 +97,32 @@ def quantized(vector: Sequence[float]) -> bytes:
     """A vector as signed bytes, scaled so that its largest number, by magnitude, becomes 127 or -127."""
     most = max(map(abs, vector), default=0.0) or 1.0
     return bytes(round(number / most * _MAX_NUMBER) & 0xFF for number in vector)
+
+
+class StoredVectors:
+    """Looks up vectors by the keys of their texts, in hexadecimal. Does not need NumPy."""
+
+    def __init__(self, file: VectorFile) -> None:
+        self._rows = file.rows_of_keys()
+        self._path = file.rows_path
+        self.dimensions = file.dimensions
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._rows
+
+    def vector(self, key: str) -> list[float] | None:
+        """The vector with length 1; None if there is none."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        numbers = array("b", self._bytes[row * self.dimensions : (row + 1) * self.dimensions])
+        length = math.hypot(*numbers) or 1.0
+        return [number / length for number in numbers]
+
+    @cached_property
+    def _bytes(self) -> mmap.mmap:
+        with self._path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class Near(NamedTuple):

@@ -8,23 +8,50 @@ If the name is not on the line, as with a field that a literal sets by its posit
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
+MEMBER: Final = "member"
+"""A member of a type comes after a dot."""
+KEY: Final = "key"
+"""A field that a literal sets comes before a colon."""
+QUALIFIED: Final = "qualified"
+"""A name of another package comes after a dot, in a file that imports no package with one."""
+UNKNOWN: Final = ""
+BARE: Final = "bare"
+"""A name of the same package never comes after a dot."""
 _QUOTED: Final = re.compile(rb'"(?:\\.|[^"\\])*"|`[^`]*`|\'(?:\\.|[^\'\\])*\'|//.*|/\*.*?(?:\*/|$)')
 _RECEIVER: Final = re.compile(rb"\s*func\s*\([^)]*\)\s*")
 
 
-def use_columns(line: bytes, name: str, *, is_call: bool, is_member: bool) -> tuple[int, int]:
-    """The columns of a use: first and end."""
+def use_columns(
+    line: bytes,
+    name: str,
+    *,
+    is_call: bool,
+    after: str,
+    above: bytes = b"",
+    defined: Collection[tuple[int, int]] = (),
+) -> tuple[int, int]:
+    """The columns of a use: first and end. `after`: how the name is written (see `MEMBER`). `above` is the line before.
+    `defined`: the columns of names that are declared on the line, which are not uses."""
     found = _found(line, name)
+    if len(found) > 1:
+        found = [one for one in found if one not in defined] or found
     if len(found) > 1 and is_call:
         found = [one for one in found if line[one[1] : one[1] + 1] in (b"(", b"[")] or found
-    if len(found) > 1 and is_member:
-        found = [
-            one for one in found if line[: one[0]].rstrip().endswith(b".") or line[one[1] : one[1] + 1] == b":"
-        ] or found
+    if len(found) > 1:
+        found = [one for one in found if _is_written(line, one, after, above)] or found
     return _covering(line, found)
+
+
+def _is_written(line: bytes, place: tuple[int, int], after: str, above: bytes) -> bool:
+    before = line[: place[0]].rstrip() or _QUOTED.sub(b"", above).rstrip()
+    has_dot = before.endswith(b".")
+    if after == KEY:
+        return not has_dot and line[place[1] :].lstrip().startswith(b":")
+    return not after or has_dot == (after != BARE)
 
 
 def definition_columns(line: bytes, name: str, kind: str) -> tuple[int, int]:

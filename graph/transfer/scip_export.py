@@ -8,6 +8,7 @@ Candidates and unresolved uses are not facts and are left out.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES, USES
 from golore.graph.model.entities import File, Package, Symbol
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.graph.transfer.name_positions import definition_columns, use_columns
+from golore.graph.transfer.name_positions import BARE, KEY, MEMBER, QUALIFIED, UNKNOWN, definition_columns, use_columns
 from golore.graph.transfer.protobuf import message, number, numbers, text
 from golore.graph.transfer.scip_symbols import KINDS, SymbolNames
 
@@ -29,16 +30,17 @@ _DEFINITION, _IMPORT, _WRITE, _READ, _GENERATED, _TEST = 1, 2, 4, 8, 16, 32
 """Bits of `SymbolRole`."""
 _ROLES: Final = {"read": _READ, "write": _WRITE, "literal": _WRITE}
 _UTF8: Final = 1
+_DOT_IMPORT: Final = re.compile(rb'^\s*(?:import\s*)?\.\s*["`]', re.MULTILINE)
 
 
 class _Use(NamedTuple):
-    """A line that uses a symbol. `symbol` is its name in SCIP."""
+    """A line that uses a symbol. `symbol` is its name in SCIP; for `after`, see `name_positions`."""
 
     line: int
     symbol: str
     name: str
     is_call: bool
-    is_member: bool
+    after: str
     roles: int
 
 
@@ -112,15 +114,23 @@ class _Documents:
         if self._first[file.package] == file.id:
             yield from self._package_definition(file, lines, always)
         place = _places(source)
+        has_dot_import = _DOT_IMPORT.search(source) is not None
+        defined: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for symbol in self._symbols[file.id]:
             at = symbol.line - 1
             start, end = definition_columns(lines[at], symbol.name, symbol.kind)
+            if not symbol.embedded:  # the name of an embedded field is also a use of its type
+                defined[at].append((start, end))
             around = numbers(7, (*place(symbol.start), *place(symbol.end)))
             self._definitions += 1
             yield _occurrence((at, start, end), self._names.symbol(symbol.id), _DEFINITION | always, around)
         for use in self._uses.pop(file.id, ()):
             at = use.line - 1
-            start, end = use_columns(lines[at], use.name, is_call=use.is_call, is_member=use.is_member)
+            own = defined.get(at, ())
+            after = UNKNOWN if has_dot_import and use.after == QUALIFIED else use.after
+            start, end = use_columns(
+                lines[at], use.name, is_call=use.is_call, after=after, above=lines[at - 1] if at else b"", defined=own
+            )
             self._references += 1
             yield _occurrence((at, start, end), use.symbol, use.roles | always)
 
@@ -177,22 +187,28 @@ def _uses_by_file(store: Store, names: SymbolNames) -> dict[str, list[_Use]]:
     found: dict[str, list[_Use]] = defaultdict(list)
     for label in USES:
         access = "e.access" if "access" in EDGE_PROPERTIES[label] else "''"
-        for end, owner, name_of in (("Symbol", "b.owner", names.symbol), ("External", "b.kind", names.external)):
+        for end, about, name_of in (
+            ("Symbol", "b.owner <> '', a.package = b.package", names.symbol),
+            ("External", "b.kind IN ['method', 'field', 'imethod'], false", names.external),
+        ):
             statement = (
-                f"MATCH (a:Symbol)-[e:{label}]->(b:{end}) RETURN a.file, e.sites, {access}, b.id, b.name, {owner}"
+                f"MATCH (a:Symbol)-[e:{label}]->(b:{end}) RETURN a.file, e.sites, {access}, b.id, b.name, {about}"
             )
-            for file, sites, accesses, id, name, around in zip(*store.columns(statement), strict=True):
-                is_member = bool(around) if end == "Symbol" else around in ("method", "field", "imethod")
+            for file, sites, accesses, id, name, is_member, is_own in zip(*store.columns(statement), strict=True):
+                after = MEMBER if is_member else BARE if is_own else QUALIFIED
                 symbol = name_of(id)
-                roles = [_ROLES.get(one, 0) for one in accesses.split()]
+                uses = accesses.split()
+                roles = [_ROLES.get(one, 0) for one in uses]
                 for number_, line in enumerate(sites.split()):
                     role = roles[number_] if roles else 0
-                    found[file].append(_Use(int(line), symbol, name, label == "CALLS", is_member, role))
+                    if uses:
+                        after = KEY if uses[number_] == "literal" else MEMBER
+                    found[file].append(_Use(int(line), symbol, name, label == "CALLS", after, role))
     for end, name_of in (("Package", names.package), ("External", names.external)):
         path = "b.path" if end == "Package" else "b.id"
         statement = f"MATCH (a:File)-[e:IMPORTS]->(b:{end}) RETURN a.id, e.sites, b.id, {path}"
         for file, sites, id, path in zip(*store.columns(statement), strict=True):
-            found[file] += (_Use(int(line), name_of(id), path, False, False, _IMPORT) for line in sites.split())
+            found[file] += (_Use(int(line), name_of(id), path, False, BARE, _IMPORT) for line in sites.split())
     for uses in found.values():
         uses.sort()
     return found

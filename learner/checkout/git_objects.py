@@ -6,12 +6,15 @@ listed. Links, submodules and files whose names have hidden characters are left 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError, UsageError
+from golore.graph.safety.regular_file import open_regular
 from golore.graph.safety.visible_text import is_plain_path
 from golore.learner.checkout.git_command import feed_git, is_commit_id, is_git_installed, run_git, run_git_on_files
 from golore.learner.checkout.git_directory import common_directory, read_text, top_of
@@ -19,6 +22,7 @@ from golore.learner.checkout.git_directory import common_directory, read_text, t
 ON_DISK: Final = "disk"
 """Takes the place of a blob id for the file in the working tree."""
 _DIFF: Final = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--relative", "--ignore-submodules=all")
+_SHA1_DIGITS: Final = 40
 _REGULAR: Final = "100"
 """Modes of regular files begin with this."""
 _UNMERGED: Final = re.compile(r"(?<![^\0])[0-7]{6} [0-9a-f]{40,64} [1-3]\t([^\0]*)")
@@ -92,7 +96,23 @@ def working_changes(root: Path, commit: str) -> list[FilePair]:
         if path and is_plain_path(path) and (root / path).is_file():
             known = pairs.get(path)  # removed from the index only
             pairs[path] = FilePair(path, known.before if known is not None else "", ON_DISK)
-    return [pairs[path] for path in sorted(pairs)]
+    return [pairs[path] for path in sorted(pairs) if not _has_contents(root / path, pairs[path])]
+
+
+def _has_contents(path: Path, pair: FilePair) -> bool:
+    """Whether a file still has the contents of its blob. git lists a file that was only touched, or whose index could
+    not be refreshed, because it compares times."""
+    if not pair.before or pair.after != ON_DISK:
+        return False
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            digest = sha1(usedforsecurity=False) if len(pair.before) == _SHA1_DIGITS else sha256()
+            digest.update(b"blob %d\0" % os.fstat(file.fileno()).st_size)
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    except OSError:
+        return False
+    return digest.hexdigest() == pair.before
 
 
 def read_blobs(root: Path, blobs: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:

@@ -29,6 +29,7 @@ IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
 IN_TYPE = EdgeKind("CONTAINS", "Symbol", "Symbol")
 TESTS = EdgeKind("TESTS", "Symbol", "Symbol")
 CONVERTS = EdgeKind("CONVERTS", "Symbol", "Symbol")
+INVOKES = EdgeKind("INVOKES", "Symbol", "External")
 CALLS, REFERENCES, EMBEDS = (
     (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
     for label in ("CALLS", "REFERENCES", "EMBEDS")
@@ -297,6 +298,8 @@ def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals
                 references[target in outside].append(edge)
         for target in sorted(uses.fields):
             references[target in outside].append(_field_use(uses.source, target, uses.fields[target]))
+        for target in sorted(uses.invoked):
+            rows.edges[INVOKES].append(Edge(uses.source, target, _sites(uses.invoked[target]), "interface"))
         for target, pointer in sorted(uses.embeds):
             embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
         for target in sorted(uses.conversions):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from golore.learner.project.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "11"
+RESOLVER = "12"
 """Version of the resolver. Increase it whenever the same facts would give other edges."""
 
 

@@ -72,7 +72,9 @@ class Conversions:
                 if isinstance(under, Interface):
                     targets += self._named_targets(constraint, under)
             elif isinstance(constraint, Interface) and constraint is not ANY:
-                targets += [id for id in self._unnamed_targets(constraint) if id != OUTSIDE]
+                # Methods of an unnamed constraint are called like those of other unnamed interfaces.
+                is_called = any(method.interface is not None for method in constraint.methods)
+                targets += [id for id in self._unnamed_targets(constraint) if is_called or id != OUTSIDE]
             self._record(arg, targets)
 
     def _named_targets(self, target: Named, interface: Interface) -> list[str]:

@@ -38,6 +38,8 @@ class DeclarationUses(NamedTuple):
     references: dict[str, list[int]]
     fields: dict[str, list[int]]
     """Uses of fields as numbers (see `UseRecorder`)."""
+    invoked: dict[str, list[int]]
+    """Calls and values of methods of interfaces without a symbol (see `use_recorder.interface_text`)."""
     unresolved: dict[tuple[str, str, str], list[int]]
     embeds: list[tuple[str, bool]]
     conversions: dict[str, set[str]]
@@ -83,6 +85,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
                 recorder.calls,
                 recorder.references,
                 recorder.fields,
+                recorder.invoked,
                 recorder.unresolved,
                 _embeds(world, decl, recorder),
                 evaluator.conversions.found,

@@ -157,13 +157,17 @@ class Struct(Type):
 
 
 class Method:
-    """A method of an interface. `owner` is the declaration of the interface, None for an unnamed one."""
+    """A method of an interface. `owner` is the declaration of the interface, None for an unnamed one.
+
+    `interface` is set if the method is no symbol: the interface is unnamed or declared in a function.
+    """
 
     def __init__(self, name: str, package: PackageScope, owner: Declaration | None, type: Func) -> None:
         self.name = name
         self.package = package
         self.owner = owner
         self.type = type
+        self.interface: Interface | None = None
 
     def full_name(self) -> str:
         """Return the name as used in method sets: an unexported name is qualified with its package."""
@@ -182,6 +186,9 @@ class Interface(Type):
         self.all_methods: dict[str, Method] | None = None
         self.unknown_embed = False
         self.busy = False
+        for method in methods:
+            if method.owner is None or not method.owner.id:
+                method.interface = self
 
     def key(self) -> str:
         if self.busy:

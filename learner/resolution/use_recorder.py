@@ -6,7 +6,7 @@ from typing import Final
 
 from golore.learner.extraction import facts as f
 from golore.learner.extraction import opcodes as c
-from golore.learner.resolution.types import Declaration, Method
+from golore.learner.resolution.types import Declaration, Func, Interface, Method
 
 _KIND_NAMES: Final = {
     f.FUNC: "func",
@@ -37,6 +37,7 @@ class UseRecorder:
         self.calls: dict[str, list[int]] = {}
         self.references: dict[str, list[int]] = {}
         self.fields: dict[str, list[int]] = {}
+        self.invoked: dict[str, list[int]] = {}
         self.unresolved: dict[tuple[str, str, str], list[int]] = {}
         self.externals: dict[str, tuple[str, str, str]] = {}
         self.dynamic: set[str] = set()
@@ -46,6 +47,7 @@ class UseRecorder:
         self.calls = {}
         self.references = {}
         self.fields = {}
+        self.invoked = {}
         self.unresolved = {}
 
     def call(self, decls: list[Declaration], line: int) -> None:
@@ -54,9 +56,11 @@ class UseRecorder:
             self.record_external(decl)
 
     def call_method(self, method: Method, line: int) -> None:
-        """Record a call through an interface; methods of unnamed interfaces are not symbols and are skipped."""
+        """Record a call through an interface."""
         owner = method.owner
-        if owner is not None:
+        if method.interface is not None:
+            self._invoke(method, method.interface, line)
+        elif owner is not None:
             id = self._method_id(method, owner)
             _add(self.calls, id, line)
             self.dynamic.add(id)
@@ -70,8 +74,16 @@ class UseRecorder:
 
     def refer_method(self, method: Method, line: int) -> None:
         owner = method.owner
-        if owner is not None:
+        if method.interface is not None:
+            self._invoke(method, method.interface, line)
+        elif owner is not None:
             _add(self.references, self._method_id(method, owner), line)
+
+    def _invoke(self, method: Method, interface: Interface, line: int) -> None:
+        """Record a call, or a method value, of an interface without a symbol: the node of its method is external."""
+        id = f"{interface_text(interface)}.{method.name}"
+        _add(self.invoked, id, line)
+        self.externals[id] = ("imethod", method.name, "")
 
     def use_field(self, owner: Declaration, path: str, line: int, access: int) -> None:
         id = member_id(owner, path)
@@ -106,6 +118,25 @@ class UseRecorder:
         """Record kind, name and package of a declaration for its node, if it is outside the repository."""
         if decl.file.package.external and decl.id not in self.externals:
             self.externals[decl.id] = (external_kind(decl), decl.name, decl.file.package.path)
+
+
+def interface_text(interface: Interface) -> str:
+    """An interface as Go writes it, on one line, with full import paths; also its embedded methods, if these are known.
+
+    Equal for identical interfaces. `graph.queries.unnamed_interfaces` reads it.
+    """
+    methods = interface.all_methods
+    if methods is None:
+        methods = {method.name: method for method in interface.methods}
+    return "interface{" + "; ".join(sorted([f"{m.full_name()}{_signature(m.type)}" for m in methods.values()])) + "}"
+
+
+def _signature(type: Func) -> str:
+    params = ", ".join([param.key() for param in type.params])
+    results = ", ".join([result.key() for result in type.results])
+    if len(type.results) > 1:
+        results = f"({results})"
+    return f"({params}{'...' if type.variadic else ''}){' ' if results else ''}{results}"
 
 
 def external_kind(decl: Declaration) -> str:

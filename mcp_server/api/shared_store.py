@@ -15,7 +15,7 @@ from typing import Final
 
 from golore.graph.errors import UsageError
 from golore.graph.files import locks
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.mcp_server.services.open_store import OpenRepository, open_current_store
 from golore.mcp_server.services.repository import LearnedRepository
 

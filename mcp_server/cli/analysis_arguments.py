@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import AddParser, add, add_fleet, add_limit, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_fleet, add_limit, positive_int
 
 
 def add_commands(make: AddParser) -> None:
@@ -13,6 +13,7 @@ def add_commands(make: AddParser) -> None:
     cycles.add_argument("target", nargs="?", default="", metavar="DIRECTORY", help="only packages below it")
     cycles.add_argument("--tests", action="store_true", help="count the imports of test files between directories, too")
     add_limit(cycles)
+    add_diagram(cycles)
     about = "list declarations that nothing reaches from main and init, and what only reflection or the like reaches"
     dead = add(make, "dead", about, _dead)
     dead.add_argument("target", nargs="?", default="", metavar="DIRECTORY", help="only packages below it")
@@ -52,16 +53,24 @@ def add_commands(make: AddParser) -> None:
     affected.add_argument("--depth", type=positive_int, default=3, metavar="N", help="steps to users (default: 3)")
     add_limit(affected)
     add_fleet(affected)
+    add_diagram(affected)
 
 
 def _cycles(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.cycles import run_cycles
+    from golore.mcp_server.commands.analysis.cycles import run_cycles
 
-    return run_cycles(options.target, options.repo, as_json=options.as_json, tests=options.tests, limit=options.limit)
+    return run_cycles(
+        options.target,
+        options.repo,
+        as_json=options.as_json,
+        tests=options.tests,
+        limit=options.limit,
+        diagram=options.diagram,
+    )
 
 
 def _dead(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.dead import run_dead
+    from golore.mcp_server.commands.analysis.dead import run_dead
 
     return run_dead(
         options.target,
@@ -76,7 +85,7 @@ def _dead(options: argparse.Namespace) -> int:
 
 def _breaking(options: argparse.Namespace) -> int:
     from golore.learner.changes.compared_files import Request
-    from golore.mcp_server.commands.breaking import run_breaking
+    from golore.mcp_server.commands.analysis.breaking import run_breaking
 
     request = Request(options.base, options.revisions, staged=options.staged)
     return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit, fleet=options.fleet)
@@ -84,7 +93,7 @@ def _breaking(options: argparse.Namespace) -> int:
 
 def _affected(options: argparse.Namespace) -> int:
     from golore.graph.changes.affected import AffectedLimits
-    from golore.mcp_server.commands.affected import request_for, run_affected
+    from golore.mcp_server.commands.analysis.affected import request_for, run_affected
 
     return run_affected(
         request_for(options.change, options.base, staged=options.staged),
@@ -94,4 +103,5 @@ def _affected(options: argparse.Namespace) -> int:
         markdown=options.markdown,
         limit=options.limit,
         fleet=options.fleet,
+        diagram=options.diagram,
     )

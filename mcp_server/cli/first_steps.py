@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError, StoreMissing
 from golore.graph.phrases import amount, counted, duration, joined
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.safety.regular_file import read_regular
 from golore.learner.checkout.discovery import discover
 from golore.learner.checkout.freshness import changes_since

@@ -74,23 +74,23 @@ def _add_lake(parser: argparse.ArgumentParser) -> None:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.publish import run_publish
+    from golore.mcp_server.commands.sharing.publish import run_publish
 
     return run_publish(options.lake, options.repo, name=options.name, must=options.must, as_json=options.as_json)
 
 
 def _pull(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.pull import run_pull
+    from golore.mcp_server.commands.sharing.pull import run_pull
 
     return run_pull(options.lake, options.repo, name=options.name, replace=options.replace, as_json=options.as_json)
 
 
 def _fleet(options: argparse.Namespace) -> int:
     from golore.graph.errors import UsageError
-    from golore.mcp_server.commands.fleet import run_compact, run_list, run_prune, run_status
+    from golore.mcp_server.commands.sharing.fleet import run_compact, run_list, run_prune, run_status
 
     if options.action == "learn":
-        from golore.mcp_server.commands.fleet_learn import run_fleet_learn
+        from golore.mcp_server.commands.sharing.fleet_learn import run_fleet_learn
 
         if not options.target:
             raise UsageError("Name the list of repositories: golore fleet learn LIST --lake LAKE.")

@@ -89,7 +89,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.audit import run_audit
+    from golore.mcp_server.commands.analysis.audit import run_audit
 
     return run_audit(options.root, gopath=options.gopath, json_wanted=options.as_json)
 

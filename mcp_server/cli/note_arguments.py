@@ -1,4 +1,4 @@
-"""Declares `note`, which pins knowledge that no parser can find to code."""
+"""Declares `note`, which pins knowledge that no parser can find to code, and `notes`, which shares it with a team."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ examples:
   golore note --history Store.Save      list notes, including superseded ones
 
 TARGET is a symbol, a file, a package, or `.`: the repository at its root, elsewhere the package there."""
+
+_SYNC_EXAMPLES: Final = """\
+examples:
+  golore notes sync            through .golore-notes/ in the repository: commit its files with the code
+  golore notes sync --lake     through the lake of your settings
+
+Nothing is exchanged unless you run this command."""
 
 
 _RATINGS: Final = ("useful", "useless", "reset")
@@ -53,9 +60,27 @@ def add_commands(make: AddParser) -> None:
     note.add_argument(
         "--all", action="store_true", dest="everything", help="with --list: include done and superseded notes"
     )
+    notes = add(make, "notes", "exchange notes, ratings and reviewed summaries with a team", _notes)
+    notes.formatter_class = argparse.RawDescriptionHelpFormatter
+    notes.epilog = _SYNC_EXAMPLES
+    notes.add_argument("action", choices=("sync",), help="sync: send what is new here, and receive what is new there")
+    notes.add_argument(
+        "--lake",
+        nargs="?",
+        const="",
+        metavar="LAKE",
+        help="through a lake (default: the one of your settings) instead of files of the repository",
+    )
+    notes.add_argument("--name", default="", metavar="NAME", help="with --lake: name of the repository in the lake")
 
 
 def _note(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.note import run_note
 
     return run_note(options)
+
+
+def _notes(options: argparse.Namespace) -> int:
+    from golore.mcp_server.commands.sharing.notes_sync import run_notes_sync
+
+    return run_notes_sync(options.repo, lake=options.lake, name=options.name, as_json=options.as_json)

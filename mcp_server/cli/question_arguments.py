@@ -75,6 +75,12 @@ def add_commands(make: AddParser) -> None:
     query = add(make, "query", "run a read-only Cypher query on the graph", _query)
     query.add_argument("cypher", metavar="CYPHER", help="such as: MATCH (s:Symbol) RETURN s.qualified_name LIMIT 10")
     query.add_argument(
+        "--near",
+        default="",
+        metavar="TEXT",
+        help="$near in the query is the vector of this text, to compare with `vector` of nodes; needs `golore embed`",
+    )
+    query.add_argument(
         "--seconds", type=_seconds, default=60, metavar="N", help="stop the query after N seconds (default: 60)"
     )
 
@@ -150,7 +156,7 @@ def _context(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     if options.history:
-        from golore.mcp_server.commands.summary_history import run_history
+        from golore.mcp_server.commands.summaries.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
     from golore.mcp_server.commands.questions import run_show
@@ -172,7 +178,7 @@ def _question(options: argparse.Namespace) -> int:
 
 def _ask_fleet(options: argparse.Namespace, question: str, *, access: str = "", depth: int = 1) -> int:
     from golore.graph.errors import UsageError
-    from golore.mcp_server.commands.fleet_questions import run_fleet_question
+    from golore.mcp_server.commands.sharing.fleet_questions import run_fleet_question
 
     if options.diagram:
         raise UsageError("There are no diagrams of a whole fleet. Leave out --format.")
@@ -207,7 +213,7 @@ def _path(options: argparse.Namespace) -> int:
 def _search(options: argparse.Namespace) -> int:
     if options.fleet is not None:
         from golore.graph.errors import UsageError
-        from golore.mcp_server.commands.fleet_questions import run_fleet_search
+        from golore.mcp_server.commands.sharing.fleet_questions import run_fleet_search
 
         if options.path or options.module or options.tests is not None or options.generated or options.explain:
             raise UsageError("With --fleet, a search has only --kind and --limit. Leave out the others.")
@@ -239,4 +245,4 @@ def _seconds(text: str) -> int:
 def _query(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.questions import run_query
 
-    return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds)
+    return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds, near=options.near)

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from golore.mcp_server.cli.options import AddParser, add
 
+_AGENTS = ["claude", "codex", "gemini", "copilot", "opencode"]
+"""As in `sessions.transcripts`, which is imported only to run the command."""
+
 
 def add_commands(make: AddParser) -> None:
-    about = "find corrections in an agent's transcripts, and turn those that you accept into notes"
+    about = "find corrections in agents' transcripts, and turn those that you accept into notes"
     sessions = add(make, "learn-sessions", about, _learn_sessions)
     sessions.add_argument(
         "path",
@@ -18,10 +21,17 @@ def add_commands(make: AddParser) -> None:
         metavar="PATH",
         help="a transcript, or a directory of transcripts (default: those of this repository)",
     )
-    sessions.add_argument("--agent", choices=["claude"], default="claude", help="the agent (default: claude)")
+    sessions.add_argument("--agent", choices=_AGENTS, default="", help="only transcripts of this agent (default: all)")
     sessions.add_argument(
         "--since", default="", metavar="WHEN", help="only messages of the last 12h, 7d or 2w, or since a date"
     )
+    sessions.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="a model of Ollama that decides about doubtful messages (default: none)",
+    )
+    sessions.add_argument("--host", metavar="URL", help="URL of Ollama's server (default: on this machine)")
     sessions.add_argument(
         "--accept", action="append", default=[], metavar="ID", help="turn a proposal, or `all`, into notes"
     )
@@ -41,7 +51,10 @@ def _learn_sessions(options: argparse.Namespace) -> int:
     return run_sessions(
         options.repo,
         options.path,
+        agent=options.agent,
         since=options.since,
+        model=options.model,
+        host=options.host,
         accept=options.accept,
         reject=options.reject,
         as_json=options.as_json,

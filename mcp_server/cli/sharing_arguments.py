@@ -62,26 +62,26 @@ def _add_snapshots(make: AddParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.export import run_export
+    from golore.mcp_server.commands.sharing.export import run_export
 
     return run_export(options.repo, options.output, format=options.format, as_json=options.as_json)
 
 
 def _import(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.import_store import run_import
+    from golore.mcp_server.commands.sharing.import_store import run_import
 
     return run_import(options.source, options.repo, replace=options.replace, as_json=options.as_json)
 
 
 def _adopt(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.adopt import run_adopt
+    from golore.mcp_server.commands.sharing.adopt import run_adopt
 
     return run_adopt(options.repo, options.source, is_agreed=options.is_agreed, as_json=options.as_json)
 
 
 def _snapshot(options: argparse.Namespace) -> int:
     from golore.graph.errors import UsageError
-    from golore.mcp_server.commands.snapshots import run_list, run_remove, run_snapshot
+    from golore.mcp_server.commands.sharing.snapshots import run_list, run_remove, run_snapshot
 
     if options.listed or (options.name is None and not options.remove):
         return run_list(options.repo, as_json=options.as_json)
@@ -93,12 +93,12 @@ def _snapshot(options: argparse.Namespace) -> int:
 
 
 def _restore(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.snapshots import run_restore
+    from golore.mcp_server.commands.sharing.snapshots import run_restore
 
     return run_restore(options.repo, options.name, as_json=options.as_json)
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.snapshots import run_diff
+    from golore.mcp_server.commands.sharing.snapshots import run_diff
 
     return run_diff(options.repo, options.before, options.after, as_json=options.as_json)

@@ -51,7 +51,7 @@ def _add_upgrade(make: AddParser) -> None:
 
 
 def _summarize(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.summarize import run_summarize
+    from golore.mcp_server.commands.summaries.summarize import run_summarize
 
     return run_summarize(
         options.repo,
@@ -67,13 +67,13 @@ def _summarize(options: argparse.Namespace) -> int:
 
 
 def _drafts(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.drafts import run_drafts
+    from golore.mcp_server.commands.summaries.drafts import run_drafts
 
     return run_drafts(options.repo, limit=options.limit, level=options.level or "", as_json=options.as_json)
 
 
 def _upgrade(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.upgrade import run_upgrade
+    from golore.mcp_server.commands.summaries.upgrade import run_upgrade
 
     return run_upgrade(
         options.repo,

@@ -1,4 +1,4 @@
-"""Declares `embed`, which makes the vectors for search by meaning."""
+"""Declares `embed`, which makes the vectors for search by meaning and for queries by nearness."""
 
 from __future__ import annotations
 
@@ -28,12 +28,18 @@ def add_commands(make: AddParser) -> None:
         metavar="URL",
         help="URL of the Ollama server; names and comments of the code are sent there (default: on this machine)",
     )
+    embed.add_argument(
+        "--no-graph",
+        dest="in_graph",
+        action="store_false",
+        help="leave the vectors out of the graph, and later ones too",
+    )
     embed.add_argument("--limit", type=positive_int, metavar="N", help="embed at most N texts")
     embed.add_argument("--minutes", type=float, metavar="M", help="begin no batch after M minutes")
 
 
 def _embed(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.embed import run_embed
+    from golore.mcp_server.commands.summaries.embed import run_embed
 
     return run_embed(
         options.repo,
@@ -43,4 +49,5 @@ def _embed(options: argparse.Namespace) -> int:
         limit=options.limit,
         minutes=options.minutes,
         as_json=options.as_json,
+        in_graph=options.in_graph,
     )

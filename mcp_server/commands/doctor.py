@@ -229,7 +229,7 @@ def _agents(start: Path) -> Iterator[Finding]:
 
 def _models(start: Path) -> Finding:
     """Whether a model for drafts is available. Only a server on this machine is contacted."""
-    from golore.mcp_server.commands.summarize import open_model
+    from golore.mcp_server.commands.summaries.summarize import open_model
     from golore.mcp_server.services.settings import model_settings
     from golore.summarizers.models.endpoint import is_loopback
 

@@ -15,8 +15,8 @@ from golore.graph.errors import UsageError
 from golore.graph.knowledge.notes import PinnedNote
 from golore.graph.phrases import counted
 from golore.learner.checkout.git_command import run_git
-from golore.mcp_server.services import note_actions
-from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
+from golore.mcp_server.services.knowledge import note_actions
+from golore.mcp_server.services.knowledge.note_actions import NoteOutcome, NoteRequest
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message, styled, to_json_value
@@ -38,7 +38,7 @@ def run_note(options: argparse.Namespace) -> int:
 
 
 def _rate(repository: LearnedRepository, options: argparse.Namespace) -> int:
-    from golore.mcp_server.services.ratings import all_ratings, rate_item, rated_id, rating_lines
+    from golore.mcp_server.services.knowledge.ratings import all_ratings, rate_item, rated_id, rating_lines
 
     if options.ratings:
         if options.as_json:

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from golore.graph.analysis.program_candidates import ProgramDispatch
-from golore.graph.database.read_only import require_read_only
-from golore.graph.errors import UsageError
-from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.short_names import Naming, ShortNames, assumed_short_name
-from golore.mcp_server.services.current_summary import symbol_summaries
-from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
+from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
+from golore.mcp_server.services.graph_query import query_graph, require_query
+from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
+from golore.mcp_server.services.name_questions import ask, ask_details, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import UnclearName, directory_below, only_meaning
-from golore.mcp_server.text.output import print_json, print_lines, table_lines, to_json_value
+from golore.mcp_server.text.output import print_json, print_lines, require_one_form, table_lines, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
     details_lines,
@@ -56,7 +54,7 @@ class Shape(NamedTuple):
 
 def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:
     """Print the answer to one of the questions of `ask`. `program`: only the candidates of the program there."""
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with _open(start, as_json=shape.as_json) as (opened, stale):
         answer = ask(opened, question, text)
         if program is not None:
@@ -76,7 +74,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
         if meaning.is_group and not as_json:
             print_lines(outline_lines(meaning, ShortNames(opened.store)))
             return 0
-        shown = questions.show(opened.store, meaning)
+        shown = ask_details(opened, meaning)
         summaries = symbol_summaries(opened.store, (symbol.id for symbol in meaning.symbols if not symbol.external))
     if as_json:
         print_json({**_show_document(shown), "summaries": summaries, "stale": stale})
@@ -87,7 +85,7 @@ def run_show(text: str, start: Path, *, as_json: bool) -> int:
 
 
 def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with _open(start, as_json=shape.as_json) as (opened, stale):
         found = ask_impact(opened, text, depth=depth)
     if shape.diagram:
@@ -100,7 +98,7 @@ def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
 
 
 def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
-    _require_one_form(shape)
+    require_one_form(as_json=shape.as_json, diagram=shape.diagram)
     with _open(start, as_json=shape.as_json) as (opened, stale):
         route = ask_path(opened, source, target)
     if shape.diagram:
@@ -112,27 +110,21 @@ def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
     return 0
 
 
-def _require_one_form(shape: Shape) -> None:
-    if shape.as_json and shape.diagram:
-        raise UsageError("Give --json or --format, not both.")
-
-
 def _print_diagram(answer: Answer | Impact | Route, format: str) -> int:
-    from golore.graph.diagrams.dot import dot_lines
-    from golore.graph.diagrams.mermaid import mermaid_lines
     from golore.graph.queries.answer_diagrams import diagram_of
+    from golore.mcp_server.text.diagrams import print_diagram
 
-    print_lines((mermaid_lines if format == "mermaid" else dot_lines)(diagram_of(answer)))
+    print_diagram(diagram_of(answer), format)
     return 0
 
 
-def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float) -> int:
-    require_read_only(cypher)
+def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float, near: str = "") -> int:
+    require_query(cypher, near)
     with QueryProcess() as queries:
         queries.start()  # while this process opens the store to compare it with the files
         with _open(start, as_json=as_json) as (opened, _):
             directory = opened.store.directory
-        rows = queries.query(directory, cypher, seconds=seconds)
+        rows = query_graph(queries, directory, cypher, near=near, seconds=seconds)
     if as_json:
         print_json({"rows": rows})
     else:

@@ -13,6 +13,7 @@ first used, because the hooks of agents import this package too, at every step.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from golore.graph.changes.affected import Affected
     from golore.graph.errors import GoloreError, ModelUnavailable, StoreError, StoreMissing, UsageError
     from golore.graph.explore.explore import Exploration, Part
     from golore.graph.knowledge.notes import Anchor, PinnedNote
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     )
     from golore.graph.search.results.hits import Hit, Hits, InnerHit
     from golore.learner.pipeline.graph_step import Report
-    from golore.mcp_server.api.repository import Repository, learn, open
+    from golore.mcp_server.api.public_repository import Repository, learn, open
+    from golore.mcp_server.services.knowledge.vectors import Similar
     from golore.mcp_server.services.target_context import ContextAnswer
     from golore.mcp_server.services.targets import UnclearName
-    from golore.mcp_server.services.vectors import Similar
 
 __all__ = [
+    "Affected",
     "Anchor",
     "Answer",
     "ContextAnswer",
@@ -79,6 +81,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "golore.graph.changes.affected": "Affected",
     "golore.graph.errors": "GoloreError ModelUnavailable StoreError StoreMissing UsageError",
     "golore.graph.explore.explore": "Exploration Part",
     "golore.graph.knowledge.notes": "Anchor PinnedNote",
@@ -87,10 +90,10 @@ _HOMES = {
     "SymbolDetails UnresolvedUse UnresolvedUses",
     "golore.graph.search.results.hits": "Hit Hits InnerHit",
     "golore.learner.pipeline.graph_step": "Report",
-    "golore.mcp_server.api.repository": "Repository learn open",
+    "golore.mcp_server.api.public_repository": "Repository learn open",
     "golore.mcp_server.services.target_context": "ContextAnswer",
     "golore.mcp_server.services.targets": "UnclearName",
-    "golore.mcp_server.services.vectors": "Similar",
+    "golore.mcp_server.services.knowledge.vectors": "Similar",
 }
 """Module → the public names that it defines."""
 

@@ -14,10 +14,10 @@ from golore.graph.cards.card_store import Card, open_card_store
 from golore.graph.errors import StoreMissing
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Meaning, Ref, SymbolDetails
-from golore.graph.queries.short_names import Naming, ShortNames
+from golore.graph.queries.names.short_names import Naming, ShortNames
 from golore.mcp_server.server.open_repositories import OpenServedRepository
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.services.current_summary import STRUCTURAL, summary_of
+from golore.mcp_server.services.knowledge.current_summary import STRUCTURAL, summary_of
 from golore.mcp_server.services.targets import find_target
 from golore.mcp_server.text.replies import (
     CHARACTERS_PER_TOKEN,

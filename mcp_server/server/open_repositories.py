@@ -20,7 +20,7 @@ from golore.graph.errors import GoloreError, StoreError, StoreMissing, StoreUntr
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.phrases import listed
-from golore.graph.queries.name_resolver import NameList, NameResolver
+from golore.graph.queries.names.name_resolver import NameList, NameResolver
 from golore.graph.safety.trust import STORE_NAME, registered_stores
 from golore.learner.checkout.freshness import Changes
 from golore.learner.pipeline.version import is_outdated

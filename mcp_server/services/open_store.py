@@ -12,7 +12,7 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import print_message
@@ -50,6 +50,12 @@ def open_current_store(repository: LearnedRepository) -> Store:
             store.close()
             raise
         store.close()
+    learn_again(repository)
+    return Store.open(repository.store, write=False)
+
+
+def learn_again(repository: LearnedRepository) -> None:
+    """Learn what an older golore has learned, with a message."""
     from golore.mcp_server.services.shown_learn import learn_with_progress
 
     _print("An older golore learned this repository; learning it again.")
@@ -58,7 +64,6 @@ def open_current_store(repository: LearnedRepository) -> Store:
     except GoloreError as failure:
         # Another process may be learning, or the store may not be writable. An old answer is better than none.
         _print(f"{failure} The answer is from the old graph.")
-    return Store.open(repository.store, write=False)
 
 
 def _print(sentence: str) -> None:

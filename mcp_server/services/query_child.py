@@ -2,8 +2,9 @@
 
     python -P -m golore.mcp_server.services.query_child
 
-Standard input has one request per line of JSON: `store`, `cypher`, `seconds`, `most`. The reply is several lines:
-`opened`, then `rows` for every page, then `names`, the names of the columns; or `invalid` or `failed` with a message.
+Standard input has one request per line of JSON: `store`, `cypher`, `parameters`, `seconds`, `most`. The reply is
+several lines: `opened`, then `rows` for every page, then `names`, the names of the columns; or `invalid` or `failed`
+with a message.
 
 The process keeps the store open between queries as a server does: until a writer appears, or until it has been idle for
 a while. It ends when its standard input does.
@@ -18,9 +19,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 from golore.graph.database.store import NOT_ENOUGH_MEMORY, Store
+from golore.graph.database.vector_changes import VECTOR, VECTOR_KEY
 from golore.graph.errors import GoloreError, UsageError
 from golore.graph.files import locks
 from golore.graph.safety.memory_limit import restore_memory_limit, set_memory_limit
@@ -78,9 +80,11 @@ class _Child:
             store = self._open(Path(request["store"]))
             self._send(opened=True)
             set_alarm(seconds + _ORPHAN_GRACE)
-            names, pages = store.query_pages(request["cypher"], seconds=seconds, most=request["most"])
+            names, pages = store.query_pages(
+                request["cypher"], request["parameters"], seconds=seconds, most=request["most"]
+            )
             for page in pages:
-                self._send(rows=to_json_value(page))
+                self._send(rows=to_json_value(_without_vectors(page)))
             self._send(names=names)
         except UsageError as failure:
             self._send(invalid=str(failure))
@@ -116,6 +120,23 @@ class _Child:
     def _send(self, **values: object) -> None:
         self._replies.write(json.dumps(values).encode() + b"\n")
         self._replies.flush()
+
+
+def _without_vectors(value: Any) -> Any:
+    """A value whose nodes have no vectors: hundreds of numbers that nobody asked for."""
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        is_plain = bool(items) and isinstance(items[0], (int, float, str))
+        return items if is_plain else [_without_vectors(item) for item in items]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        is_node = "_LABEL" in fields or "_label" in fields
+        return {
+            name: _without_vectors(item)
+            for name, item in fields.items()
+            if not (is_node and name in (VECTOR, VECTOR_KEY))
+        }
+    return value
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, Self
@@ -70,17 +71,25 @@ class QueryProcess:
             self._child = self._child or _Child()
 
     def query(
-        self, store: Path, cypher: str, *, seconds: float, most: int | None = None, max_bytes: int | None = None
+        self,
+        store: Path,
+        cypher: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        seconds: float,
+        most: int | None = None,
+        max_bytes: int | None = None,
     ) -> list[dict[str, Any]]:
         """The rows of a query, at most `most`, each with the names of its columns. Values that JSON does not have are
-        strings.
+        strings, and whole nodes come without their vectors.
 
         Raises `UsageError` if the query does anything but read, fails, takes longer than `seconds`, needs too much
         memory, or if its result is larger than `max_bytes`. Raises `GoloreError` if it crashed the process.
         """
         require_read_only(cypher)
         store = store.absolute()
-        request = {"store": str(store), "cypher": cypher, "seconds": seconds, "most": most}
+        given = dict(parameters or {})
+        request = {"store": str(store), "cypher": cypher, "parameters": given, "seconds": seconds, "most": most}
         if not self._lock.acquire(timeout=_MAX_QUEUE):
             raise GoloreError("Other queries of this repository are still running. Try again later.")
         try:

@@ -43,7 +43,7 @@ def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchC
             view = _without_outdated_files(view, store)
         meaning = None
         if (repository.store / VECTOR_MODEL_FILE).exists():
-            from golore.mcp_server.services.vectors import meaning_search
+            from golore.mcp_server.services.knowledge.vectors import meaning_search
 
             meaning = meaning_search(repository.store, index, index_state(index))
         yield SearchContext(index, view, store, _reader(repository.root), _favours(repository.store), meaning)

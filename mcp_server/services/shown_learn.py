@@ -30,7 +30,7 @@ def learn_and_embed(
     """Learn, then embed new texts if the store has vectors (see `golore embed`)."""
     report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
     if (repository.store / VECTOR_MODEL_FILE).exists():
-        from golore.mcp_server.services.vectors import update_vectors
+        from golore.mcp_server.services.knowledge.vectors import update_vectors
 
         update_vectors(repository, progress)
     return report

@@ -14,7 +14,7 @@ from golore.graph.cards.card_builder import card_text, declaration_text
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, UsageError
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest
 from golore.learner.checkout.freshness import changes_since

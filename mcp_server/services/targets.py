@@ -4,7 +4,7 @@
 - A path names a file (`store/store.go`) or a package (`store/`), from the current directory or the repository's root.
   The end of a file's path is enough if no other file has it.
 - `store/store.go:18` is the declaration around that line, `store/store.go:10-40` the declarations there.
-- Anything else is the import path of a package, or the name of a symbol (see `graph.queries.name_resolver`).
+- Anything else is the import path of a package, or the name of a symbol (see `graph.queries.names.name_resolver`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from golore.graph.errors import UsageError
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.phrases import listed
 from golore.graph.queries.answers import Meaning, NameMatches, Ref
-from golore.graph.queries.code_places import declarations_at, files_ending
-from golore.graph.queries.name_suggestions import suggested_files
-from golore.graph.queries.written_names import FileLines, file_lines
+from golore.graph.queries.names.code_places import declarations_at, files_ending
+from golore.graph.queries.names.name_suggestions import suggested_files
+from golore.graph.queries.names.written_names import FileLines, file_lines
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.text.replies import matches_reply, plain_lines
 

@@ -6,8 +6,8 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import removal_message
 from golore.mcp_server.hooks.log import log_failure
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
+from golore.mcp_server.sessions.correction_rules import Judge
 from golore.mcp_server.sessions.proposals import (
     ACCEPTED,
     REJECTED,
@@ -26,9 +27,8 @@ from golore.mcp_server.sessions.proposals import (
     parse_since,
     pending,
     select_pending,
-    transcripts_at,
-    transcripts_of,
 )
+from golore.mcp_server.sessions.transcripts import AGENTS, transcripts_at, transcripts_of
 from golore.mcp_server.text.output import is_terminal, print_json, print_lines, print_message, print_question, styled
 
 _TAG: Final = "session"
@@ -36,15 +36,26 @@ _QUESTION: Final = "Accept it as a note, reject it for good, decide later, or qu
 
 
 def run_sessions(
-    start: Path, path: Path | None, *, since: str, accept: Sequence[str], reject: Sequence[str], as_json: bool
+    start: Path,
+    path: Path | None,
+    *,
+    agent: str = "",
+    since: str = "",
+    model: str = "",
+    host: str | None = None,
+    accept: Sequence[str] = (),
+    reject: Sequence[str] = (),
+    as_json: bool = False,
 ) -> int:
     repository = find_repository(start)
     reads: list[TranscriptOutcome] = []
     if not accept and not reject:
-        paths = transcripts_of(repository.root.resolve()) if path is None else transcripts_at(path)
-        _, reads = collect_proposals(repository, paths, parse_since(since))
-        if message := removal_message(kind for read in reads for kind in read.removed):
-            print_message(f"golore: {message}")
+        agents = [agent] if agent else AGENTS
+        found = transcripts_of(repository.root.resolve(), agents) if path is None else transcripts_at(path)
+        with _judge(repository, model, host) as judge:
+            _, reads = collect_proposals(repository, found, parse_since(since), judge)
+    if message := removal_message(kind for read in reads for kind in read.removed):
+        print_message(f"golore: {message}")
     notes = {one.id: accept_proposal(repository, one) for one in select_pending(repository.store, accept)}
     rejected = [one.id for one in select_pending(repository.store, reject)]
     for one in select_pending(repository.store, reject):
@@ -64,6 +75,19 @@ def run_sessions(
     return 0
 
 
+@contextmanager
+def _judge(repository: LearnedRepository, model: str, host: str | None) -> Generator[Judge | None]:
+    if not model:
+        if host:
+            raise UsageError("--host is the server of a model. Name the model with --model.")
+        yield None
+        return
+    from golore.mcp_server.sessions.model_judge import open_judge
+
+    with open_judge(repository.store, model, host) as judge:
+        yield judge
+
+
 def run_in_hook() -> int:
     """Read one transcript for a hook at the end of a session or before a compaction, and store its proposals.
 
@@ -74,7 +98,7 @@ def run_in_hook() -> int:
         payload = json.loads(sys.stdin.buffer.read(1 << 20))
         repository = find_repository(Path(payload["cwd"]))
         store = str(repository.store)
-        collect_proposals(repository, [Path(payload["transcript_path"])])
+        collect_proposals(repository, transcripts_at(Path(payload["transcript_path"])))
     except Exception:  # noqa: BLE001  a failure must not disturb the agent
         if store:
             log_failure(store, "golore learn-sessions --hook")
@@ -86,8 +110,8 @@ def accept_proposal(repository: LearnedRepository, proposal: Proposal) -> str:
 
     Returns the id of the note.
     """
-    from golore.graph.queries.name_resolver import NameResolver
-    from golore.mcp_server.services import note_actions
+    from golore.graph.queries.names.name_resolver import NameResolver
+    from golore.mcp_server.services.knowledge import note_actions
     from golore.mcp_server.services.open_store import OpenRepository, open_current_store
 
     text = proposal.text if not proposal.premise else f"{proposal.text} (Said before: “{proposal.premise}”)"

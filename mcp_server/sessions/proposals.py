@@ -21,8 +21,9 @@ from golore.graph.safety.regular_file import read_regular
 from golore.graph.safety.secret_filter import remove_secrets
 from golore.graph.safety.system import BINARY
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.sessions.correction_rules import correction_in
-from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_transcript
+from golore.mcp_server.sessions.correction_rules import Judge, correction_in
+from golore.mcp_server.sessions.transcripts import Transcript, read_transcript
+from golore.mcp_server.sessions.user_message import UserMessage, files_below
 
 LEDGER_NAME: Final = "sessions.jsonl"
 _MAX_BYTES: Final = 64 << 20
@@ -50,35 +51,12 @@ class TranscriptOutcome(NamedTuple):
     of the secrets that were removed from its corrections."""
 
     path: str
+    agent: str
     lines: int = 0
     unknown: int = 0
     corrections: int = 0
     problem: str = ""
     removed: tuple[str, ...] = ()
-
-
-def transcripts_of(root: Path, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Claude Code's transcripts of sessions at or below a root, sorted by path.
-
-    The names of its directories are ambiguous, so some may be of other repositories; the lines in them say which.
-    """
-    home = environ.get("CLAUDE_CONFIG_DIR", "").strip()
-    projects = (Path(home).expanduser() if home else Path.home() / ".claude") / "projects"
-    slug = re.sub(r"[^A-Za-z0-9]", "-", str(root))
-    directories = [
-        directory
-        for directory in projects.glob(f"{slug}*")
-        if directory.name == slug or directory.name.startswith(f"{slug}-")
-    ]
-    return sorted(path for directory in directories for path in directory.glob("*.jsonl"))
-
-
-def transcripts_at(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(path.glob("*.jsonl"))
-    if not path.is_file():
-        raise UsageError(f"There is no transcript {path}. Check the path.")
-    return [path]
 
 
 def parse_since(since: str) -> str:
@@ -95,27 +73,31 @@ def parse_since(since: str) -> str:
 
 
 def collect_proposals(
-    repository: LearnedRepository, paths: Iterable[Path], since: str = ""
+    repository: LearnedRepository, transcripts: Iterable[Transcript], since: str = "", judge: Judge | None = None
 ) -> tuple[list[Proposal], list[TranscriptOutcome]]:
-    """Read transcripts and store new proposals. Returns these, and the outcome for each transcript."""
+    """Read transcripts and store new proposals. Returns these, and the outcome for each transcript.
+
+    `judge` decides about doubtful messages.
+    """
     root = repository.root.resolve()
     known = {proposal.id for proposal, _ in ledger(repository.store)}
     found: dict[str, Proposal] = {}
     reads: list[TranscriptOutcome] = []
-    for path in paths:
+    for transcript in transcripts:
+        agent, path = transcript.agent, str(transcript.path)
         try:
-            reading = read_transcript(path)
+            reading = read_transcript(transcript, root)
         except OSError as failure:
-            reads.append(TranscriptOutcome(str(path), problem=failure.strerror or str(failure)))
+            reads.append(TranscriptOutcome(path, agent, problem=failure.strerror or str(failure)))
             continue
         removed: list[str] = []
         corrections = [
             proposal
             for words in reading.words
-            if _is_wanted(root, words, since) and (proposal := _proposal(root, words, removed))
+            if _is_wanted(root, words, since) and (proposal := _proposal(root, words, removed, judge))
         ]
         reads.append(
-            TranscriptOutcome(str(path), reading.lines, reading.unknown, len(corrections), removed=tuple(removed))
+            TranscriptOutcome(path, agent, reading.lines, reading.unknown, len(corrections), removed=tuple(removed))
         )
         found |= {
             proposal.id: proposal for proposal in corrections if proposal.id not in known and proposal.id not in found
@@ -177,9 +159,9 @@ def _time_of(text: str) -> datetime:
     return time if time.tzinfo else time.astimezone()
 
 
-def _proposal(root: Path, words: UserMessage, removed: list[str]) -> Proposal | None:
+def _proposal(root: Path, words: UserMessage, removed: list[str], judge: Judge | None) -> Proposal | None:
     """The proposal that a message gives, without its secrets. Adds the kinds of these to `removed`."""
-    found = correction_in(words)
+    found = correction_in(words, judge)
     if found is None:
         return None
     text, premise = remove_secrets(found.text), remove_secrets(found.premise)

@@ -11,10 +11,10 @@ from golore.graph.changes.changed_symbols import ChangedDeclaration
 from golore.graph.changes.described import Companion, Description
 from golore.graph.phrases import counted, joined
 from golore.graph.queries.answers import Reached, Ref
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.mcp_server.text.breaking_text import change_document
 from golore.mcp_server.text.output import to_json_value
-from golore.mcp_server.text.replies import CANDIDATES, Reply, Section, location
+from golore.mcp_server.text.replies import POSSIBLE, Reply, Section, location
 
 _LONGEST: Final = 120
 _ROWS: Final = 20
@@ -33,7 +33,7 @@ def affected_reply(found: Affected, name: Naming) -> Reply:
             "breaking", [(one.change.file, name(one.change.qualified_name), one.change.what) for one in found.breaking]
         ),
         _section("used by", [_reached_row(one, name) for one in found.resolved]),
-        _section(CANDIDATES, [_reached_row(one, name) for one in found.candidates]),
+        _section(POSSIBLE, [_reached_row(one, name) for one in found.candidates]),
         _section("described in", [_description_row(one, name) for one in found.descriptions]),
         _section("usually changed together, and not changed here", map(_companion_row, found.companions)),
         _section("tests to run", [(location(one.symbol), one.symbol.name) for one in found.tests.tests]),
@@ -117,7 +117,7 @@ def affected_markdown(found: Affected) -> str:
         ),
         ("Changed", [f"{_code(_name(one))} {_plain(_how(one.change))}, {_at(one)}" for one in found.changed]),
         ("Used by", [_reached_item(one) for one in found.resolved]),
-        ("May be used by, through interfaces", [_reached_item(one) for one in found.candidates]),
+        ("May be used by, through interfaces or function values", [_reached_item(one) for one in found.candidates]),
         ("Described in", [f"{_code(one.place)} {one.kind}: {_plain(_short(one.text))}" for one in found.descriptions]),
         (
             "Usually changed together, and not changed here",

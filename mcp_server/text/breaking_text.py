@@ -8,7 +8,7 @@ from golore.graph.changes.api_change import ApiChange, Release
 from golore.graph.changes.broken_users import BreakingChange, BreakingReport
 from golore.graph.phrases import counted, joined, listed
 from golore.graph.queries.answers import Link
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.mcp_server.text.output import to_json_value
 from golore.mcp_server.text.replies import Reply, Section, location
 

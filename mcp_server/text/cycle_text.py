@@ -6,7 +6,7 @@ from typing import Final
 
 from golore.graph.analysis.cycles import HERE, Cycles, DirectoryCut, DirectoryCycle, ImportCycle, ImportReason
 from golore.graph.phrases import counted, joined, listed
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.mcp_server.text.replies import Reply, Section
 
 _USES: Final = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from golore.graph.analysis.dead_code import DeadCode, DeadDeclaration, Roots
-from golore.graph.analysis.hidden_uses import ASSEMBLY, CGO, LINKNAME, UNNAMED
+from golore.graph.analysis.hidden_uses import ASSEMBLY, CGO, LINKNAME
 from golore.graph.analysis.reachability import REFLECTION, UNRESOLVED
 from golore.graph.phrases import counted, joined, listed
 from golore.mcp_server.text.replies import Reply, Section
@@ -16,7 +16,6 @@ _MEANS: Final = {
     LINKNAME: "//go:linkname",
     CGO: "C code",
     ASSEMBLY: "assembly",
-    UNNAMED: "calls through unnamed interfaces",
     UNRESOLVED: "code that could not be resolved",
 }
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TextIO, cast
 
+from golore.graph.errors import UsageError
 from golore.graph.safety.visible_text import visible_block, visible_json, visible_line
 
 _WIDTH = 100
@@ -35,6 +36,14 @@ def to_json_value(value: object) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     return str(value)
+
+
+def require_one_form(*, as_json: bool, diagram: str | None, markdown: bool = False) -> None:
+    """Raise `UsageError` if an answer should be printed in two forms at once."""
+    if as_json and diagram:
+        raise UsageError("Give --json or --format, not both.")
+    if markdown and diagram:
+        raise UsageError("Give --markdown or --format, not both.")
 
 
 def print_json(value: object) -> None:

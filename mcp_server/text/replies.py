@@ -23,7 +23,7 @@ from golore.graph.queries.answers import (
     SymbolDetails,
     UnresolvedUses,
 )
-from golore.graph.queries.short_names import Naming
+from golore.graph.queries.names.short_names import Naming
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.text.output import cell_text, columns, styled
 
@@ -66,7 +66,7 @@ _OTHER_USES: Final = {
 }
 _AMONG: Final = "Uses among these declarations are left out."
 CANDIDATES: Final = "candidates, through interfaces"
-CANDIDATE_TESTS: Final = "candidates, through interfaces or function values"
+POSSIBLE: Final = "candidates, through interfaces or function values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def answer_reply(answer: Answer, name: Naming) -> Reply:
     if answer.resolved:
         sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved]))
     if answer.candidates:
-        title = CANDIDATE_TESTS if answer.question == "tests" else CANDIDATES
+        title = POSSIBLE if answer.question == "tests" else CANDIDATES
         sections.append(_section(title, [_link_row(answer, link, name) for link in answer.candidates]))
     if not sections:
         head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
@@ -177,7 +177,7 @@ def _by_shape(answer: Answer, *, is_about_users: bool) -> str:
 
 def impact_reply(found: Impact, name: Naming) -> Reply:
     head = _heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)
-    parts = (("resolved", found.resolved), (CANDIDATES, found.candidates), ("tests", found.tests))
+    parts = (("resolved", found.resolved), (POSSIBLE, found.candidates), ("tests", found.tests))
     sections = [_section(title, [_reached_row(one, name) for one in reached]) for title, reached in parts if reached]
     if not sections:
         head.append(_nothing("Nothing that uses it is known", found.unresolved, is_about_users=True))
@@ -237,6 +237,8 @@ def details_lines(details: SymbolDetails) -> list[str]:
         ("tag", details.tag),
         ("belongs to", details.owner),
         ("callers", str(details.callers or "")),
+        ("through interfaces", _candidate_callers(details.candidate_callers)),
+        ("from outside", f"may be called through {listed(details.outside, _SITES)}" if details.outside else ""),
         ("callees", str(details.callees or "")),
         ("users", str(details.users or "")),
         ("implementers", str(details.implementers or "")),
@@ -252,6 +254,10 @@ def details_lines(details: SymbolDetails) -> list[str]:
         if len(details.members) > _MEMBERS:
             lines.append(f"    and {len(details.members) - _MEMBERS:,} more")
     return lines
+
+
+def _candidate_callers(number: int) -> str:
+    return f"{number:,} more may call it" if number else ""
 
 
 def outline_lines(group: Meaning, naming: Naming) -> list[str]:
@@ -349,7 +355,8 @@ def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:
     if link.subject:
         how = f"{_of_group(answer, link)} {name(link.subject)}{how and ', '}{how}"
     if link.via:
-        how = f"{how} via {name(link.via)}".strip()
+        is_handed_over = answer.question == "tests" and link.evidence
+        how = f"{link.evidence if is_handed_over else f'{how} via'} {name(link.via)}".strip()
     return (where, name(link.symbol.qualified_name), how)
 
 
@@ -363,7 +370,9 @@ def _of_group(answer: Answer, link: Link) -> str:
 
 
 def _reached_row(one: Reached, name: Naming) -> tuple[str, ...]:
-    return (str(one.depth), location(one.symbol), name(one.symbol.qualified_name), f"{one.how} {name(one.through)}")
+    where = f" at {_sites(one.sites)}" if one.sites else ""
+    how = f"{one.how} {name(one.through)}{where}"
+    return (str(one.depth), location(one.symbol), name(one.symbol.qualified_name), how)
 
 
 def _sites(sites: Sequence[int]) -> str:

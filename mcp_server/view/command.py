@@ -10,13 +10,13 @@ from typing import Final
 from urllib.parse import quote
 
 import uvicorn
-from golore.graph.errors import GoloreError
+from golore.graph.errors import GoloreError, StoreOutdated
 from golore.graph.phrases import counted
 from golore.mcp_server.server.glibc_memory import limit_arenas
 from golore.mcp_server.server.loopback import HOST, listening_socket, private_secret, secret_path
 from golore.mcp_server.server.open_repositories import Repositories
-from golore.mcp_server.services.open_store import OpenRepository, open_repository
-from golore.mcp_server.services.repository import LearnedRepository
+from golore.mcp_server.services.open_store import OpenRepository, learn_again
+from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.services.targets import find_target
 from golore.mcp_server.text.output import print_json, print_json_line, print_message
 from golore.mcp_server.view.browser import open_browser, write_redirect
@@ -33,12 +33,14 @@ _PORTS: Final = 1_000
 def run_view(what: str, diff: str | None, start: Path, *, port: int | None, opens_browser: bool, as_json: bool) -> int:
     """Serve until the process is interrupted. Returns the exit code."""
     limit_arenas()
-    with open_repository(start) as opened:  # learns again what an older golore made
-        repository = opened.repository
-        page = Links("").page("change", base=diff).removeprefix("/") if diff is not None else ""
-        page = _page_of(opened, what) if what else page
+    repository = find_repository(start)
+    page = Links("").page("change", base=diff).removeprefix("/") if diff is not None else ""
     secret = private_secret(secret_path(repository.store, SECRET_NAME))
     with Repositories([repository.root]) as repositories, _listening(repository, port) as listening:
+        _bring_up_to_date(repositories, repository)
+        if what:
+            with repositories.opened() as opened:
+                page = _page_of(opened, what, start)
         actual_port: int = listening.getsockname()[1]
         site = Site(repositories, Links(f"/{secret}"))
         base = f"http://{HOST}:{actual_port}/{secret}"
@@ -59,9 +61,9 @@ def run_view(what: str, diff: str | None, start: Path, *, port: int | None, open
 def run_once(start: Path, directory: Path, diff: str | None, *, as_json: bool) -> int:
     """Write the pages as files, with that of a change if `diff` is given. Returns the exit code."""
     limit_arenas()
-    with open_repository(start) as opened:  # learns again what an older golore made
-        root = opened.repository.root
-    with Repositories([root]) as repositories:
+    repository = find_repository(start)
+    with Repositories([repository.root]) as repositories:
+        _bring_up_to_date(repositories, repository)
         pages = write_site(Site(repositories, Links("")), directory, diff)
     index = directory / "index.html"
     if as_json:
@@ -69,6 +71,17 @@ def run_once(start: Path, directory: Path, diff: str | None, *, as_json: bool) -
     else:
         print_message(f"Wrote {counted(pages, 'page')}. Open {index} in a browser.")
     return 0
+
+
+def _bring_up_to_date(repositories: Repositories, repository: LearnedRepository) -> None:
+    """Learn again what an older golore made. Otherwise the store stays open for the first page."""
+    try:
+        with repositories.opened() as opened:
+            if not opened.is_outdated:
+                return
+    except StoreOutdated:
+        pass
+    learn_again(repository)
 
 
 def _listening(repository: LearnedRepository, port: int | None) -> socket.socket:
@@ -90,9 +103,10 @@ def _announce(repository: LearnedRepository, address: str, redirect: Path, *, as
         print_message(f"Showing {repository.root.name} on {address}\nPress Ctrl-C to stop.")
 
 
-def _page_of(opened: OpenRepository, what: str) -> str:
+def _page_of(opened: OpenRepository, what: str, start: Path) -> str:
     """The page of a target, relative to the secret. Raises `UsageError` if it is none or ambiguous."""
-    target = find_target(opened, what)
+    bases = (Path.cwd(), start.resolve())
+    target = find_target(OpenRepository(opened.repository, opened.store, opened.names, bases), what)
     links = Links("")
     if target.level == "symbol":
         address = links.symbol(target.id)

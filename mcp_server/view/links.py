@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -18,7 +19,8 @@ class Links:
 
     prefix: str
     pages: Collection[str] | None = None
-    window: int = field(default=1_500)
+    window: int = field(default=1_000)
+    """lines of a file on one page"""
 
     @property
     def is_static(self) -> bool:
@@ -26,12 +28,11 @@ class Links:
 
     def page(self, name: str, **query: object) -> str:
         """The address of a page, such as `symbol/example.com/m.Save`; empty if there is none."""
-        given = {key: str(value) for key, value in query.items() if value not in ("", None)}
+        given = tuple((key, str(value)) for key, value in query.items() if value not in ("", None))
         if self.pages is not None:
-            key = page_key(name, given)
+            key = page_key(name, dict(given))
             return f"{self.prefix}{file_name(key)}" if key in self.pages else ""
-        tail = f"?{urlencode(given)}" if given else ""
-        return f"{self.prefix}/{quote(name, safe=_SAFE)}{tail}"
+        return f"{self.prefix}/{quote(name, safe=_SAFE)}{_tail(given)}"
 
     def symbol(self, id: str) -> str:
         return self.page(f"symbol/{id}")
@@ -47,6 +48,12 @@ class Links:
 
     def asset(self, name: str) -> str:
         return f"{self.prefix}{'' if self.is_static else '/'}assets/{name}"
+
+
+@lru_cache(64)
+def _tail(query: tuple[tuple[str, str], ...]) -> str:
+    """A picture of files has thousands of addresses with the same query."""
+    return f"?{urlencode(query)}" if query else ""
 
 
 def page_key(name: str, query: Mapping[str, str]) -> str:

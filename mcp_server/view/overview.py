@@ -15,7 +15,9 @@ from typing import NamedTuple
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import all_current
+from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import symbols
 
@@ -75,6 +77,8 @@ class Overview:
     called: tuple[CalledFunction, ...]
     symbols: int
     has_history: bool
+    composed: str
+    """the structural summary of the repository"""
 
     def programs(self) -> list[tuple[PackageNumbers, int]]:
         """The programs, each with the number of packages it is made of, the largest first."""
@@ -128,7 +132,8 @@ def read_overview(store: Store) -> Overview:
         )
     (total,), *_ = store.rows("MATCH (s:Symbol) RETURN count(*)")
     has_history = any(one.commits for one in files)
-    return Overview(tuple(files), _packages(store), _called(store), total, has_history)
+    composed = structural_summary(store, "repository", REPOSITORY_ID)
+    return Overview(tuple(files), _packages(store), _called(store), total, has_history, composed)
 
 
 def _packages(store: Store) -> dict[str, PackageNumbers]:

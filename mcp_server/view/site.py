@@ -10,18 +10,20 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from golore.graph.errors import GoloreError, StoreBusy, UsageError
 from golore.graph.files.knowledge_db import KNOWLEDGE_NAME
 from golore.graph.files.layout import fingerprint
 from golore.graph.files.manifest import read_manifest
+from golore.graph.gc_pause import gc_disabled
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
+from golore.mcp_server.services.knowledge.upgrades import publish_summary
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.upgrades import publish_summary
 from golore.mcp_server.view.browser import redirect_page
-from golore.mcp_server.view.directories import prepare
 from golore.mcp_server.view.gate import DOOR
+from golore.mcp_server.view.layering import prepare
 from golore.mcp_server.view.links import Links
 from golore.mcp_server.view.overview import Overview, read_overview
 from golore.mcp_server.view.pages.change import change_page
@@ -29,12 +31,12 @@ from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
 from golore.mcp_server.view.pages.query import query_page, with_rows
 from golore.mcp_server.view.pages.review import Decision, decide_proposal, decide_summary, material_part, review_page
-from golore.mcp_server.view.pages.search import quick_results, search_page
+from golore.mcp_server.view.pages.search_page import quick_results, search_page
 from golore.mcp_server.view.pages.source import file_page
 from golore.mcp_server.view.pages.start import start_page
 from golore.mcp_server.view.pages.symbol import neighbours_part, symbol_page
 from golore.mcp_server.view.rendering import DATA, Frame, Page, render
-from golore.mcp_server.view.visit import Visit, package_names
+from golore.mcp_server.view.visit import PackageName, Visit, package_names
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -46,6 +48,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 Build = Callable[[Visit, Request], Page]
+_COMPRESSION: Final = 4
+"""Level 9, the default, takes three times as long, for a tenth less."""
 
 
 class Site:
@@ -54,7 +58,7 @@ class Site:
     def __init__(self, repositories: Repositories, links: Links) -> None:
         self.links = links
         self._repositories = repositories
-        self._packages: tuple[str, dict[str, tuple[str, str]]] = ("", {})
+        self._packages: tuple[str, dict[str, PackageName]] = ("", {})
         self._overview: tuple[str, Overview | None] = ("", None)
 
     @property
@@ -64,7 +68,8 @@ class Site:
     @contextmanager
     def visit(self, links: Links | None = None) -> Generator[Visit]:
         """Open the store for one page."""
-        with self._repositories.opened() as opened:
+        # Pages make many small objects without cycles; a collection in between would also scan what the server keeps.
+        with self._repositories.opened() as opened, gc_disabled():
             generation = opened.store.generation
             if self._packages[0] != generation:
                 self._packages = (generation, package_names(opened.store))
@@ -93,7 +98,7 @@ class Site:
                     "/part/{question}/{name:path}",
                     self._page(
                         lambda visit, request: neighbours_part(
-                            visit, _path(request, "name"), _path(request, "question")
+                            visit, _path(request, "name"), _path(request, "question"), _number(request, "from", 0)
                         )
                     ),
                 ),
@@ -121,7 +126,7 @@ class Site:
                 Route(f"/{DOOR}", self._door),
                 Mount("/assets", StaticFiles(directory=DATA / "static", follow_symlink=True)),
             ],
-            middleware=[Middleware(GZipMiddleware, minimum_size=500)],
+            middleware=[Middleware(GZipMiddleware, minimum_size=500, compresslevel=_COMPRESSION)],
         )
 
     def _page(self, build: Build) -> Callable[[Request], Response]:

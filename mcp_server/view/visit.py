@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
@@ -12,13 +13,24 @@ from golore.mcp_server.server.open_repositories import OpenServedRepository
 from golore.mcp_server.view.links import Links
 
 
+class PackageName(NamedTuple):
+    """The import path, the name and the directory of a package."""
+
+    path: str
+    name: str
+    dir: str
+
+
+_UNKNOWN: Final = PackageName("", "", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`packages`: id → import path and name of each package."""
+    """`packages` are found by their ids."""
 
     opened: OpenServedRepository
     links: Links
-    packages: Mapping[str, tuple[str, str]]
+    packages: Mapping[str, PackageName]
 
     @property
     def store(self) -> Store:
@@ -30,7 +42,7 @@ class Visit:
 
     def short_name(self, symbol: Ref) -> str:
         """A symbol's name as code in other packages would write it: `chi.Mux.ServeHTTP`."""
-        path, name = self.packages.get(symbol.package, ("", ""))
+        path, name, _ = self.packages.get(symbol.package, _UNKNOWN)
         if path and symbol.qualified_name.startswith(f"{path}."):
             return f"{name}.{symbol.qualified_name[len(path) + 1 :]}"
         return self.short_text(symbol.qualified_name)
@@ -39,15 +51,18 @@ class Visit:
         """Like `short_name`, if only the qualified name is known."""
         head, slash, last = qualified_name.rpartition("/")
         package, dot, rest = last.partition(".")
-        _, name = self.packages.get(f"{head}{slash}{package}", ("", package))
-        return f"{name}{dot}{rest}"
+        known = self.packages.get(f"{head}{slash}{package}")
+        return f"{known.name if known is not None else package}{dot}{rest}"
 
-    def has_file(self, path: str) -> bool:
-        return any(True for _ in self.store.rows("MATCH (f:File {id: $path}) RETURN f.id", {"path": path}))
+    def package_address(self, id: str) -> str:
+        """The address of the map of a package's directory; empty if it is not in the repository."""
+        known = self.packages.get(id)
+        return self.links.map(known.dir) if known is not None else ""
 
 
-def package_names(store: Store) -> dict[str, tuple[str, str]]:
-    return {id: (path, name) for id, path, name in store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name")}
+def package_names(store: Store) -> dict[str, PackageName]:
+    rows = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name, p.dir")
+    return {id: PackageName(*rest) for id, *rest in rows}
 
 
 def parent_directories(path: str) -> list[tuple[str, str]]:

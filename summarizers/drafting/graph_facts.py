@@ -10,7 +10,7 @@ from golore.graph.database.store import Store
 from golore.graph.history.co_change import Partner
 from golore.graph.knowledge.summary_inputs import Inputs
 from golore.graph.knowledge.surrounding_facts import surrounding_facts
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.names.short_names import ShortNames
 
 _MOST_PARTNERS = 5
 _FEWEST_COMMITS = 2

@@ -14,7 +14,7 @@ from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import Lake, open_lake
 from golore.graph.lake.fleet import Fleet
 from golore.graph.lake.heads import head_keys, newest
-from golore.graph.lake.index import compact
+from golore.graph.lake.lake_index import compact
 from golore.graph.lake.segments import ACROSS, OWN, STD
 from golore.learner.pipeline.graph_step import learn_graph
 from support.environments import make_environment

@@ -193,7 +193,7 @@ def test_more_than_a_few_types_are_counted_and_those_of_the_file_named(tmp_path:
             "a/b.go": f"package a\n\n{types}",
         },
     )["a/a.go"]
-    assert "- Doer is satisfied by 8 types, Own in this file" in text
+    assert "- Doer is satisfied by 8 types, among them Own, a.T0 and a.T1" in text
 
 
 def test_tests_that_call_an_interface_are_candidates_of_its_implementations(tmp_path: Path) -> None:

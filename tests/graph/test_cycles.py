@@ -10,7 +10,7 @@ from golore.graph.analysis.components import cyclic_components, shortest_cycle
 from golore.graph.analysis.cycles import Cycles, find_cycles
 from golore.graph.analysis.feedback_arcs import EXACT, Arc, fewest_cuts
 from golore.graph.database.store import Store
-from golore.graph.queries.short_names import assumed_short_name
+from golore.graph.queries.names.short_names import assumed_short_name
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.text.cycle_text import cycles_reply
 from golore.mcp_server.text.replies import plain_lines

@@ -154,17 +154,22 @@ func unused() {}
     }
 
 
-def test_a_method_that_an_unnamed_interface_has_is_not_called_dead(tmp_path: Path) -> None:
+def test_a_call_through_an_unnamed_interface_reaches_the_methods_that_fit_it(tmp_path: Path) -> None:
     code = """
 type Server struct{}
 func (Server) check() {}
 func (Server) other() {}
-func main() { register(Server{}) }
+type Client struct{}
+func (Client) check(deep bool) {}
+type Idle struct{}
+func (Idle) check() {}
+var _ Idle
+func main() { register(Server{}); register(Client{}) }
 func register(v any) { if c, ok := v.(interface{ check() }); ok { c.check() } }
 """
     found = dead_of(tmp_path, program(code))
-    assert names(found) == ["Server.other"]
-    assert uncertain(found) == {"Server.check": "unnamed interface"}
+    assert names(found) == ["Client.check", "Idle.check", "Server.other"]
+    assert uncertain(found) == {}
 
 
 LIBRARY = {

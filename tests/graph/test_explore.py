@@ -13,7 +13,7 @@ from golore.graph.explore.asked import asked_for
 from golore.graph.explore.excerpts import Excerpts
 from golore.graph.explore.explore import Exploration, explore
 from golore.graph.explore.statements import Statement, statements_of
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
 from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main

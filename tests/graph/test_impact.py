@@ -25,6 +25,7 @@ KINDS = [
     *(EdgeKind(label, "Symbol", "Symbol") for label in ("REFERENCES", "EMBEDS", "IMPLEMENTS", "IMPLEMENTS", "TESTS")),
     *(EdgeKind(label, "Symbol", "External") for label in ("CALLS", "REFERENCES", "EMBEDS", "IMPLEMENTS")),
     *(EdgeKind("CONVERTS", "Symbol", "Symbol") for _ in range(3)),
+    EdgeKind("INVOKES", "Symbol", "External"),
 ]
 """Some more often than others."""
 CALLED = ("func", "method", "imethod")
@@ -36,6 +37,7 @@ ENDS = {
     "IMPLEMENTS": (TYPES, ("interface",)),
     "TESTS": (("func",), CALLED),
     "CONVERTS": (("func", "method"), TYPES),
+    "INVOKES": (("func", "method"), ("imethod",)),
 }
 """Which kinds may be at the beginning and at the end."""
 NAMES = ("Save", "Load", "close")
@@ -57,6 +59,8 @@ class Graph:
             self.add_type(f"m.I{number}", "interface", "imethod")
         for id, kind in (("io.Saver", "interface"), ("io.Saver.Save", "imethod"), ("fmt.Println", "func")):
             self.externals[id] = External(id, kind, id.rpartition(".")[2], id.partition(".")[0], "std")
+        for id in ("interface{Load()}.Load", "interface{Load(); Save() error}.Load"):
+            self.externals[id] = External(id, "imethod", "Load", "", "builtin")
         for _ in range(90):
             self.add_edge()
 

@@ -17,8 +17,8 @@ from golore.graph.errors import GoloreError, LakeError, UsageError
 from golore.graph.lake.bucket import KeyDigest, open_lake
 from golore.graph.lake.fleet import Fleet
 from golore.graph.lake.heads import head_keys, newest, read_head
-from golore.graph.lake.index import compact
 from golore.graph.lake.keys import HeadKey, head_key, is_repository_name
+from golore.graph.lake.lake_index import compact
 from golore.graph.lake.packed_store import install_store
 from golore.graph.lake.segments import ACROSS, OWN, STD
 from golore.learner.pipeline.graph_step import learn_graph

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Meaning
-from golore.graph.queries.code_places import declarations_at, files_ending
-from golore.graph.queries.name_resolver import NameResolver
-from golore.graph.queries.name_suggestions import edit_distance, suggested_files
-from golore.graph.queries.short_names import ShortNames
-from golore.graph.queries.written_names import FileLines, assumed_package_name, file_lines, plain_name
+from golore.graph.queries.names.code_places import declarations_at, files_ending
+from golore.graph.queries.names.name_resolver import NameResolver
+from golore.graph.queries.names.name_suggestions import edit_distance, suggested_files
+from golore.graph.queries.names.short_names import ShortNames
+from golore.graph.queries.names.written_names import FileLines, assumed_package_name, file_lines, plain_name
 from golore.learner.pipeline.graph_step import learn_graph
 
 MODULE = "example.com/etcd/v3"

@@ -8,16 +8,31 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import golore
 import pytest
+from golore.graph.analysis.cycles import Cycles, DirectoryCut, DirectoryCycle, ImportCycle, ImportStep
+from golore.graph.changes.affected import Affected
+from golore.graph.changes.change_set import DeclarationChange
+from golore.graph.changes.changed_symbols import ChangedDeclaration
+from golore.graph.changes.test_selection import TestSelection
 from golore.graph.diagrams.diagram import Arrow, Box, Diagram
 from golore.graph.diagrams.dot import dot_lines
 from golore.graph.diagrams.mermaid import mermaid_lines
 from golore.graph.diagrams.svg import svg_text
-from golore.graph.transfer.name_positions import definition_columns, use_columns
+from golore.graph.queries.answers import Reached, Ref
+from golore.graph.transfer.name_positions import (
+    BARE,
+    KEY,
+    MEMBER,
+    QUALIFIED,
+    UNKNOWN,
+    definition_columns,
+    use_columns,
+)
 from golore.mcp_server.cli.main import main
+from golore.mcp_server.text.diagrams import affected_diagram, cycles_diagram
 from support.shop import make_shop
 
 TRICKY = """package store
@@ -153,11 +168,20 @@ def test_scip_of_a_file_that_changed_has_no_positions_and_says_so(
 
 
 def test_a_use_is_found_by_what_is_known_about_it() -> None:
-    assert use_columns(b"x.Save(Save)", "Save", is_call=True, is_member=True) == (2, 6)
-    assert use_columns(b"Save(x.Save)", "Save", is_call=False, is_member=True) == (7, 11)
-    assert use_columns(b'Log("Save", Save) // Save', "Save", is_call=False, is_member=False) == (12, 16)
-    assert use_columns(b"\tPair{1}  ", "A", is_call=False, is_member=True) == (1, 8)
-    assert use_columns("größe(SaveÄ, Save)".encode(), "Save", is_call=False, is_member=False) == (16, 20)
+    assert use_columns(b"x.Save(Save)", "Save", is_call=True, after=MEMBER) == (2, 6)
+    assert use_columns(b"Save(x.Save)", "Save", is_call=False, after=MEMBER) == (7, 11)
+    assert use_columns(b'Log("Save", Save) // Save', "Save", is_call=False, after=BARE) == (12, 16)
+    assert use_columns(b"\tPair{1}  ", "A", is_call=False, after=MEMBER) == (1, 8)
+    assert use_columns(b"x.Save = Save", "Save", is_call=False, after=BARE) == (9, 13)
+    assert use_columns(b"Save + x.Save", "Save", is_call=False, after=QUALIFIED) == (9, 13)
+    above = b"y. // a comment"
+    assert use_columns(b"Save + x.Save", "Save", is_call=False, after=QUALIFIED, above=above) == (0, 13)
+    assert use_columns(b"Save: x.Save,", "Save", is_call=False, after=KEY) == (0, 4)
+    assert use_columns(b"Save: x.Save,", "Save", is_call=False, after=MEMBER) == (8, 12)
+    assert use_columns(b"f(Save, x.Save)", "Save", is_call=False, after=QUALIFIED) == (10, 14)
+    assert use_columns(b"f(Save, x.Save)", "Save", is_call=False, after=UNKNOWN) == (2, 14)
+    assert use_columns(b"Name Name", "Name", is_call=False, after=BARE, defined=[(0, 4)]) == (5, 9)
+    assert use_columns("größe(SaveÄ, Save)".encode(), "Save", is_call=False, after=BARE) == (16, 20)
     assert definition_columns(b"func (Save Save) Save() {}", "Save", "method") == (17, 21)
 
 
@@ -217,8 +241,37 @@ def test_questions_are_printed_as_diagrams(root: Path, capsys: pytest.CaptureFix
     assert 'n1 -> n2 [label="calls"];' in capsys.readouterr().out
     assert main(["impact", "store.New", "--format", "dot", "--repo", str(root)]) == 0
     assert capsys.readouterr().out.startswith("digraph golore {")
+    assert main(["cycles", "--format", "mermaid", "--repo", str(root)]) == 0
+    assert capsys.readouterr().out.startswith("flowchart LR")
     assert main(["callers", "store.New", "--format", "dot", "--json", "--repo", str(root)]) == 2
     assert "Give --json or --format, not both." in capsys.readouterr().err
+
+
+def test_what_a_change_affects_and_cycles_are_drawn() -> None:
+    changed = Ref("m/a.F", "func", "F", "m/a.F", "m/a", "a/a.go", 3, "")
+    user = Ref("m/b.G", "func", "G", "m/b.G", "m/b", "b/b.go", 5, "")
+    further = Ref("m/c.H", "func", "H", "m/c.H", "m/c", "c/c.go", 7, "")
+    found = Affected(
+        "HEAD", "", (), (ChangedDeclaration(cast("DeclarationChange", None), (changed,)),),
+        (Reached(user, 1, True, "calls", changed.id),), (Reached(further, 2, False, "calls", user.id),),
+        (), TestSelection(()), 0, (), (), (), is_complete=True,
+    )  # fmt: skip
+    drawn = affected_diagram(found)
+    assert [(box.id, box.is_subject) for box in drawn.boxes] == [("m/a.F", True), ("m/b.G", False), ("m/c.H", False)]
+    assert [(arrow.source, arrow.target, arrow.is_dashed) for arrow in drawn.arrows] == [
+        ("m/b.G", "m/a.F", False),
+        ("m/c.H", "m/b.G", True),
+    ]
+    assert affected_diagram(found, 1).remark == "1 more users are not drawn"
+    steps = (ImportStep("m/a", "m/b", "a/a.go", 3, ""), ImportStep("m/b", "m/a", "b/b.go", 4, ""))
+    cut = DirectoryCut("a", "b", 2, ())
+    cycles = Cycles((ImportCycle(("m/a", "m/b"), steps, False),), (DirectoryCycle("", ("a", "b"), 5, (cut,), True),), 2)
+    arrows = cycles_diagram(cycles).arrows
+    assert [(arrow.source, arrow.target, arrow.label) for arrow in arrows] == [
+        ("m/a", "m/b", "a/a.go:3"),
+        ("m/b", "m/a", "b/b.go:4"),
+        ("a", "b", "remove 2"),
+    ]
 
 
 def test_names_cannot_leave_their_place_in_a_diagram() -> None:

@@ -9,9 +9,9 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Link, Meaning
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
+from golore.graph.queries.names.written_names import plain_name
 from golore.graph.queries.store_counts import count_store
-from golore.graph.queries.written_names import plain_name
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.text.replies import answer_reply, full_name, people_lines, plain_lines
 from support.shop import make_shop

@@ -23,10 +23,10 @@ from golore.graph.search.weights import doubt
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.commands import embed as embed_command
+from golore.mcp_server.commands.summaries import embed as embed_command
+from golore.mcp_server.services.knowledge.vectors import embed
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.search_sources import sources_of
-from golore.mcp_server.services.vectors import embed
 from golore.summarizers.models.embeddings import Ollama, open_embedder
 from golore.summarizers.models.model_files import ModelFile, download_model, read_model
 from support.local_model import make_model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -57,8 +58,13 @@ def test_staged_compares_only_the_index(root: Path) -> None:
 
 
 def test_a_file_that_was_written_but_not_changed_does_not_count(root: Path) -> None:
-    (root / "a.go").write_text(ONE)
+    commit(root, {"data.txt": "data\n"})
+    for name, text in (("a.go", ONE), ("data.txt", "data\n")):
+        os.utime((root / name), (1, 1))
+        (root / name).write_text(text)
     assert compared_files(root, Request()).files == ()
+    (root / "data.txt").write_text("Data\n")
+    assert [pair.path for pair in compared_files(root, Request()).files] == ["data.txt"]
 
 
 def test_a_range_compares_two_commits_and_three_dots_start_at_the_common_one(root: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from golore.graph.queries.answers import Answer, Link, Meaning, Ref, UnresolvedUses
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.text.output import to_json_value
+from support.git_repository import commit, git
 from support.shop import make_shop
 
 STORE = "example.com/shop/store"
@@ -51,6 +52,27 @@ def test_every_public_name_exists_and_no_other_does() -> None:
     assert dir(golore) == sorted(golore.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Stores'"):
         _ = golore.Stores  # pyright: ignore[reportAttributeAccessIssue]  the name must not exist
+
+
+def test_what_a_change_affects_is_answered_as_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = make_shop(tmp_path / "shop")
+    git(root, "init", "-q")
+    commit(root, {"note.txt": "first\n"})
+    golore.learn(root)
+    source = root / "store" / "store.go"
+    source.write_text(source.read_text("utf-8").replace("m.items[key]++", "m.items[key] += 2"), "utf-8")
+    with golore.open(root) as repository:
+        found = repository.affected()
+    assert isinstance(found, golore.Affected)
+    assert [one.symbols[0].name for one in found.changed] == ["Save"]
+    assert main(["affected", "--json", "--repo", str(root)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [one.symbol.qualified_name for one in found.resolved] == [one["name"] for one in printed["resolved"]]
+    assert list(found.commands) == printed["commands"]
+    assert main(["affected", "--format", "mermaid", "--repo", str(root)]) == 0
+    assert "store.Memory.Save" in capsys.readouterr().out
 
 
 def test_a_repository_that_was_not_learned_is_refused_in_one_sentence(tmp_path: Path) -> None:

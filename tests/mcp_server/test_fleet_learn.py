@@ -11,9 +11,9 @@ import pytest
 from golore.graph.errors import RepositoryError, UsageError
 from golore.learner.checkout.git_clone import get_revision, remote_commit, require_source
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.fleet_jobs import Job, Outcome, failed, run_job
-from golore.mcp_server.services.fleet_list import Source, is_path, read_list
-from golore.mcp_server.services.fleet_pools import run_jobs
+from golore.mcp_server.services.fleet.fleet_jobs import Job, Outcome, failed, run_job
+from golore.mcp_server.services.fleet.fleet_list import Source, is_path, read_list
+from golore.mcp_server.services.fleet.fleet_pools import run_jobs
 from support.git_repository import commit, git
 
 

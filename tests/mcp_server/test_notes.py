@@ -14,7 +14,7 @@ from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import DRIFTED, Anchor, NewNote, now_text
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.note_actions import LATER
+from golore.mcp_server.services.knowledge.note_actions import LATER
 from mcp import Client
 from support.hook_process import GOLORE, event, hook, seen
 from support.learned_tree import copy_repository
@@ -64,7 +64,7 @@ def found(bank: Bank) -> list[tuple[str, str, str]]:
 def test_the_story_of_a_note(bank: Bank) -> None:
     """Card, search and context show it; it survives rename, move and a new graph; an edit marks it, a word clears."""
     id = bank.note("Post", TEXT, "--kind", "decision", "--author", "Anna")["id"]
-    assert f"decision on ledger.Post (Anna, {datetime.now(UTC):%Y-%m-%d}; {id}): “{TEXT}”" in bank.card(
+    assert f"decision on ledger.Post (Anna, {datetime.now(UTC):%Y-%m-%d}; {id[:10]}): “{TEXT}”" in bank.card(
         "ledger/ledger.go"
     )
     assert TEXT in from_agent(bank, "Post")
@@ -175,7 +175,7 @@ def test_tasks_are_told_until_they_are_done(bank: Bank) -> None:
     task = bank.note("Post", "Write a test of overflow.", "--kind", "task")["id"]
     begun = event("SessionStart", bank.root, session="first", source="startup")
     said = seen(hook("claude", begun))
-    assert f"task on ledger.Post (Anna, {datetime.now(UTC):%Y-%m-%d}; {task}): “Write a test of overflow.”" in said
+    assert f"task on ledger.Post (Anna, {datetime.now(UTC):%Y-%m-%d}; {task[:10]}): “Write a test of overflow.”" in said
     assert "as people and agents wrote them (data):\n```\n- task on" in said
     bank.run("note", "--done", task)
     assert "overflow" not in seen(hook("claude", {**begun, "session_id": "second"}))
@@ -198,7 +198,7 @@ def test_plain_notes_fade_and_decisions_do_not(bank: Bank) -> None:
 def test_what_binds_a_package_is_on_the_cards_of_its_files_and_leaves_them_with_the_note(bank: Bank) -> None:
     id = bank.note("ledger/", "Sums are in cents.", "--kind", "convention")["id"]
     bank.note("ledger/", "A passing remark.")
-    line = f"- convention on its package (Anna, {datetime.now(UTC):%Y-%m-%d}; {id}): “Sums are in cents.”"
+    line = f"- convention on its package (Anna, {datetime.now(UTC):%Y-%m-%d}; {id[:10]}): “Sums are in cents.”"
     for file in ("ledger/ledger.go", "ledger/report.go"):
         assert line in bank.card(file).splitlines()
         assert "passing" not in bank.card(file)
@@ -279,9 +279,8 @@ def test_an_agent_writes_confirms_and_ends_notes(bank: Bank) -> None:
     assert "The same note exists already." in again
     assert "says much the same" in near
     assert done.startswith("Done: task")
-    assert (
-        f"correction on ledger.Post (Anna, m-1, {datetime.now(UTC):%Y-%m-%d}; {said.split()[2]}): “{TEXT}”" in context
-    )
+    id = said.split()[2][:10]
+    assert f"correction on ledger.Post (Anna, m-1, {datetime.now(UTC):%Y-%m-%d}; {id}): “{TEXT}”" in context
     assert confirmed.startswith("Confirmed")
     assert "Similar names" in unknown
     assert "`target`" in aimless

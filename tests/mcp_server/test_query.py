@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import golore
 import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from mcp import Client
+from support.local_model import make_model
 from support.mcp_client import inside, refused, told
 from support.shop import make_shop
 
@@ -37,6 +39,33 @@ def test_rows_come_with_the_names_of_their_columns(shop: Path, capsys: pytest.Ca
         return await told(client, "memory_query", cypher=cypher)
 
     assert inside(talk, shop) == '1 row of ["name", "line"]:\n  ["Saver", 7]'
+
+
+def test_a_question_by_nearness_is_the_same_everywhere(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = make_shop(tmp_path_factory.mktemp("near") / "shop")
+    golore.learn(root)
+    cypher = (
+        "MATCH (s:Symbol)<-[:CALLS]-(t:Symbol) RETURN s.name AS name, t.name AS caller "
+        "ORDER BY array_cosine_similarity(s.vector, $near) DESC, name, caller LIMIT 3"
+    )
+    asked = ["query", cypher, "--near", "create an empty store", "--json", "--repo", str(root)]
+    assert main(asked) == 2
+    assert "This repository has no vectors. Run `golore embed` to make them." in capsys.readouterr().err
+    model = make_model(tmp_path_factory.mktemp("models") / "small")
+    assert main(["embed", "--model", str(model), "--repo", str(root)]) == 0
+    capsys.readouterr()
+    assert main(asked) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows[0]["name"] == "New"
+
+    async def talk(client: Client) -> str:
+        return await told(client, "memory_query", cypher=cypher, near="create an empty store")
+
+    assert [json.loads(line) for line in inside(talk, root).splitlines()[1:]] == [list(row.values()) for row in rows]
+    with golore.open(root) as shop:
+        assert shop.cypher(cypher, near="create an empty store") == rows
 
 
 def test_more_rows_than_the_limit_are_not_shown_but_told_of(shop: Path) -> None:

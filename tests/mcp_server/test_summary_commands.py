@@ -21,10 +21,10 @@ from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.commands.doctor import examine
-from golore.mcp_server.commands.summarize import LOCK_NAME
+from golore.mcp_server.commands.summaries.summarize import LOCK_NAME
+from golore.mcp_server.services.knowledge.upgrades import accept_summary
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.services.settings import model_settings, upgrade_settings
-from golore.mcp_server.services.upgrades import accept_summary
 from golore.mcp_server.watching.background_drafts import BackgroundDrafts
 from golore.summarizers.grounding.repetition import MOST_SUBJECTS
 from mcp import Client

@@ -1,4 +1,7 @@
-"""A real browser, driven by the DevTools protocol: Chromium or Chrome, as `GOLORE_BROWSER` or on the PATH.
+"""A real browser, driven by the DevTools protocol: `GOLORE_BROWSER`, Chromium or Chrome on the PATH, or Qt WebEngine.
+
+Qt WebEngine comes from PyPI, with the dependency group `browser`. `GOLORE_BROWSER=qt` chooses it where there is
+Chromium, too.
 
 Only what tests of pages need: opening an address, evaluating JavaScript, keys, screenshots, and what went wrong: errors
 on the console and requests to other machines.
@@ -11,16 +14,24 @@ import itertools
 import json
 import os
 import shutil
+import socket
 import subprocess
+import sys
 import time
+import urllib.request
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from websockets.sync.client import ClientConnection, connect
 
-INSTALL: Final = "no browser: apt-get install -y --no-install-recommends chromium, or set GOLORE_BROWSER"
+INSTALL: Final = (
+    "no browser: apt-get install -y --no-install-recommends chromium, or uv run --group browser pytest, "
+    "or set GOLORE_BROWSER"
+)
+QT: Final = "qt"
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS: Final = (
     "--headless",
@@ -33,15 +44,15 @@ _FLAGS: Final = (
     "--disable-sync",
     "--hide-scrollbars",
     "--disable-lcd-text",
-    "--remote-debugging-port=0",
 )
 _WAIT: Final = 60.0
 _KEYS: Final = {"Enter": "\r", "Tab": "\t"}
 
 
 def browser_program() -> str:
-    """The path of a browser; empty if there is none."""
-    return os.environ.get("GOLORE_BROWSER", "") or next(filter(None, map(shutil.which, _NAMES)), "")
+    """The path of a browser, or `qt`; empty if there is none."""
+    found = os.environ.get("GOLORE_BROWSER", "") or next(filter(None, map(shutil.which, _NAMES)), "")
+    return found or (QT if find_spec("PySide6") and find_spec("PySide6.QtWebEngineWidgets") else "")
 
 
 class Tab:
@@ -133,27 +144,41 @@ class Tab:
 @contextmanager
 def browser_tab(profile: Path) -> Generator[Tab]:
     """Start a browser with an empty profile and open a tab."""
-    command = [browser_program(), *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    program = browser_program()
+    port = _free_port()
+    flags = [*_FLAGS, f"--user-data-dir={profile}"]
+    if program == QT:
+        command = [sys.executable, str(Path(__file__).with_name("qt_browser.py"))]
+        environment = {
+            **os.environ,
+            "QT_QPA_PLATFORM": "offscreen",
+            "QTWEBENGINE_REMOTE_DEBUGGING": f"127.0.0.1:{port}",
+            "QTWEBENGINE_CHROMIUM_FLAGS": " ".join(flags),
+            "QTWEBENGINE_DISABLE_SANDBOX": "1",
+        }
+    else:
+        command, environment = [program, *flags, f"--remote-debugging-port={port}", "about:blank"], dict(os.environ)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            port = _port(profile / "DevToolsActivePort", process)
-            with connect(_tab_address(port), max_size=None) as connection:
+            with connect(_tab_address(port, process), max_size=None) as connection:
                 yield Tab(connection)
         finally:
             process.terminate()
 
 
-def _port(file: Path, process: subprocess.Popen[bytes]) -> int:
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def _tab_address(port: int, process: subprocess.Popen[bytes]) -> str:
+    """The address of the tab, as soon as the browser has one."""
     deadline = time.monotonic() + _WAIT
-    while not (file.exists() and file.read_text().strip()):
+    while True:
+        address = f"http://127.0.0.1:{port}/json/list"
+        with suppress(OSError, StopIteration), urllib.request.urlopen(address, timeout=_WAIT) as reply:
+            return next(one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page")
         assert process.poll() is None, f"the browser ended with {process.returncode}"
         assert time.monotonic() < deadline, "the browser did not start"
         time.sleep(0.02)
-    return int(file.read_text().split()[0])
-
-
-def _tab_address(port: int) -> str:
-    import urllib.request
-
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=_WAIT) as reply:
-        return next(one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page")

@@ -14,6 +14,7 @@ This module only reads the store; it does not compare the graph with the compile
     embeds("T"[, "pointer"])           what this line declares embeds T; with "pointer", as `*T`
     converts("T", "I")                 what this line declares converts T to I, an interface, or to `any`; `<any` as
                                        the second: it converts from `any` to T
+    invokes("interface{M()}.M")        this line calls that method of an interface that is no symbol
     tests("F")                         the test that this line declares exercises F
     imports("p")                       this line imports p
     declares("kind", "p.F")            this line declares F
@@ -39,7 +40,7 @@ from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.entities import Edge, External, Symbol, Unresolved
 from golore.graph.queries.answers import Answer, Impact, Meaning
 from golore.graph.queries.impact import impact
-from golore.graph.queries.name_resolver import NameResolver
+from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.questions import callers, users
 from golore.learner.audit.comparison import OurCall, OurEdges, OurImplements, OurUnresolved
 from golore.learner.audit.use_comparison import OurUse
@@ -48,7 +49,7 @@ _FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"//@(.*)$")
 _MARKER: Final = re.compile(r'\s*(!?)(\w+)\(((?:"[^"]*"(?:,\s*"[^"]*")*)?)\)\s*(,|$)')
 _TWIN: Final = re.compile(r"@[^/]*\.go(#\d+)?$")
-_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "CONVERTS", "TESTS", "IMPORTS")
+_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "CONVERTS", "INVOKES", "TESTS", "IMPORTS")
 _ARGUMENTS: Final = {
     "calls": (1, 2),
     "refs": (1, 2),
@@ -58,6 +59,7 @@ _ARGUMENTS: Final = {
     "implements": (1, 2),
     "embeds": (1, 2),
     "converts": (2, 2),
+    "invokes": (1, 1),
     "tests": (1, 1),
     "imports": (1, 1),
     "declares": (2, 2),
@@ -301,6 +303,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "implements": _edge_check("IMPLEMENTS"),
     "embeds": _edge_check("EMBEDS"),
     "converts": _converts,
+    "invokes": _edge_check("INVOKES"),
     "tests": _edge_check("TESTS"),
     "imports": _edge_check("IMPORTS"),
     "field": _field,

@@ -14,6 +14,7 @@ from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Ro
 from golore.graph.queries.edges import by_location, external, inbound, members, outbound, symbols, unresolved_uses
 from golore.graph.queries.interface_flow import OUTSIDE, interface_flow
 from golore.graph.queries.questions import CALLABLE
+from golore.graph.queries.unnamed_interfaces import is_unnamed, methods_of, unnamed_interfaces
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")
@@ -39,6 +40,9 @@ def member(store: Store, owner: Ref, name: str) -> Ref | None:
 
 
 def implementations(store: Store, method: Ref) -> list[Ref]:
+    if is_unnamed(method.id):
+        fitting = symbols(store, unnamed_interfaces(store).fitting.get(method.id, ()))
+        return sorted((one for one in fitting if is_reached(store, one, method.id)), key=by_location)
     if method.external:
         interface = external(store, method.id.removesuffix(f".{method.name}"))
     else:
@@ -78,8 +82,10 @@ def gets_into(store: Store, type: Ref, interface: Ref) -> bool:
 
 def types_with(store: Store, method: Ref) -> list[Ref]:
     """The type of a method, and the types that promote it."""
-    if method.kind != "method" or method.external:
-        return []
+    return holders(store, method) if method.kind == "method" and not method.external else []
+
+
+def holders(store: Store, method: Ref) -> list[Ref]:
     types: list[Ref] = []
     level, seen = symbols(store, [method.owner]), {method.owner}
     for _ in range(DEEPEST):
@@ -115,7 +121,33 @@ def interface_methods(store: Store, method: Ref) -> list[Ref]:
         else:
             one = member(store, interface, method.name)
         found += [one] if one is not None else []
-    return sorted(found, key=by_location)
+    return sorted(found, key=by_location) + unnamed_methods(store, method)
+
+
+def unnamed_methods(store: Store, method: Ref) -> list[Ref]:
+    """The methods of unnamed interfaces through which a method may be called."""
+    ids = [id for id in unnamed_interfaces(store).required.get(method.id, ()) if is_reached(store, method, id)]
+    return [one for id in ids if (one := external(store, id)) is not None]
+
+
+def is_reached(store: Store, method: Ref, required: str) -> bool:
+    names = [name.rpartition(".")[2] for name in methods_of(required)]
+    return any(
+        interface_flow(store).reaches(type.id, OUTSIDE)
+        and all(method_of(store, type, name) is not None or embeds_external(store, type) for name in names)
+        for type in holders(store, method)
+    )
+
+
+def embeds_external(store: Store, type: Ref) -> bool:
+    level, seen = [type], {type.id}
+    for _ in range(DEEPEST):
+        embedded = [link.symbol for holder in level for link in out_of(store, holder, "EMBEDS")]
+        if any(one.external for one in embedded):
+            return True
+        level = [one for one in embedded if one.id not in seen]
+        seen.update(one.id for one in level)
+    return False
 
 
 def required(store: Store, interface: Ref) -> set[str]:
@@ -172,12 +204,15 @@ def touched(store: Store, origin: Reached, depth: int, passed: set[str]) -> Iter
     symbol = origin.symbol
     for label in (*USES, "TESTS") if symbol.kind != "interface" else (*USES, "IMPLEMENTS"):
         for link in into(store, symbol, label):
-            yield Reached(link.symbol, depth, origin.certain, link.how, symbol.id)
+            if label == "REFERENCES" and symbol.kind in ("func", "method", "imethod"):
+                yield Reached(link.symbol, depth, False, "hands over", symbol.id, link.sites)
+            else:
+                yield Reached(link.symbol, depth, origin.certain, link.how, symbol.id)
     for method in interface_methods(store, symbol):
         if method.id not in passed:
             passed.add(method.id)
-            for link in into(store, method, "CALLS"):
-                yield Reached(link.symbol, depth, False, link.how, method.id)
+            for link in into(store, method, "INVOKES" if is_unnamed(method.id) else "CALLS"):
+                yield Reached(link.symbol, depth, False, "calls", method.id)
 
 
 Way = tuple[str, Step, bool]
@@ -229,6 +264,8 @@ def onward(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]
         yield link.symbol, (symbol.id, Step(link.symbol, link.how, link.file, link.sites), True)
     for method in implementations(store, symbol) if through else ():
         yield method, (symbol.id, Step(method, "may run"), False)
+    for link in out_of(store, symbol, "INVOKES") if through else ():
+        yield link.symbol, (symbol.id, Step(link.symbol, "calls", link.file, link.sites), False)
     for link in out_of(store, symbol, "REFERENCES") if through else ():
         if link.symbol.kind in CALLABLE:
             yield link.symbol, (symbol.id, Step(link.symbol, "hands over", link.file, link.sites), False)
@@ -237,6 +274,8 @@ def onward(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]
 def back(store: Store, symbol: Ref, through: bool) -> Iterator[tuple[Ref, Way]]:
     for link in into(store, symbol, "CALLS"):
         yield link.symbol, (symbol.id, Step(symbol, link.how, link.file, link.sites), True)
+    for link in into(store, symbol, "INVOKES") if through else ():
+        yield link.symbol, (symbol.id, Step(symbol, "calls", link.file, link.sites), False)
     for method in interface_methods(store, symbol) if through else ():
         yield method, (symbol.id, Step(symbol, "may run"), False)
     for link in into(store, symbol, "REFERENCES") if through and symbol.kind in CALLABLE else ():

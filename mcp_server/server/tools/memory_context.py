@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from golore.mcp_server.server.context_reply import context_reply
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
-from golore.mcp_server.services.ratings import record_shown
+from golore.mcp_server.services.knowledge.ratings import record_shown
 from golore.mcp_server.text.replies import DEFAULT_BUDGET
 from mcp.server import MCPServer
 from pydantic import Field

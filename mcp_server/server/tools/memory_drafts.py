@@ -8,7 +8,7 @@ from golore.graph.safety.visible_text import visible_line
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
-from golore.mcp_server.services.draft_list import Draft, drafts
+from golore.mcp_server.services.knowledge.draft_list import Draft, drafts
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, agent_text
 from mcp.server import MCPServer
 from pydantic import Field

@@ -8,15 +8,15 @@ from golore.graph.changes.affected import AffectedLimits
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Meaning
-from golore.graph.queries.short_names import ShortNames
+from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
-from golore.mcp_server.services.affected import affected
-from golore.mcp_server.services.fleet_asking import FLEET_QUESTIONS, ask_fleet
-from golore.mcp_server.services.fleet_here import affected_elsewhere
+from golore.mcp_server.services.change_effects import affected
+from golore.mcp_server.services.fleet.fleet_asking import FLEET_QUESTIONS, ask_fleet
+from golore.mcp_server.services.fleet.fleet_here import affected_elsewhere
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.text.affected_text import affected_reply
 from golore.mcp_server.text.fleet_text import fleet_reply, with_fleet

@@ -9,9 +9,9 @@ from golore.graph.cards.annotations import quoted
 from golore.graph.knowledge.notes import KINDS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
-from golore.mcp_server.services import note_actions
-from golore.mcp_server.services.note_actions import NoteOutcome, NoteRequest
-from golore.mcp_server.services.ratings import RATINGS, rate_item, rated_id
+from golore.mcp_server.services.knowledge import note_actions
+from golore.mcp_server.services.knowledge.note_actions import NoteOutcome, NoteRequest
+from golore.mcp_server.services.knowledge.ratings import RATINGS, rate_item, rated_id
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field

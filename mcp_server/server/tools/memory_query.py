@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Final, cast
 
+from golore.graph.database.vector_changes import VECTOR_LABELS
 from golore.graph.errors import UsageError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.entities import SYMBOL_KINDS
@@ -14,6 +15,7 @@ from golore.graph.safety.visible_text import visible_json
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
+from golore.mcp_server.services.graph_query import query_graph
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -29,12 +31,11 @@ _SCHEMA: Final = "schema"
 _WRONG_NAMES: Final = ("does not exist", "Cannot find property")
 """What the engine says of a label or property that the graph does not have."""
 _DESCRIPTION: Final = """\
-Call this for questions about the code's structure that the other tools do not answer: read-only Cypher on the graph. \
-`schema` as the query returns its labels and properties."""
+Call this for what the other tools do not answer: read-only Cypher on the graph. The query `schema` returns \
+labels and properties."""
 
-Cypher = Annotated[
-    str, Field(min_length=1, description="Such as: MATCH (s:Symbol {kind: 'interface'}) RETURN s.name LIMIT 10")
-]
+Cypher = Annotated[str, Field(min_length=1, description="Such as: MATCH (s:Symbol) RETURN s.name")]
+Near = Annotated[str, Field(description="$near is its vector.")]
 Rows = Annotated[int, within(1, 1_000), Field(description="Most rows.")]
 Seconds = Annotated[
     float, AfterValidator(lambda number: min(max(number, 0.01), _MAX_SECONDS)), Field(description="Time limit.")
@@ -51,6 +52,8 @@ def graph_schema() -> str:
     ]
     hints = (
         f"Kinds of symbols: {', '.join(SYMBOL_KINDS)}. `sites` are line numbers in the source's file, as text.",
+        f"After `golore embed`, {', '.join(VECTOR_LABELS)} have `vector`: ORDER BY array_cosine_similarity(s.vector, "
+        "$near) DESC, with the text as `near`. Without a vector, the similarity is -1.",
         "The dialect is that of Kuzu and Ladybug. Begin at an id, or at a label with a condition.",
     )
     return "\n".join([*nodes, *edges, *hints])
@@ -63,13 +66,14 @@ def _properties(label: str) -> str:
 def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(
         name="memory_query",
-        title="Query the graph in Cypher",
+        title="Cypher on the graph",
         description=_DESCRIPTION,
         annotations=READS,
         structured_output=False,
     )
     def memory_query(
         cypher: Cypher,
+        near: Near = "",
         limit: Rows = _ROWS,
         seconds: Seconds = _SECONDS,
         budget: Budget = DEFAULT_BUDGET,
@@ -82,8 +86,14 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                 learned, queries, behind = opened.repository, opened.queries, staleness_lines(opened)
             # After `opened`, so that a long query does not block other questions.
             try:
-                rows = queries.query(
-                    learned.store, cypher, seconds=seconds, most=limit + 1, max_bytes=_MAX_RESULT_BYTES
+                rows = query_graph(
+                    queries,
+                    learned.store,
+                    cypher,
+                    near=near,
+                    seconds=seconds,
+                    most=limit + 1,
+                    max_bytes=_MAX_RESULT_BYTES,
                 )
             except UsageError as failure:
                 if any(words in str(failure) for words in _WRONG_NAMES):

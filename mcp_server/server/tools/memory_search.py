@@ -10,7 +10,7 @@ from golore.graph.search.search import search
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
-from golore.mcp_server.services.fleet_asking import search_fleet
+from golore.mcp_server.services.fleet.fleet_asking import search_fleet
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.text.fleet_text import fleet_search_reply
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text

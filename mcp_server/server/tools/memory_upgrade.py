@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from golore.graph.knowledge.summaries import LEVELS
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.tools.common import WRITES, RepositoryName, reporting_failures
-from golore.mcp_server.services.upgrades import accept_summary, publish_summary
+from golore.mcp_server.services.knowledge.upgrades import accept_summary, publish_summary
 from mcp.server import MCPServer
 from pydantic import Field
 

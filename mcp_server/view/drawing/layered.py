@@ -5,10 +5,11 @@ An implied arc has the class `implied`: it is drawn only while one points at a b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from golore.mcp_server.view.drawing.svg import BOX, EDGE, LINE, MUTED, RED, cut, element, link, picture, text
+from golore.mcp_server.view.layering import Layering
 from markupsafe import Markup
 
 _WIDTH: Final = 1240.0
@@ -19,7 +20,8 @@ _GAP: Final = 46.0
 _WRAP_GAP: Final = 14.0
 _MARGIN: Final = 10.0
 
-Arcs = Mapping[tuple[str, str], int]
+Describe = Callable[[str, str, int], str]
+"""The title of an arc: its ends and its value."""
 
 
 class Node(NamedTuple):
@@ -34,15 +36,11 @@ class Point(NamedTuple):
 
 
 def layered_picture(
-    nodes: Mapping[str, Node],
-    rows: Sequence[Sequence[str]],
-    alone: Sequence[str],
-    arcs: tuple[Arcs, Arcs, Arcs],
-    label: str,
+    nodes: Mapping[str, Node], layers: Layering, alone: Sequence[str], describe: Describe, label: str
 ) -> Markup:
-    """`arcs`: direct, implied and against the layers. `alone` are nodes without arcs, drawn below."""
-    places, height = _places([*rows, alone] if alone else rows)
-    return picture(_WIDTH, height, label, _parts(nodes, places, arcs))
+    """`alone` are nodes without arcs, drawn below."""
+    places, height = _places([*layers.rows, alone] if alone else layers.rows)
+    return picture(_WIDTH, height, label, _parts(nodes, places, layers, describe))
 
 
 def _places(rows: Sequence[Sequence[str]]) -> tuple[dict[str, Point], float]:
@@ -59,10 +57,23 @@ def _places(rows: Sequence[Sequence[str]]) -> tuple[dict[str, Point], float]:
     return places, max(y - _GAP + _MARGIN, _BOX_HEIGHT + 2 * _MARGIN)
 
 
-def _parts(nodes: Mapping[str, Node], places: Mapping[str, Point], arcs: tuple[Arcs, Arcs, Arcs]) -> Iterator[Markup]:
-    for kind, found in zip(("", "implied", "against"), arcs, strict=True):
+def _parts(
+    nodes: Mapping[str, Node], places: Mapping[str, Point], layers: Layering, describe: Describe
+) -> Iterator[Markup]:
+    for kind, found in (("", layers.direct), ("implied", layers.implied), ("against", layers.against)):
         for (source, target), number in found.items():
-            yield _arc(places[source], places[target], kind, source, target, number)
+            yield element(
+                "path",
+                element("title", describe(source, target, number)),
+                d=_curve(places[source], places[target], kind),
+                fill="none",
+                stroke=RED if kind == "against" else LINE,
+                stroke_width=min(4.0, 1 + number / 60),
+                visibility="hidden" if kind == "implied" else None,
+                data_from=source,
+                data_to=target,
+                class_=f"edge {kind}".strip(),
+            )
     for name, place in places.items():
         node = nodes[name]
         left = place.x - _BOX_WIDTH / 2
@@ -94,30 +105,16 @@ def _parts(nodes: Mapping[str, Node], places: Mapping[str, Point], arcs: tuple[A
         yield element("g", box, data_node=name)
 
 
-def _arc(source: Point, target: Point, kind: str, name: str, other: str, number: int) -> Markup:
+def _curve(source: Point, target: Point, kind: str) -> str:
+    if kind == "against":
+        return _around(source, target)
     start_y, end_y = source.y + _BOX_HEIGHT, target.y
-    if target.y <= source.y:
-        start_y, end_y = source.y, target.y + _BOX_HEIGHT
     bend = (end_y - start_y) * 0.5
     # A long arc is bent outwards, so that it does not run behind the boxes between its ends.
     side = max(0.0, abs(bend) - _BOX_HEIGHT - _GAP) * (-0.5 if source.x + target.x < _WIDTH else 0.5)
-    path = (
+    return (
         f"M{source.x:.1f} {start_y:.1f} C{source.x + side:.1f} {start_y + bend:.1f} "
         f"{target.x + side:.1f} {end_y - bend:.1f} {target.x:.1f} {end_y:.1f}"
-    )
-    if kind == "against":
-        path = _around(source, target)
-    files = "1 file imports" if number == 1 else f"{number:,} files import"
-    return element(
-        "path",
-        element("title", f"{name} → {other}: {files} it"),
-        d=path,
-        fill="none",
-        stroke=RED if kind == "against" else LINE,
-        stroke_width=min(4.0, 1 + number / 60),
-        visibility="hidden" if kind == "implied" else None,
-        data_ends=f"{name} {other}",
-        class_=f"edge {kind}".strip(),
     )
 
 

@@ -1,6 +1,7 @@
 """Draws files as rectangles whose area is their size, inside rectangles of their directories (a squarified treemap).
 
-Files that would be smaller than a few pixels are drawn together, as one rectangle in each directory.
+Files that would be smaller than a few pixels are drawn together, as one rectangle for each shade in a directory. There
+are thousands of rectangles, so they are written directly, and those of one shade share its attributes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from markupsafe import Markup, escape
 _WIDTH: Final = 1320.0
 _HEIGHT: Final = 800.0
 _TITLE: Final = 15.0
-_SMALLEST: Final = 36.0
+_SMALLEST: Final = 64.0
 """Square pixels of the smallest rectangle of a file."""
 SHADES: Final = ("#e3e8ef", "#c6d9f1", "#93bce9", "#5a95d8", "#1f63b5")
 """From the least to the most."""
@@ -50,26 +51,46 @@ class _Branch:
 
 
 def treemap_picture(leaves: Sequence[Leaf], parent: str, describe: Describe, label: str) -> Markup:
+    root = _tree([leaf for leaf in leaves if leaf.size > 0], parent)
+    drawing = _Drawing(describe, tuple([] for _ in SHADES), [])
+    if root.size:
+        _draw(drawing, root, _Area(0, 0, _WIDTH, _HEIGHT), 0)
+    groups = [
+        Markup(f'<g fill="{colour}" class="s{shade}">{"".join(drawing.leaves[shade])}</g>')
+        for shade, colour in enumerate(SHADES)
+    ]
+    return picture(_WIDTH, _HEIGHT, label, [*groups, *drawing.titles])
+
+
+class _Drawing(NamedTuple):
+    """What is drawn so far: the rectangles of each shade, and the titles of directories."""
+
+    describe: Describe
+    leaves: tuple[list[str], ...]
+    titles: list[Markup]
+
+
+def _tree(leaves: Sequence[Leaf], parent: str) -> _Branch:
     root = _Branch(parent)
+    by_directory: defaultdict[str, list[Leaf]] = defaultdict(list)
     for leaf in leaves:
-        if leaf.size > 0:
-            _add(root, leaf, parent)
-    parts = list(_branch(root, _Area(0, 0, _WIDTH, _HEIGHT), describe, 0)) if root.size else []
-    return picture(_WIDTH, _HEIGHT, label, parts)
+        by_directory[leaf.path.rpartition("/")[0]].append(leaf)
+    for directory, found in by_directory.items():
+        size = sum(leaf.size for leaf in found)
+        branch = root
+        branch.size += size
+        inner = directory.removeprefix(parent).strip("/")
+        for name in inner.split("/") if inner else ():
+            known = branch.branches.get(name)
+            if known is None:
+                known = branch.branches[name] = _Branch(f"{branch.path}/{name}" if branch.path else name)
+            branch = known
+            branch.size += size
+        branch.leaves += found
+    return root
 
 
-def _add(root: _Branch, leaf: Leaf, parent: str) -> None:
-    branch = root
-    branch.size += leaf.size
-    inner = leaf.path.removeprefix(f"{parent}/") if parent else leaf.path
-    for name in inner.split("/")[:-1]:
-        path = f"{branch.path}/{name}" if branch.path else name
-        branch = branch.branches.setdefault(name, _Branch(path))
-        branch.size += leaf.size
-    branch.leaves.append(leaf)
-
-
-def _branch(branch: _Branch, area: _Area, describe: Describe, depth: int) -> Iterator[Markup]:
+def _draw(drawing: _Drawing, branch: _Branch, area: _Area, depth: int) -> None:
     # A chain of directories with nothing else in them is one rectangle.
     while depth and len(branch.branches) == 1 and not branch.leaves:
         branch = next(iter(branch.branches.values()))
@@ -77,30 +98,31 @@ def _branch(branch: _Branch, area: _Area, describe: Describe, depth: int) -> Ite
     if depth and area.width > 40 and area.height > 26:
         name = cut(branch.path.rpartition("/")[2], area.width - 6, 11)
         title = element("text", name, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
-        yield link(describe(branch.path)[1], element("title", branch.path), title)
+        drawing.titles.append(link(drawing.describe(branch.path)[1], element("title", branch.path), title))
         inside = _Area(area.x + 1, area.y + _TITLE, area.width - 2, area.height - _TITLE - 1)
     if inside.width < 3 or inside.height < 3:
         return
-    scale = inside.width * inside.height / branch.size
+    items = _items(branch, inside.width * inside.height / branch.size)
+    for (_, one), place in zip(items, _squarified([size for size, _ in items], inside), strict=True):
+        if isinstance(one, Leaf):
+            _draw_leaf(drawing, one, place)
+        elif place.width * place.height < _SMALLEST * 3:
+            _draw_leaf(drawing, Leaf(one.path, one.size, _common_shade(one)), place)
+        else:
+            _draw(drawing, one, place, depth + 1)
+
+
+def _items(branch: _Branch, scale: float) -> list[tuple[int, _Branch | Leaf]]:
+    """What is drawn directly inside a directory, the largest first. `scale` is the area of a line."""
     items: list[tuple[int, _Branch | Leaf]] = [(one.size, one) for one in branch.branches.values()]
-    small: defaultdict[int, list[Leaf]] = defaultdict(list)
+    small: defaultdict[int, int] = defaultdict(int)
     for leaf in branch.leaves:
         if leaf.size * scale >= _SMALLEST:
             items.append((leaf.size, leaf))
         else:
-            small[leaf.shade].append(leaf)
-    for shade, found in small.items():
-        size = sum(leaf.size for leaf in found)
-        items.append((size, Leaf(branch.path, size, shade)))
-    items.sort(key=lambda item: (-item[0], item[1].path))
-    for (_, one), place in zip(items, _squarified([size for size, _ in items], inside), strict=True):
-        if isinstance(one, _Branch):
-            if place.width * place.height < _SMALLEST * 3:
-                yield _leaf(Leaf(one.path, one.size, _common_shade(one)), place, describe)
-            else:
-                yield from _branch(one, place, describe, depth + 1)
-        else:
-            yield _leaf(one, place, describe)
+            small[leaf.shade] += leaf.size
+    items += [(size, Leaf(branch.path, size, shade)) for shade, size in small.items()]
+    return sorted(items, key=lambda item: (-item[0], item[1].path))
 
 
 def _common_shade(branch: _Branch) -> int:
@@ -115,16 +137,15 @@ def _common_shade(branch: _Branch) -> int:
     return max(sizes, key=lambda shade: (sizes[shade], -shade))
 
 
-def _leaf(leaf: Leaf, area: _Area, describe: Describe) -> Markup:
-    title, address = describe(leaf.path)
-    # Written directly, without `element`: there are thousands.
+def _draw_leaf(drawing: _Drawing, leaf: Leaf, area: _Area) -> None:
+    title, address = drawing.describe(leaf.path)
     rectangle = (
         f'<rect x="{area.x:.1f}" y="{area.y:.1f}" width="{max(0.5, area.width - 0.8):.1f}" '
-        f'height="{max(0.5, area.height - 0.8):.1f}" fill="{SHADES[leaf.shade]}" class="s{leaf.shade}">'
-        f"<title>{escape(title)}</title></rect>"
+        f'height="{max(0.5, area.height - 0.8):.1f}"><title>{escape(title)}</title></rect>'
     )
     # Not reached by Tab: thousands of stops would be in the way, and the lists below have the same links.
-    return Markup(f'<a href="{escape(address)}" tabindex="-1">{rectangle}</a>' if address else rectangle)
+    written = f'<a href="{escape(address)}" tabindex="-1">{rectangle}</a>' if address else rectangle
+    drawing.leaves[leaf.shade].append(written)
 
 
 def _squarified(sizes: Sequence[int], area: _Area) -> Iterator[_Area]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from golore.graph.changes.affected import Affected
+from golore.graph.changes.changed_symbols import ChangedDeclaration
 from golore.graph.queries.answers import Reached, Ref
 from golore.learner.changes.compared_files import Request
-from golore.mcp_server.services.affected import affected
+from golore.mcp_server.services.change_effects import affected
 from golore.mcp_server.text.affected_text import affected_reply
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit
@@ -27,14 +27,22 @@ def change_page(visit: Visit, base: str) -> Page:
         "base": base,
         "headline": reply.head[0],
         "remarks": reply.tail,
-        "changed": [_changed(visit, one) for one in _changes(found)],
+        "changed": [_changed(visit, one) for one in found.changed[:_LISTED]],
+        "changed_count": len(found.changed),
+        "most": _LISTED,
         "breaking": [
             (visit.short_text(one.change.qualified_name), one.change.what, one.change.file, len(one.users))
             for one in found.breaking
         ],
         "used": (("Used by", len(found.resolved), _reached(visit, found.resolved)),)
         + (
-            (("Perhaps used by, through an interface", len(found.candidates), _reached(visit, found.candidates)),)
+            (
+                (
+                    "Perhaps used by, through interfaces or values",
+                    len(found.candidates),
+                    _reached(visit, found.candidates),
+                ),
+            )
             if found.candidates
             else ()
         ),
@@ -48,25 +56,23 @@ def change_page(visit: Visit, base: str) -> Page:
     return Page("change.html", "Change", values, "change")
 
 
-def _changes(found: Affected) -> list[tuple[str, str, int, Ref | None]]:
-    """How, local name, line and symbol of each changed declaration."""
-    return [
-        (
-            one.change.how,
-            one.change.current.local_name,
-            one.change.current.line,
-            one.symbols[0] if one.symbols else None,
-        )
-        for one in found.changed[:_LISTED]
-    ]
-
-
-def _changed(visit: Visit, one: tuple[str, str, int, Ref | None]) -> tuple[str, str, str, str, str]:
-    """Name, address, how, place and its address."""
-    how, name, _, symbol = one
-    if symbol is None:
-        return name, "", how, "", ""
-    return visit.short_name(symbol), visit.links.symbol(symbol.id), how, *_place(visit, symbol)
+def _changed(visit: Visit, one: ChangedDeclaration) -> tuple[str, str, str, str, str]:
+    """Name, address, how, place and its address. What was removed is in no file any more."""
+    change, current = one.change, one.change.current
+    how = f"{change.how} changed" if change.how in ("body", "signature") else change.how
+    if change.before is not None and change.how in ("renamed", "moved"):
+        how += f" from {change.before.local_name if change.how == 'renamed' else change.before.file}"
+    place = f"{current.file}:{current.line}"
+    if not one.symbols:
+        return current.local_name, "", how, place, ""
+    symbol = one.symbols[0]
+    return (
+        visit.short_name(symbol),
+        visit.links.symbol(symbol.id),
+        how,
+        place,
+        visit.links.file(symbol.file, symbol.line),
+    )
 
 
 def _reached(visit: Visit, found: Iterable[Reached]) -> list[tuple[int, str, str, str, str]]:

@@ -11,7 +11,7 @@ from golore.graph.cards.card_store import open_card_store
 from golore.graph.errors import UsageError
 from golore.graph.phrases import counted
 from golore.graph.queries.edges import symbol_columns, symbol_from
-from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.directories import REST, Layers, layers_below
 from golore.mcp_server.view.drawing.layered import Node, layered_picture
 from golore.mcp_server.view.drawing.treemap import SHADES, Leaf, treemap_picture
@@ -58,7 +58,7 @@ def map_page(visit: Visit, overview: Overview, directory: str, show: str, colour
             (one, links.map(one.path)) for one in sorted(layers.directories, key=lambda one: (-one.lines, one.name))
         ],
         "numbers": {"files": len(files), "lines": sum(one.lines for one in files)},
-        "against": sorted(layers.against.items(), key=lambda item: (-item[1], item[0])),
+        "against": sorted(layers.layering.against.items(), key=lambda item: (-item[1], item[0])),
         "files": _files(visit, files, directory),
         **_package(visit, overview, directory),
     }
@@ -75,8 +75,12 @@ def _layered(visit: Visit, layers: Layers, directory: str) -> str:
         for one in layers.directories
     }
     nodes[REST] = Node("smaller directories", "listed below", "#directories")
-    arcs = (layers.direct, layers.implied, layers.against)
-    return layered_picture(nodes, layers.rows, layers.alone, arcs, f"Directories in layers: {len(nodes) - 1}")
+    label = f"Directories in layers: {len(nodes) - 1}"
+    return layered_picture(nodes, layers.layering, layers.alone, _imports, label)
+
+
+def _imports(source: str, target: str, number: int) -> str:
+    return f"{source} → {target}: {'1 file imports' if number == 1 else f'{number:,} files import'} it"
 
 
 def _treemap(visit: Visit, overview: Overview, files: list[FileNumbers], directory: str, colour: str) -> str:

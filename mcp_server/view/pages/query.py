@@ -1,4 +1,4 @@
-"""The query page: read-only Cypher, with completion of labels and properties, and the rows as a table.
+"""The query page: read-only Cypher, with completion of labels and properties; the rows as a table and a small graph.
 
 Queries run in a process of their own with limits of time and memory (see `services.query_process`).
 """
@@ -11,7 +11,10 @@ from typing import Any, Final, cast
 from golore.graph.errors import GoloreError
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
 from golore.graph.model.tables import NODE_COLUMNS
+from golore.mcp_server.view.drawing.layered import layered_picture
+from golore.mcp_server.view.layering import layered
 from golore.mcp_server.view.rendering import Page
+from golore.mcp_server.view.result_graph import ResultGraph, result_graph
 from golore.mcp_server.view.visit import Visit
 
 _ROWS: Final = 200
@@ -22,6 +25,11 @@ _KEYWORDS: Final = (
     "MATCH OPTIONAL WHERE RETURN ORDER BY LIMIT WITH DISTINCT count collect AND OR NOT IN CONTAINS STARTS ENDS"
 )
 EXAMPLES: Final = (
+    (
+        "Which package imports which, as a graph",
+        "MATCH (a:Package)-[:CONTAINS]->(:File)-[:IMPORTS]->(b:Package) WHERE NOT a.test "
+        "RETURN DISTINCT a.path, b.path LIMIT 60",
+    ),
     (
         "Interfaces that most types satisfy",
         "MATCH (t:Symbol)-[:IMPLEMENTS]->(i:Symbol) RETURN i.id, count(*) AS types ORDER BY types DESC LIMIT 20",
@@ -51,6 +59,8 @@ def query_page(visit: Visit, cypher: str) -> Page:
         "rows": (),
         "message": "",
         "is_cut": False,
+        "picture": "",
+        "not_drawn": 0,
     }
     return Page("query.html", "Query", values, "query")
 
@@ -65,10 +75,30 @@ def with_rows(visit: Visit, page: Page) -> Page:
         )
     except GoloreError as failure:
         return Page(page.template, page.title, {**page.values, "message": str(failure)}, page.section)
-    rows = [[_cell(visit, value) for value in row.values()] for row in found[:_ROWS]]
-    result = {"names": tuple(found[0]) if found else (), "rows": rows, "is_cut": len(found) > _ROWS}
+    shown = found[:_ROWS]
+    graph = result_graph(shown, lambda value: _cell(visit, value))
+    result = {
+        "names": tuple(found[0]) if found else (),
+        "rows": [[_cell(visit, value) for value in row.values()] for row in shown],
+        "is_cut": len(found) > _ROWS,
+        "picture": _picture(graph) if graph is not None else "",
+        "not_drawn": graph.left_out if graph is not None else 0,
+    }
     message = "" if found else "No rows."
     return Page(page.template, page.title, {**page.values, **result, "message": message}, page.section)
+
+
+def _picture(graph: ResultGraph) -> str:
+    layers = layered(graph.arcs)
+    # Here every edge is a row of the result, so those that follow from others are drawn, too.
+    layers = layers._replace(direct={**layers.direct, **layers.implied, **layers.against}, implied={}, against={})
+    alone = [name for name in graph.nodes if not any(name in row for row in layers.rows)]
+
+    def describe(source: str, target: str, _: int) -> str:
+        label = graph.labels.get((source, target), "")
+        return f"{graph.nodes[source].name} {label} → {graph.nodes[target].name}"
+
+    return layered_picture(graph.nodes, layers, alone, describe, f"Graph of the rows: {len(graph.nodes)} nodes")
 
 
 def _properties() -> set[str]:
@@ -83,10 +113,22 @@ def _cell(visit: Visit, value: object) -> tuple[str, str]:
         name = str(node.get("qualified_name") or node.get("path") or node.get("id") or "")
         if name and "_LABEL" in node:
             id = str(node.get("id", name))
-            is_symbol = node["_LABEL"] == "Symbol"
-            return name, visit.links.symbol(id) if is_symbol else visit.links.file(name) if name.endswith(".go") else ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if text.endswith(".go") and " " not in text:
-        return text, visit.links.file(text)
-    is_name = isinstance(value, str) and "." in text.rpartition("/")[2] and "/" in text and " " not in text
-    return (text if len(text) <= _CELL else f"{text[:_CELL]}…"), visit.links.symbol(text) if is_name else ""
+            return name, visit.links.symbol(id) if node["_LABEL"] == "Symbol" else _address(visit, id)
+    if not isinstance(value, str):
+        return _cut(json.dumps(value, ensure_ascii=False, default=str)), ""
+    return _cut(value), _address(visit, value)
+
+
+def _address(visit: Visit, name: str) -> str:
+    """The page of a package, a file or a symbol, if a text looks like the name of one."""
+    if " " in name or len(name) > _CELL:
+        return ""
+    if name in visit.packages:
+        return visit.package_address(name)
+    if name.endswith(".go"):
+        return visit.links.file(name)
+    return visit.links.symbol(name) if "/" in name and "." in name.rpartition("/")[2] else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"

@@ -10,9 +10,9 @@ from typing import Any, Final
 import msgspec
 from golore.graph.errors import UsageError
 from golore.graph.knowledge.summaries import LEVELS, LONGEST, SummaryRecord
-from golore.mcp_server.services.current_summary import STRUCTURAL
-from golore.mcp_server.services.draft_list import Draft, draft_material, drafts
-from golore.mcp_server.services.upgrades import reject_draft, write_as_person
+from golore.mcp_server.services.knowledge.current_summary import STRUCTURAL
+from golore.mcp_server.services.knowledge.draft_list import Draft, draft_material, drafts
+from golore.mcp_server.services.knowledge.upgrades import reject_draft, write_as_person
 from golore.mcp_server.sessions.learn_sessions import accept_proposal
 from golore.mcp_server.sessions.proposals import REJECTED, Proposal, decide, pending, select_pending
 from golore.mcp_server.view.rendering import Page

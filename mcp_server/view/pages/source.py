@@ -16,9 +16,10 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import PinnedNote, notes_in
 from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.edges import external_from, symbol_columns, symbol_from
+from golore.graph.queries.questions import CALLABLE
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.discovery import digest as digest_of
-from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.go_source import DECLARED, Use, source_lines, use_form
 from golore.mcp_server.view.pages.symbol import commits_of
 from golore.mcp_server.view.rendering import Page
@@ -37,6 +38,7 @@ class Declared(NamedTuple):
     line: int
     address: str
     callers: int = 0
+    users: int = 0
     tests: int = 0
     implementers: int = 0
 
@@ -128,10 +130,11 @@ def _declared(visit: Visit, path: str) -> list[Declared]:
     """The declarations of the file by line, with the fields and methods of its types."""
     statement = "MATCH (s:Symbol) WHERE s.file = $file RETURN s.id, s.kind, s.name, s.line"
     callers = _counts(visit, path, "<-[e:CALLS]-(a:Symbol)")
+    users = _counts(visit, path, f"<-[e:{'|'.join(USES)}]-(a:Symbol)")
     tests = _counts(visit, path, "<-[e:TESTS]-(a:Symbol)")
     implementers = _counts(visit, path, "<-[e:IMPLEMENTS]-(a:Symbol)")
     found = [
-        Declared(id, kind, name, line, visit.links.symbol(id), callers[id], tests[id], implementers[id])
+        Declared(id, kind, name, line, visit.links.symbol(id), callers[id], users[id], tests[id], implementers[id])
         for id, kind, name, line in visit.store.rows(statement, {"file": path})
     ]
     return sorted(found, key=lambda one: (one.line, one.id))
@@ -154,9 +157,9 @@ def _uses(
         ):
             statement = (
                 f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(a:Symbol)-[e:{label}]->(b:{target}) "
-                f"RETURN e.sites, {columns}"
+                f"WHERE a.line <= $last AND a.end_line >= $first RETURN e.sites, {columns}"
             )
-            for sites, *row in visit.store.rows(statement, {"id": path}):
+            for sites, *row in visit.store.rows(statement, {"id": path, "first": first, "last": last}):
                 symbol = make(row)
                 use = None
                 for line in map(int, sites.split()):
@@ -181,7 +184,7 @@ def _marks(
     marks: defaultdict[int, list[tuple[str, str, str, str]]] = defaultdict(list)
     for one in declared:
         for kind, sign, number, words in (
-            ("callers", "◂", one.callers, "callers"),
+            ("callers", "◂", one.callers, "callers") if one.kind in CALLABLE else ("users", "◂", one.users, "users"),
             ("tests", "✓", one.tests, "tests reach it"),
             ("implementers", "◇", one.implementers, "implementers"),
         ):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from golore.graph.history.recent_commits import date_of, open_recent_commits
 from golore.graph.model.entities import REPOSITORY_ID
-from golore.mcp_server.services.current_summary import summary_of
+from golore.mcp_server.services.knowledge.current_summary import STRUCTURAL, written_summary
 from golore.mcp_server.view.overview import FileNumbers, Overview
 from golore.mcp_server.view.readme import readme_of
 from golore.mcp_server.view.rendering import Page
@@ -20,7 +20,7 @@ _ASIDE: Final = frozenset("example examples hack internal script scripts test te
 def start_page(visit: Visit, overview: Overview) -> Page:
     store = visit.store
     modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
-    quality, summary = summary_of(store, "repository", REPOSITORY_ID)
+    quality, summary = written_summary(store, "repository", REPOSITORY_ID) or (STRUCTURAL, overview.composed)
     readme_path, readme = readme_of(visit.opened.repository.root)
     values: dict[str, Any] = {
         "name": visit.repository_name,

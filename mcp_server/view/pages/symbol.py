@@ -13,7 +13,7 @@ from golore.graph.history.recent_commits import date_of, open_recent_commits
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Answer, Link, Meaning, NameMatches, Ref, UnresolvedUses
 from golore.graph.queries.edges import in_order, inbound
-from golore.mcp_server.services.current_summary import written_summary
+from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.drawing.neighbours import Box, neighbours_picture
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit
@@ -51,6 +51,8 @@ class Column(NamedTuple):
     rows: tuple[Row, ...]
     tests: tuple[Row, ...]
     left_out: int
+    """rows of code that are not listed; of tests, see `more_tests`"""
+    more_tests: int
     by_shape: int
     """what an interface would make possible if the type got into it, which it does nowhere here"""
 
@@ -66,6 +68,8 @@ def symbol_page(visit: Visit, text: str) -> Page:
     name = visit.short_name(subject.first)
     values: dict[str, Any] = {
         "name": name,
+        "id": subject.first.id,
+        "listed": _LISTED,
         "subject": subject,
         "declarations": [
             (details, _place(visit, details.symbol), visit.short_text(details.owner) if details.owner else "")
@@ -85,14 +89,17 @@ def symbol_page(visit: Visit, text: str) -> Page:
     return Page("symbol.html", name, values, "symbol")
 
 
-def neighbours_part(visit: Visit, text: str, question: str) -> Page:
-    """The rows that unfold below a row of a list: the answer to the same question about that row's symbol."""
+def neighbours_part(visit: Visit, text: str, question: str, first: int) -> Page:
+    """Rows that unfold below a row of a list: the answer to the same question about that row's symbol; or, from `first`
+    on, the next rows of a long list."""
     matches = visit.opened.names.find(text)
-    rows: tuple[Row, ...] = ()
+    found: list[tuple[Link, str]] = []
     if len(matches.meanings) == 1 and question in QUESTIONS:
-        column = _column(visit, "", question, QUESTIONS[question](visit.store, matches.meanings[0]))
-        rows = (*column.rows, *column.tests)
-    return Page("rows.html", "", {"rows": rows[:_LISTED], "question": question})
+        links = _styled(QUESTIONS[question](visit.store, matches.meanings[0]))
+        found = sorted(links, key=lambda one: one[0].symbol.test)  # stable: tests last
+    rows = tuple(_row(visit, *one) for one in found[first : first + _LISTED])
+    values = {"rows": rows, "question": question, "name": text, "next": first + _LISTED}
+    return Page("rows.html", "", {**values, "left_out": max(0, len(found) - first - _LISTED)})
 
 
 def _columns(visit: Visit, subject: Meaning) -> tuple[list[tuple[str, str, Answer]], list[tuple[str, str, Answer]]]:
@@ -120,7 +127,6 @@ def _column(visit: Visit, title: str, question: str, answer: Answer) -> Column:
     links = _styled(answer)
     code = [(link, style) for link, style in links if not link.symbol.test]
     tests = [(link, style) for link, style in links if link.symbol.test]
-    left_out = max(0, len(code) - _LISTED) + max(0, len(tests) - _LISTED)
     return Column(
         title,
         question,
@@ -129,7 +135,8 @@ def _column(visit: Visit, title: str, question: str, answer: Answer) -> Column:
         answer.unresolved.sites,
         tuple(_row(visit, *one) for one in code[:_LISTED]),
         tuple(_row(visit, *one) for one in tests[:_LISTED]),
-        left_out,
+        max(0, len(code) - _LISTED),
+        max(0, len(tests) - _LISTED),
         answer.by_shape,
     )
 
@@ -177,7 +184,7 @@ def _picture(
 
 def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
     """A box for each symbol, resolved ones first; the rest and the tests are one box each."""
-    code: dict[str, Box] = {}
+    code: dict[str, tuple[Ref, str]] = {}
     tests: dict[str, str] = {}
     for style in ("resolved", "candidate"):
         for answer in answers:
@@ -185,15 +192,17 @@ def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
                 symbol = link.symbol
                 if symbol.test:
                     tests.setdefault(symbol.id, style)
-                elif symbol.id not in code:
-                    code[symbol.id] = Box(
-                        visit.short_name(symbol), visit.links.symbol(symbol.id), style, symbol.qualified_name
-                    )
-    boxes = list(code.values())
+                else:
+                    code.setdefault(symbol.id, (symbol, style))
+    found = list(code.values())
     room = _DRAWN - bool(tests)
-    if len(boxes) > room:
-        rest = len(boxes) - room + 1
-        boxes = [*boxes[: room - 1], Box(f"{rest:,} more in the list below", "#lists", boxes[-1].style)]
+    rest = len(found) - room + 1 if len(found) > room else 0
+    boxes = [
+        Box(visit.short_name(symbol), visit.links.symbol(symbol.id), style, symbol.qualified_name)
+        for symbol, style in (found[: room - 1] if rest else found)
+    ]
+    if rest:
+        boxes.append(Box(f"{rest:,} more in the list below", "#lists", found[-1][1]))
     if tests:
         perhaps = sum(style == "candidate" for style in tests.values())
         words = [f"{len(tests) - perhaps:,} from tests"] if perhaps < len(tests) else []

@@ -14,6 +14,8 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import current, history
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.rendering import DATA
+from markupsafe import escape
+from support.git_repository import git
 from support.hostile_shop import HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
 from support.mcp_client import GOLORE
 from support.shop import make_shop
@@ -173,9 +175,9 @@ def test_a_large_file_is_shown_in_windows(tmp_path: Path) -> None:
     assert main(["learn", str(root), "--workers=0"]) == 0
     with viewing(root, "--port=0") as large:
         first = large.get("file/store/large.go")
-        second = large.get("file/store/large.go?from=1501")
-    assert first.count("<tr id=") == second.count("<tr id=") == 1_500
-    assert '<tr id="L1501">' in second
+        second = large.get("file/store/large.go?from=1001")
+    assert first.count("<tr id=") == second.count("<tr id=") == 1_000
+    assert '<tr id="L1001">' in second
     assert '<i class="c">func F1590() {}</i>' in second  # the comment began in the window before
     assert re.search(r'<tr id="L1604">.*?/symbol/[^"]*F1600"', second)
 
@@ -194,6 +196,64 @@ def test_a_changed_file_has_no_marks_and_says_so(tmp_path: Path) -> None:
         assert "1 file changed since the last learn" in after
         assert main(["learn", str(root), "--workers=0"]) == 0  # an open page does not block it
         assert 'class="mark' in changed.get("file/store/store.go")
+
+
+def test_the_rows_of_a_query_are_drawn_as_a_graph(viewed: Viewed) -> None:
+    page = viewed.get("query?q=MATCH (a:Symbol)-[e:CALLS]->(b:Symbol) RETURN a, e, b LIMIT 30")
+    drawn = {
+        attributes["data-node"] for tag, attributes in Elements(page).found if tag == "g" and "data-node" in attributes
+    }
+    ends = [
+        (attributes["data-from"], attributes["data-to"]) for tag, attributes in Elements(page).found if tag == "path"
+    ]
+    assert ends
+    assert {end for pair in ends for end in pair} <= drawn
+    assert "CALLS" in page
+    by_name = viewed.get("query?q=MATCH (a:Symbol)-[:CALLS]->(b:Symbol) RETURN a.id, b.id LIMIT 30")
+    assert f'data-from="{SHOP}.Hostile" data-to="{SHOP}.Twice"' in by_name
+    assert "<svg" not in viewed.get("query?q=MATCH (s:Symbol) RETURN count(*)")
+
+
+def test_the_change_page_says_what_changed_and_which_tests_to_run(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "begin")
+    file = root / "store" / "store.go"
+    file.write_text(file.read_text().replace("func New() *Memory {", "func New() *Memory {\n\t_ = 1\n"))
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    expected = json.loads(
+        subprocess.run(
+            [GOLORE, "affected", "--json", "--repo", root], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    with viewing(root, "--port=0") as changed:
+        page = changed.get("change")
+        branch = changed.get("change?base=main")
+        unknown = changed.ask(f"/{changed.secret}/change?base=<script>hacked</script>")
+    assert re.search(r">store\.New</a> <span class=\"how\">body changed</span>", page)
+    assert f'Tests to run <span class="counts">{len(expected["tests"])}</span>' in page
+    assert all(str(escape(command)) in page for command in expected["commands"])
+    assert "store.New" in branch
+    assert unknown[0] in (404, 500)
+    assert "<script>hacked" not in unknown[2]
+
+
+def test_a_long_list_goes_on_in_place(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    calls = "\n".join(f"func Call{number}() {{ New() }}" for number in range(450))
+    (root / "store" / "calls.go").write_text(f"package store\n\n{calls}\n")
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    with viewing(root, "--port=0") as long:
+        page = long.get(f"symbol/{SHOP}.New")
+        buttons = [attributes for tag, attributes in Elements(page).found if "data-more" in attributes]
+        (more,) = buttons
+        names = re.findall(r">store\.(Call\d+)</a>", page)
+        while more:
+            page = long.get(f"part/{more['data-more']}/{more['data-name']}?from={more['data-from']}")
+            names += re.findall(r">store\.(Call\d+)</a>", page)
+            more = next((attributes for _, attributes in Elements(page).found if "data-more" in attributes), {})
+    assert set(names) == {f"Call{number}" for number in range(450)}
 
 
 def test_a_static_site_has_every_page_that_it_links_to(viewed: Viewed, tmp_path: Path) -> None:

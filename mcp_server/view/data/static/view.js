@@ -93,6 +93,15 @@ async function unfold(button) {
   button.ariaExpanded = String(open);
 }
 
+async function more(button) {
+  const name = button.dataset.name.split("/").map(encodeURIComponent).join("/");
+  const reply = await fetch(`${prefix}/part/${button.dataset.more}/${name}?from=${button.dataset.from}`);
+  const rows = new DOMParser().parseFromString(await reply.text(), "text/html").body;
+  const first = rows.querySelector("a, button");
+  button.closest("li").replaceWith(...rows.childNodes);
+  first?.focus();
+}
+
 function save(figure, format) {
   const picture = figure.querySelector("svg");
   const blob = new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
@@ -124,14 +133,15 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (button?.dataset.act) act(button);
   else if (button?.dataset.part) unfold(button);
+  else if (button?.dataset.more) more(button);
   else if (button?.dataset.save) save(button.closest("figure"), button.dataset.save);
 });
 
 function point(event) {
   const node = event.target.closest?.("[data-node]");
-  for (const edge of document.querySelectorAll("[data-ends]")) {
-    const ends = edge.dataset.ends.split(" ");
-    edge.classList.toggle("shown", Boolean(node) && event.type !== "focusout" && ends.includes(node.dataset.node));
+  const name = event.type === "focusout" ? undefined : node?.dataset.node;
+  for (const edge of document.querySelectorAll("[data-from]")) {
+    edge.classList.toggle("shown", name !== undefined && (edge.dataset.from === name || edge.dataset.to === name));
   }
 }
 for (const type of ["pointerover", "focusin", "focusout"]) document.addEventListener(type, point);
