@@ -34,7 +34,6 @@ def main() -> int:
         if names:
             print_lines(names)
         return 0
-    import gc
 
     from golore.mcp_server.cli.main import main as run_cli
 

@@ -144,6 +144,14 @@ class Session:
         finally:
             result.close()
 
+    def table(self, statement: str) -> Any:
+        """The whole result as a `pyarrow.Table`."""
+        result = self._execute(statement, {})
+        try:
+            return result.get_as_arrow(_CHUNK)
+        finally:
+            result.close()
+
     def pages(
         self,
         statement: str,

@@ -230,6 +230,13 @@ class Store:
         values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
         return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
 
+    def table(self, cypher: str) -> Any:
+        """Like `columns`, as a `pyarrow.Table`: for results that stay in Arrow."""
+        try:
+            return self._reading().table(cypher)
+        except EngineFailure as failure:
+            raise self._reading_error(failure) from failure
+
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, sorted by id."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])

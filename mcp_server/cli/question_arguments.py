@@ -140,6 +140,7 @@ def _add_search(make: AddParser) -> None:
     )
     search.add_argument("--generated", action="store_true", help="include generated files")
     search.add_argument("--explain", action="store_true", help="print the parts of each score")
+    add_fleet(search)
 
 
 def _explore(options: argparse.Namespace) -> int:
@@ -211,6 +212,14 @@ def _path(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
+    if options.fleet is not None:
+        from golore.graph.errors import UsageError
+        from golore.mcp_server.commands.sharing.fleet_questions import run_fleet_search
+
+        if options.path or options.module or options.tests is not None or options.generated or options.explain:
+            raise UsageError("With --fleet, a search has only --kind and --limit. Leave out the others.")
+        query = " ".join(options.words)
+        return run_fleet_search(query, options.fleet, kind=options.kind, limit=options.limit, as_json=options.as_json)
     from golore.graph.search.results.hits import SearchRequest
     from golore.mcp_server.commands.search import run_search
 
