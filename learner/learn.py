@@ -222,7 +222,7 @@ def finish(
             store=store,
             changed=paths,
             whole=whole,
-            loaded=b"" if loaded is None else loaded.index,
+            loaded=b"" if loaded is None else loaded.index_mark,
             progress=progress,
         )
         state = read_meta(store, STATE) if changed is None else changed.state

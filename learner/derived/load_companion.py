@@ -41,7 +41,7 @@ from golore.learner.documents.document_step import DocumentContent
 class Loaded(NamedTuple):
     """What was made beside a load: the mark of the search index (see `load_parts`), and whether cards were built."""
 
-    index: bytes
+    index_mark: bytes
     has_cards: bool
 
 
