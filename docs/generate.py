@@ -149,8 +149,8 @@ def schema_page() -> str:
         parts += [f"| `{column.name}` | {column.type} |\n" for column in NODE_COLUMNS[label]]
     parts.append(
         f"\n### Vectors\n\nAfter `golore embed`, nodes with the labels {', '.join(VECTOR_LABELS)} also have `vector` "
-        "(FLOAT[N], N numbers of the model, length 1; null without a text) and `vector_key`, the digest of the text that "
-        "it was made of. Exports leave both out.\n"
+        "(FLOAT[N], N numbers of the model, length 1; null without a text) and `vector_key`, the digest of the text "
+        "that it was made of. Exports leave both out.\n"
     )
     parts.append("\n## Edges\n\n| label | joins | properties | meaning |\n|---|---|---|---|\n")
     for edge in EDGE_LABELS.values():

@@ -180,5 +180,6 @@ def test_python_examples_run(tmp_path: Path) -> None:
         "Limit is used by ['example.com/shop']",
         "Flush is used by no other package",
         "example.com/shop/store.Memory.Save\n",
+        "Put is called by run\n",
     ):
         assert line in done.stdout, done.stdout

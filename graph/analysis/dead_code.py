@@ -30,6 +30,8 @@ class Roots:
     programs: tuple[str, ...]
     tests: int
     exported: bool
+    elsewhere: int = 0
+    """Declarations that other repositories use, if these were asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,36 @@ class DeadCode:
     """Packages that no root links."""
 
 
-def find_dead_code(store: Store, root: Path, below: str, *, tests: bool, exported: bool) -> DeadCode:
-    """The dead code below a directory. A repository without programs is a library: its exported API counts."""
+@dataclass(frozen=True, slots=True)
+class OutsideUses:
+    """What other repositories use: names, and everything exported of some packages, of which that is not known."""
+
+    names: frozenset[str]
+    packages: frozenset[str]
+
+
+def find_dead_code(
+    store: Store, root: Path, below: str, *, tests: bool, exported: bool, outside: OutsideUses | None = None
+) -> DeadCode:
+    """The dead code below a directory. A repository without programs is a library: its exported API counts, unless it
+    is known which part of it others use (`outside`)."""
     graph = read_code_graph(store)
     mains = programs(graph)
-    exported = exported or not mains
+    exported = exported or (not mains and outside is None)
     search = Reachability(graph)
     search.reach(mains)
     if exported:
         search.reach(_exported(graph))
-    started = _reach_tests(search) if tests else 0
+    used = _used_outside(graph, outside) if outside is not None else []
+    search.reach(used)
+    started = reach_tests(search) if tests else 0
     certain = frozenset(search.reached)
     search.assume(hidden_uses(root, graph, search.packages))
     judged = [number for number in _judged(graph, search, below) if tests or not graph.declared[number].test]
     judged = [number for number in judged if number in certain or not is_marker(graph, number)]
     found = [_described(search, number) for number in judged if number not in certain]
     return DeadCode(
-        Roots(tuple(graph.declared[number].package for number in mains), started, exported),
+        Roots(tuple(graph.declared[number].package for number in mains), started, exported, len(used)),
         len(judged),
         tuple(one for one in found if not one.reason),
         tuple(one for one in found if one.reason),
@@ -89,12 +104,23 @@ def _exported(graph: CodeGraph) -> list[int]:
     ]
 
 
+def _used_outside(graph: CodeGraph, outside: OutsideUses) -> list[int]:
+    unknown = {
+        number for number in _exported(graph) if graph.packages[graph.declared[number].package].path in outside.packages
+    }
+    named = {
+        number for number, one in enumerate(graph.declared) if one.qualified_name in outside.names and not one.test
+    }
+    return sorted(unknown | named)
+
+
 def is_importable(graph: CodeGraph, package: str) -> bool:
     entry = graph.packages[package]
     return entry.name != "main" and not entry.test and "internal" not in entry.path.split("/")
 
 
-def _reach_tests(search: Reachability) -> int:
+def reach_tests(search: Reachability) -> int:
+    """Continue from all tests, and return how many there are."""
     graph = search.graph
     roots = [
         number

@@ -4,6 +4,8 @@ A store is a directory (`.golore/`) with two locks. `writer.lock` is held by the
 writing. `lock` is shared by the readers that have the database open, and exclusive while the writer changes the
 database in place. `bulk_load`, as in a first learn, builds a new database beside the old one and makes it current by
 replacing `store.json`, so it does not wait for readers.
+
+Most processes only read, and few statements, so the modules that write a graph are imported by the methods that write.
 """
 
 from __future__ import annotations
@@ -13,14 +15,11 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from golore.graph.database.bulk_load import BulkLoad, WorkBeside
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.cosines import with_least_similarity
-from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
-from golore.graph.database.open_check import require_readable
 from golore.graph.database.read_only import require_read_only
 from golore.graph.database.vector_changes import record_text_changes
 from golore.graph.errors import GraphDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
@@ -56,6 +55,9 @@ from golore.graph.model.tables import (
     edges_from,
     node_from,
 )
+
+if TYPE_CHECKING:
+    from golore.graph.database.bulk_load import BulkLoad, WorkBeside
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process. A change in place takes well under one second."""
@@ -228,6 +230,13 @@ class Store:
         values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
         return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
 
+    def table(self, cypher: str) -> Any:
+        """Like `columns`, as a `pyarrow.Table`: for results that stay in Arrow."""
+        try:
+            return self._reading().table(cypher)
+        except EngineFailure as failure:
+            raise self._reading_error(failure) from failure
+
     def nodes(self, label: str) -> Iterator[Node]:
         """All nodes of a label, sorted by id."""
         values = ", ".join(f"n.`{column.name}`" for column in NODE_COLUMNS[label])
@@ -287,6 +296,8 @@ class Store:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
         read the current one meanwhile. `beside` works while the rows are loaded. `columns` are statements that add
         columns to the tables."""
+        from golore.graph.database.bulk_load import BulkLoad
+
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
@@ -308,6 +319,8 @@ class Store:
             return
         if self._manifest is None:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        from golore.graph.database.delta_writer import write_delta
+
         require_room(self._database, len(delta))
         with _disk_errors(self.directory):
             record_text_changes(self.directory, delta)
@@ -387,6 +400,8 @@ class Store:
                 lock = self._acquire(exclusive=True)
                 path, recorded = self._undamaged_database()
             if not recorded:
+                from golore.graph.database.open_check import require_readable
+
                 require_readable(path, write=lock.exclusive)
                 recorded = record_digests(path, {})
             if lock.exclusive and not write:

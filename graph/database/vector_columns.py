@@ -127,7 +127,7 @@ def load_vectors(store: Store, keys: Keys, vectors: Vectors, mark: str) -> None:
 def remove_vectors(store: Store) -> None:
     """Remove the vectors from the graph. `store` is open for writing."""
     if stored_mark(store):
-        drops = [
+        drops: list[tuple[str, dict[str, Any]]] = [
             (f"ALTER TABLE {label} DROP {column}", {}) for label in VECTOR_LABELS for column in (VECTOR, VECTOR_KEY)
         ]
         with _same_graph(store):

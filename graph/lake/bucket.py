@@ -7,7 +7,6 @@ them, and are neither stored nor printed. Failures become a `LakeError` with one
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import re
 from collections.abc import Generator
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from golore.graph.database.arrow import import_arrow
 from golore.graph.errors import LakeError, UsageError
 
 _PIECE: Final = 1 << 20
@@ -65,9 +65,20 @@ class Lake:
         selector = _arrow_fs().FileSelector(self._path(prefix), recursive=True, allow_not_found=True)
         with self._errors(prefix):
             found = self._system.get_file_info(selector)
+        if not found:
+            self._require_bucket()
         start = len(self._root) + 1
         files = [one for one in found if one.is_file and (temporary or not one.base_name.startswith("."))]
         return sorted(KeyInfo(one.path[start:], one.size, one.mtime) for one in files)
+
+    def _require_bucket(self) -> None:
+        """Raise `LakeError` if the bucket does not exist: nothing in it is something else than nothing at all."""
+        try:
+            info = self._system.get_file_info(self._root.partition("/")[0]) if not self._is_local else None
+        except OSError:
+            return  # who may list some keys only is not told whether the bucket exists
+        if info is not None and info.type == _arrow_fs().FileType.NotFound:
+            raise LakeError(_no_bucket(self.name))
 
     def read(self, key: str, limit: int) -> bytes:
         """The bytes of a small key."""
@@ -201,7 +212,7 @@ def _sentence(failure: OSError, name: str, key: str) -> str:
             "and what they may read and write."
         )
     if _NO_BUCKET.search(text):
-        return f"The bucket of the lake {name} does not exist. Check the address."
+        return _no_bucket(name)
     if isinstance(failure, FileNotFoundError):
         return f"{key} is not in the lake {name}: it was removed, or its publisher was interrupted."
     if failure.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -209,6 +220,10 @@ def _sentence(failure: OSError, name: str, key: str) -> str:
     if _UNREACHABLE.search(text):
         return f"The lake {name} cannot be reached. Check the network and the address, then try again."
     return f"The lake {name} failed{f' at {key}' if key else ''}: {text[:200]}."
+
+
+def _no_bucket(name: str) -> str:
+    return f"The bucket of the lake {name} does not exist. Check the address."
 
 
 def _pieces(content: bytes | Path) -> Generator[bytes]:
@@ -226,4 +241,4 @@ def _sync(path: str) -> None:
 
 
 def _arrow_fs() -> Any:
-    return importlib.import_module("pyarrow.fs")
+    return import_arrow("pyarrow.compute", "pyarrow.fs").fs

@@ -15,7 +15,7 @@ from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import KeyDigest, Lake
 from golore.graph.lake.heads import Head, head_keys, newest, read_head
 from golore.graph.lake.keys import HeadKey
-from golore.graph.lake.lake_index import NUMBER, Index, newest_index, unresolved_counts
+from golore.graph.lake.lake_index import NUMBER, Index, exported_names, newest_index, unresolved_counts
 from golore.graph.lake.segments import ACROSS, OWN, STD, SUFFIX, SYMBOLS, UNRESOLVED
 from golore.graph.lake.sorted_table import SortedTable
 
@@ -110,10 +110,37 @@ class Fleet:
         table = self._table_rows(member, SYMBOLS, lambda one: one.rows(names))
         return table.to_pylist() if table is not None else []
 
+    def all_symbols(self, member: Member) -> list[dict[str, Any]]:
+        """All declarations of a repository; none if they are not readable."""
+        table = self._table_rows(member, SYMBOLS, lambda one: one.all_rows())
+        return table.to_pylist() if table is not None else []
+
     def symbol_names(self, member: Member) -> frozenset[str] | None:
         """All names that a repository declares; None if they are not readable."""
         table = self._table_rows(member, SYMBOLS, lambda one: one.all_rows())
         return None if table is None else frozenset(table["name"].to_pylist())
+
+    def declarations(self, words: Collection[str]) -> list[dict[str, Any]]:
+        """The exported declarations whose names have all these words, with the name of their repository."""
+
+        def matching(table: SortedTable) -> Any:
+            rows = exported_names(table.all_rows())
+            pc = importlib.import_module("pyarrow.compute")
+            for word in words:
+                rows = rows.filter(pc.match_substring(rows["name"], word, ignore_case=True))
+            return rows
+
+        found: list[dict[str, Any]] = []
+        is_indexed = self.index is not None and SYMBOLS in self.index.made.tables
+        for row in self._index_rows(SYMBOLS, matching):
+            member = self._by_number.get(row[NUMBER])
+            if member is not None:
+                found.append(row | {NUMBER: member.name})
+        for member in self.members:
+            if member.number < 0 or not is_indexed:
+                table = self._table_rows(member, SYMBOLS, matching)
+                found += [row | {NUMBER: member.name} for row in _rows(table)] if table is not None else []
+        return found
 
     def unresolved(self, name: str) -> dict[str, int]:
         """The number of unresolved sites with a name, by repository."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from golore.graph.lake.fleet import Fleet, FleetRow, Member
 from golore.graph.lake.fleet_answers import FleetAnswer, FleetUse, MemberState
+from golore.graph.lake.satisfying_types import SatisfyingTypes, satisfying_types
 from golore.graph.lake.segments import IMPORTS, POSSIBLE
 from golore.graph.lake.version_gaps import version_gaps
 from golore.graph.model.edge_kinds import USES
@@ -34,7 +35,8 @@ def users(fleet: Fleet, name: str, package: str = "", access: str = "") -> Fleet
 
 
 def implementers(fleet: Fleet, name: str, package: str = "") -> FleetAnswer:
-    """The types that satisfy an interface. Those whose package neither imports nor declares it are accidental."""
+    """The types that satisfy an interface. Those whose package neither imports nor declares it are accidental. Types of
+    dependencies that have its methods, as far as that can be seen, are candidates, or accidental as well."""
     package = package or _package(fleet, name)
     rows = fleet.uses({name, package} if package else {name})
     aware = {(row.member.name, _folder(row)) for row in rows if row.target == package and row.kind == IMPORTS}
@@ -44,28 +46,40 @@ def implementers(fleet: Fleet, name: str, package: str = "") -> FleetAnswer:
         if row.target == name and row.kind in _IMPLEMENTS:
             is_aware = (row.member.name, _folder(row)) in aware or row.source.startswith(f"{package}.")
             (resolved if is_aware or not package else accidental).append(row)
-    return _answer(fleet, "implementers", name, package, _shown(resolved), (), accidental=_shown(accidental))
+    declaring = _declaring(fleet, name)
+    more = satisfying_types(fleet, declaring, name) if declaring is not None else SatisfyingTypes((), ())
+    others = (*_shown(accidental), *more.accidental)
+    return _answer(fleet, "implementers", name, package, _shown(resolved), more.imported, accidental=others)
 
 
 def impact(fleet: Fleet, name: str, package: str = "", *, depth: int) -> FleetAnswer:
     """Everything that a change of it may reach within `depth` steps, over the borders of repositories."""
+    resolved, candidates, complete = _reached(fleet, [name], depth)
+    return _answer(fleet, "impact", name, package, resolved, candidates, complete=complete)
+
+
+def _reached(
+    fleet: Fleet, names: Collection[str], depth: int, own: Collection[str] = ()
+) -> tuple[tuple[FleetUse, ...], tuple[FleetUse, ...], bool]:
+    """The certain uses, the possible ones, and whether these are all. Uses in `own` repositories are left out, and not
+    followed."""
     kinds = (*USES, "IMPLEMENTS")
     found: dict[tuple[str, str], FleetUse] = {}
-    level: dict[str, bool] = {name: True}
+    level = dict.fromkeys(names, True)
     complete = True
     for step in range(1, depth + 1):
         following: dict[str, bool] = {}
         for row in sorted(fleet.uses(level), key=_order):
             certain = level[row.target] and row.kind in kinds
             key = (row.member.name, row.source)
-            if row.source == name or (row.kind != POSSIBLE and row.kind not in kinds):
+            if row.source in names or row.member.name in own or (row.kind != POSSIBLE and row.kind not in kinds):
                 continue
             if key in found and (found[key].how != POSSIBLE.lower() or not certain):
                 continue
             if len(found) >= _MOST:
                 complete = False
                 break
-            use = _use(row, depth=step, through=row.target if step > 1 else "")
+            use = _use(row, depth=step, through=row.target if step > 1 or len(names) > 1 else "")
             found[key] = use if certain else _as_candidate(use)
             following[row.source] = certain
         level = following
@@ -74,7 +88,7 @@ def impact(fleet: Fleet, name: str, package: str = "", *, depth: int) -> FleetAn
     complete = complete and not level
     resolved = tuple(use for use in found.values() if use.how != POSSIBLE.lower())
     candidates = tuple(use for use in found.values() if use.how == POSSIBLE.lower())
-    return _answer(fleet, "impact", name, package, resolved, candidates, complete=complete)
+    return resolved, candidates, complete
 
 
 def _users(
@@ -90,6 +104,54 @@ def _users(
         uses = tuple(use for use in uses if use.access == access)
     candidates = (*_shown(through, name), *_shown(possible))
     return _answer(fleet, question, name, package, uses, candidates)
+
+
+def affected(fleet: Fleet, names: Collection[str], own: Collection[str], *, depth: int) -> FleetAnswer:
+    """What a change of these names may reach in other repositories than `own`."""
+    resolved, candidates, complete = _reached(fleet, names, depth, own) if names else ((), (), True)
+    return elsewhere(fleet, "affected", names, own, resolved, candidates, complete=complete)
+
+
+def elsewhere(
+    fleet: Fleet,
+    question: str,
+    names: Collection[str],
+    own: Collection[str],
+    resolved: tuple[FleetUse, ...],
+    candidates: tuple[FleetUse, ...],
+    *,
+    complete: bool = True,
+) -> FleetAnswer:
+    """An answer about several names of the repository here, of which `own` has the names in the lake."""
+    users = {use.repository for use in (*resolved, *candidates)}
+    declaring = next((one for one in fleet.members if one.name in own), None)
+    missing = {path for one in fleet.members for path in one.head.missing}
+    packages = {path for path in missing if any(name.startswith(f"{path}.") for name in names)}
+    without = tuple(one.name for one in fleet.members if packages.intersection(one.head.missing))
+    return FleetAnswer(
+        question,
+        "",
+        declaring.name if declaring is not None else next(iter(own), ""),
+        resolved,
+        candidates,
+        (),
+        {},
+        version_gaps(fleet, declaring, users) if declaring is not None else (),
+        without,
+        member_states(fleet),
+        dict(sorted(fleet.unreadable.items())),
+        fleet.index_failure,
+        complete,
+    )
+
+
+def member_states(fleet: Fleet) -> tuple[MemberState, ...]:
+    """The repositories that an answer covers."""
+    return tuple(
+        MemberState(one.name, one.key.commit, one.head.version, one.head.published)
+        for one in fleet.members
+        if one.name not in fleet.unreadable
+    )
 
 
 def _answer(
@@ -109,11 +171,6 @@ def _answer(
     unresolved = {} if question == "implementers" else fleet.unresolved(name.rpartition(".")[2])
     declaring = _declaring(fleet, name)
     gaps = version_gaps(fleet, declaring, users) if declaring is not None else ()
-    states = [
-        MemberState(one.name, one.key.commit, one.head.version, one.head.published)
-        for one in fleet.members
-        if one.name not in fleet.unreadable
-    ]
     return FleetAnswer(
         question,
         name,
@@ -124,7 +181,7 @@ def _answer(
         unresolved,
         gaps,
         without,
-        tuple(states),
+        member_states(fleet),
         dict(sorted(fleet.unreadable.items())),
         fleet.index_failure,
         complete,
@@ -170,6 +227,11 @@ def _shown(rows: Iterable[FleetRow], asked: str = "") -> tuple[FleetUse, ...]:
             )
             uses.append(FleetUse(use.repository, use.how, use.source, use.file, sites, access, use.target))
     return tuple(uses)
+
+
+def named_use(row: FleetRow) -> FleetUse:
+    """A use, with what it uses."""
+    return _use(row, target=row.target)
 
 
 def _use(row: FleetRow, *, target: str = "", depth: int = 1, through: str = "") -> FleetUse:

@@ -8,6 +8,7 @@ last, says which publications it covers. A repository that has published since i
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -19,9 +20,10 @@ from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import KeyDigest, Lake
 from golore.graph.lake.heads import FORMAT, Head, encoded, head_keys, newest, read_document, read_head
 from golore.graph.lake.keys import INDEXES, MADE, HeadKey, index_folder, made_folder, stamp_after
-from golore.graph.lake.segments import ACROSS, STD, SUFFIX, UNRESOLVED, write_table
+from golore.graph.lake.segments import ACROSS, STD, SUFFIX, SYMBOLS, UNRESOLVED, write_table
 
-INDEXED: Final = (ACROSS, STD, UNRESOLVED)
+INDEXED: Final = (ACROSS, STD, SYMBOLS, UNRESOLVED)
+_NAMES: Final = ("name", "kind", "file", "line")
 NUMBER: Final = "repository"
 """Column with the position of the repository in `Made.covered`."""
 
@@ -68,7 +70,7 @@ def compact(lake: Lake) -> tuple[Index, bool]:
     last one, that one is returned."""
     keys = newest(head_keys(lake))
     last = newest_index(lake)
-    if last is not None and not last.made.unreadable and {one.key for one in last.made.covered} == set(keys.values()):
+    if last is not None and _is_current(last, keys.values()):
         return last, False
     known = {one.key: one.head for one in last.made.covered} if last is not None else {}
     covered: list[Covered] = []
@@ -93,6 +95,13 @@ def compact(lake: Lake) -> tuple[Index, bool]:
     return Index(folder, made), True
 
 
+def _is_current(index: Index, keys: Iterable[HeadKey]) -> bool:
+    """Whether an index covers exactly these publications, with all tables that an index has now."""
+    made = index.made
+    has_all = set(INDEXED) <= made.tables.keys() or not made.covered
+    return has_all and not made.unreadable and {one.key for one in made.covered} == set(keys)
+
+
 def _tables(lake: Lake, key: HeadKey, head: Head, folder: Path, number: int) -> dict[str, Any]:
     """The tables of a publication that are indexed, with the number of the repository, after checking their digests."""
     pa, pq = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
@@ -104,7 +113,7 @@ def _tables(lake: Lake, key: HeadKey, head: Head, folder: Path, number: int) -> 
         lake.download(f"{key.folder}/{name}{SUFFIX}", path, head.tables[name])
         try:
             table = pq.read_table(path)
-            table = unresolved_counts(table) if name == UNRESOLVED else table
+            table = _REDUCED[name](table) if name in _REDUCED else table
             found[name] = table.append_column(NUMBER, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows))
         except (pa.ArrowException, OSError, KeyError) as failure:
             raise LakeError(f"{key.folder}/{name}{SUFFIX} in the lake {lake.name} is damaged.") from failure
@@ -121,10 +130,23 @@ def unresolved_counts(table: Any) -> Any:
     return pa.table({"name": grouped["name"], "sites": grouped["sites_sum"]})
 
 
+def exported_names(table: Any) -> Any:
+    """The declarations that other repositories may name, without fields. A table that was reduced stays as it is."""
+    if "exported" not in table.column_names:
+        return table
+    pc = importlib.import_module("pyarrow.compute")
+    table = table.filter(pc.and_(table["exported"], pc.not_equal(table["kind"], "field")))
+    return table.filter(pc.invert(pc.ends_with(table["file"], "_test.go"))).select(_NAMES)
+
+
+_REDUCED: Final = {UNRESOLVED: unresolved_counts, SYMBOLS: exported_names}
+"""Tables of which the index has less than the publications."""
+
+
 def _write(lake: Lake, folder: str, name: str, tables: list[Any], temporary: Path) -> KeyDigest:
     pa = importlib.import_module("pyarrow")
     table = pa.concat_tables(tables).combine_chunks()
     order = [(column, "ascending") for column in (table.column_names[0], NUMBER, *table.column_names[1:-1])]
     path = temporary / f"{name}{SUFFIX}"
-    write_table(table.sort_by(order), path)
+    write_table(table.sort_by(order), path, is_small=True)
     return lake.write(f"{folder}/{name}{SUFFIX}", path)

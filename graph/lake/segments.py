@@ -34,6 +34,9 @@ _STD_SOURCES: Final = ("std", "builtin", "goroot")
 _ROWS: Final = 8_192
 """Rows of a group: what a reader of one name reads at least. With more, a search of many steps was slower."""
 _SCOPES: Final = (OWN, ACROSS, STD)
+_RANKED: Final = ("target", "kind", "source", "file", "name")
+"""Columns of texts that repeat."""
+_LARGEST_KEY: Final = 1 << 62
 
 
 class _Nodes(NamedTuple):
@@ -68,31 +71,40 @@ def write_segments(store: Store, folder: Path) -> dict[str, int]:
     return {name: table.num_rows for name, table in tables.items()}
 
 
-def write_table(table: Any, path: Path) -> None:
-    """Pages have checksums, because a reader reads only a few of them and so cannot check the digest of the key."""
+def write_table(table: Any, path: Path, *, is_small: bool = False) -> None:
+    """Pages have checksums, because a reader reads only a few of them and so cannot check the digest of the key.
+    `is_small`: take more time for fewer bytes, for what is written once and read by all."""
+    # Few of these values repeat within a group of rows, so a dictionary of them takes more than it saves.
+    plain = {"source", "sites"} if is_small else set[str]()
     importlib.import_module("pyarrow.parquet").write_table(
-        table, path, row_group_size=_ROWS, compression="zstd", write_page_checksum=True
+        table,
+        path,
+        row_group_size=_ROWS,
+        compression="zstd",
+        compression_level=9 if is_small else None,
+        use_dictionary=[name for name in table.column_names if name not in plain],
+        write_page_checksum=True,
     )
 
 
 def _read_nodes(store: Store, pa: Any) -> tuple[_Nodes, Any]:
     names = ("name", "kind", "file", "line", "signature", "package", "exported", "owner")
-    columns = store.columns(
+    found = store.table(
         "MATCH (s:Symbol) RETURN offset(id(s)), s.qualified_name, s.kind, s.file, s.line, s.signature, s.package, "
         "s.exported, s.owner"
     )
-    offsets, *values = columns or [[] for _ in range(len(names) + 1)]
     types = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.string(), pa.string(), pa.bool_(), pa.string())
-    symbols = pa.table([pa.array(column, type) for column, type in zip(values, types, strict=True)], names=names)
-    outside = store.columns("MATCH (e:External) RETURN offset(id(e)), e.id, e.source") or [[], [], []]
-    packages = store.columns("MATCH (p:Package) RETURN offset(id(p)), p.path") or [[], []]
-    files = store.columns("MATCH (f:File) RETURN offset(id(f)), f.package, f.path") or [[], [], []]
-    is_std = [source in _STD_SOURCES for source in outside[2]]
+    offsets, *values = found.columns
+    symbols = pa.table([column.cast(type) for column, type in zip(values, types, strict=True)], names=names)
+    outside = store.table("MATCH (e:External) RETURN offset(id(e)), e.id, e.source").columns
+    packages = store.table("MATCH (p:Package) RETURN offset(id(p)), p.path").columns
+    files = store.table("MATCH (f:File) RETURN offset(id(f)), f.package, f.path").columns
+    is_std = pa.compute.is_in(outside[2].cast(pa.string()), value_set=pa.array(_STD_SOURCES))
     nodes = _Nodes(
-        _by_offset(pa, offsets, values[0]),
-        _by_offset(pa, offsets, values[2]),
+        _by_offset(pa, offsets, symbols["name"]),
+        _by_offset(pa, offsets, symbols["file"]),
         _by_offset(pa, outside[0], outside[1]),
-        _by_offset(pa, outside[0], is_std, "bool"),
+        _by_offset(pa, outside[0], is_std),
         _by_offset(pa, packages[0], packages[1]),
         _by_offset(pa, files[0], files[1]),
         _by_offset(pa, files[0], files[2]),
@@ -100,47 +112,47 @@ def _read_nodes(store: Store, pa: Any) -> tuple[_Nodes, Any]:
     return nodes, symbols
 
 
-def _by_offset(pa: Any, offsets: Sequence[int], values: Sequence[Any], type: str = "string") -> Any:
-    found: list[Any] = [None] * (max(offsets, default=-1) + 1)
-    for offset, value in zip(offsets, values, strict=True):
-        found[offset] = value
-    return pa.array(found, type)
+def _by_offset(pa: Any, offsets: Any, values: Any) -> Any:
+    """The values as an array by offset, with null for offsets that no node has."""
+    offsets = pa.chunked_array(
+        [offsets.cast(pa.int64())] if isinstance(offsets, pa.Array) else offsets.cast(pa.int64()).chunks, pa.int64()
+    )
+    last = pa.compute.max(offsets).as_py()
+    positions = pa.compute.index_in(pa.array(range(-1 if last is None else last + 1), pa.int64()), value_set=offsets)
+    return values.take(positions)
 
 
 def _edges(store: Store, pa: Any, nodes: _Nodes, label: str, target: str) -> Any:
     sites = "e.sites" if label in _WITH_SITES else "''"
     access = "e.access" if label == "REFERENCES" else "''"
-    columns = store.columns(
+    columns = store.table(
         f"MATCH (a:Symbol)-[e:{label}]->(b:{target}) RETURN offset(id(a)), offset(id(b)), {sites}, {access}"
-    ) or [[], [], [], []]
-    sources, targets = pa.array(columns[0], pa.int64()), pa.array(columns[1], pa.int64())
+    ).columns
     names = nodes.symbols if target == "Symbol" else nodes.externals
-    found = {
-        "target": names.take(targets),
-        "kind": pa.repeat(label, len(sources)),
-        "source": nodes.symbols.take(sources),
-        "file": nodes.files.take(sources),
-        "sites": pa.array(columns[2], pa.string()),
-        "access": pa.array(columns[3], pa.string()),
-    }
-    return pa.table(found | ({"std": nodes.is_std.take(targets)} if target == "External" else {}))
+    return _uses(pa, columns, label, nodes.symbols, nodes.files, names, nodes.is_std if target == "External" else None)
 
 
 def _imports(store: Store, pa: Any, nodes: _Nodes, target: str) -> Any:
-    columns = store.columns(
-        f"MATCH (f:File)-[e:IMPORTS]->(b:{target}) RETURN offset(id(f)), offset(id(b)), e.sites"
-    ) or [[], [], []]
-    sources, targets = pa.array(columns[0], pa.int64()), pa.array(columns[1], pa.int64())
+    columns = store.table(
+        f"MATCH (f:File)-[e:IMPORTS]->(b:{target}) RETURN offset(id(f)), offset(id(b)), e.sites, ''"
+    ).columns
     names = nodes.packages if target == "Package" else nodes.externals
+    is_std = nodes.is_std if target == "External" else None
+    return _uses(pa, columns, IMPORTS, nodes.file_packages, nodes.file_names, names, is_std)
+
+
+def _uses(pa: Any, columns: Sequence[Any], kind: str, sources: Any, files: Any, targets: Any, is_std: Any) -> Any:
+    """The uses of a result with the offsets of both ends, the sites and the accesses."""
+    source, target = columns[0].cast(pa.int64()), columns[1].cast(pa.int64())
     found = {
-        "target": names.take(targets),
-        "kind": pa.repeat(IMPORTS, len(sources)),
-        "source": nodes.file_packages.take(sources),
-        "file": nodes.file_names.take(sources),
-        "sites": pa.array(columns[2], pa.string()),
-        "access": pa.repeat("", len(sources)),
+        "target": targets.take(target),
+        "kind": pa.repeat(kind, len(source)),
+        "source": sources.take(source),
+        "file": files.take(source),
+        "sites": columns[2].cast(pa.string()),
+        "access": columns[3].cast(pa.string()),
     }
-    return pa.table(found | ({"std": nodes.is_std.take(targets)} if target == "External" else {}))
+    return pa.table(found | ({"std": is_std.take(target)} if is_std is not None else {}))
 
 
 def _split(pc: Any, table: Any, parts: dict[str, list[Any]]) -> None:
@@ -175,11 +187,11 @@ def _unresolved(store: Store, pa: Any, nodes: _Nodes, symbols: Any) -> tuple[Any
 
 def _distinct(pa: Any, pc: Any, table: Any) -> Any:
     """Sorted and without repeated rows: twins have one name, so edges to each of them give equal rows."""
-    table = _sorted(table).combine_chunks()
+    table, keys = _sorted_with_keys(table)
     if table.num_rows < 2:
         return table
     is_new: Any = None
-    for column in table.columns:
+    for column in keys.columns:
         values = column.combine_chunks()
         differs = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
         is_new = differs if is_new is None else pc.or_(is_new, differs)
@@ -187,5 +199,37 @@ def _distinct(pa: Any, pc: Any, table: Any) -> Any:
 
 
 def _sorted(table: Any) -> Any:
+    return _sorted_with_keys(table)[0]
+
+
+def _sorted_with_keys(table: Any) -> tuple[Any, Any]:
+    """The table sorted by all its columns, and the columns that it was sorted by, which order rows as the values do.
+
+    The names come first and decide almost always. They are sorted as numbers, several of which are parts of one."""
+    pa, pc = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.compute")
     table = table.combine_chunks()
-    return table.sort_by([(name, "ascending") for name in table.column_names])
+    keys: dict[str, Any] = {}
+    room = 0
+    for name in table.column_names:
+        if name not in _RANKED:
+            keys[name], room = table[name], 0
+            continue
+        ranks, count = _ranks(pa, pc, table[name])
+        if 0 < count <= room:
+            last = next(reversed(keys))
+            keys[last] = pc.add(pc.multiply(keys[last], count), ranks)
+            room //= max(count, 1)
+        else:
+            keys[name], room = ranks, _LARGEST_KEY // max(count, 1)
+    found = pa.table(keys)
+    order = pc.sort_indices(found, sort_keys=[(name, "ascending") for name in keys])
+    return table.take(order), found.take(order)
+
+
+def _ranks(pa: Any, pc: Any, column: Any) -> tuple[Any, int]:
+    """For each value, its position among the different values of the column, and the number of these."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    position = pc.sort_indices(pc.sort_indices(encoded.dictionary))
+    return position.take(encoded.indices).cast(pa.int64()), len(encoded.dictionary)

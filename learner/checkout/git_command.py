@@ -3,6 +3,7 @@
 The git directory is the one that `git_directory` finds and is given to git: a subdirectory that looks like a bare
 repository is not taken for one. The user's own configuration counts, except for what would run a program. Variables
 such as GIT_DIR, which git sets for its hooks, are not passed on. Objects that a partial clone lacks are not fetched.
+Only `run_git_on_remote` uses the network, at an address that the user gave, with the user's own credentials.
 
 Without git, without a repository, or if git takes too long or prints too much, the answer is empty.
 """
@@ -38,19 +39,33 @@ _ENVIRONMENT: Final = {
 }
 _CONFIG_LOCATIONS: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME")
 """Variables that locate the user's own configuration. Their relative paths would be in the repository."""
-_OVERRIDES: Final = (
+_ALWAYS: Final = (
     "core.alternateRefsCommand=",
-    "core.askPass=",
     "core.fsmonitor=",
     f"core.hooksPath={os.devnull}",
     "core.pager=cat",
-    "core.sshCommand=false",
-    "credential.helper=",
     "diff.external=",
     "log.showSignature=false",
-    "protocol.allow=never",
     "safe.bareRepository=explicit",
 )
+_OVERRIDES: Final = (
+    *_ALWAYS,
+    "core.askPass=",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
+)
+_REMOTE_OVERRIDES: Final = (
+    *_ALWAYS,
+    "fetch.recurseSubmodules=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "transfer.bundleURI=false",
+)
+_REMOTE_PROTOCOLS: Final = "file:git:http:https:ssh"
+"""All but `ext`, which runs a program that the address names."""
+_REMOTE_SECONDS: Final = 3_600
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _FILTER: Final = re.compile(r"filter\.(.+)\.[a-z]+", re.DOTALL)
 
@@ -98,14 +113,45 @@ def run_git_on_files(root: Path, *arguments: str) -> bytes:
     Git converts such files with the filters that attributes select, and filters are programs. They are replaced by
     nothing, so a file that a filter changes may be reported as modified.
     """
+    overrides = _filters_off(root)
+    return b"" if overrides is None else _run(root, overrides, arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS)[0]
+
+
+def run_git_on_remote(root: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> GitResult:
+    """Run a command that reads another repository, or checks out files from it. The user must have given its address.
+
+    Filters are off, as for `run_git_on_files`, so files of Git LFS stay pointers. Nothing asks for a password.
+    """
+    import tempfile  # few commands need it
+
+    off = _filters_off(root)
+    if off is None:
+        return GitResult(False, b"", "the configuration of git has a filter that cannot be switched off")
+    allowed = {"GIT_ALLOW_PROTOCOL": _REMOTE_PROTOCOLS, **(variables or {})}
+    with tempfile.TemporaryFile() as errors:
+        output, code = _run(
+            root,
+            off,
+            arguments,
+            _MAX_OUTPUT,
+            _REMOTE_SECONDS,
+            errors=errors,
+            variables=allowed,
+            fixed=_REMOTE_OVERRIDES,
+        )
+        errors.seek(0)
+        return GitResult(code == 0, output, errors.read(_MAX_ERRORS).decode("utf-8", "replace"))
+
+
+def _filters_off(root: Path) -> tuple[str, ...] | None:
+    """Settings that switch off all configured filters; None if one has a name that the command line cannot have."""
     listed = run_git(root, "config", "--name-only", "-z", "--get-regexp", r"^filter\.")
     keys = listed.decode("utf-8", "surrogateescape").split("\0")
     names = sorted({found[1] for key in keys if (found := _FILTER.fullmatch(key))})
     if any("=" in name for name in names):
-        return b""  # cannot be overridden on the command line
+        return None
     settings = (f"{name}.{part}" for name in names for part in ("clean=", "smudge=", "process=", "required=false"))
-    overrides = tuple(f"filter.{setting}" for setting in settings)
-    return _run(root, overrides, arguments, _MAX_OUTPUT, _TIMEOUT_SECONDS)[0]
+    return tuple(f"filter.{setting}" for setting in settings)
 
 
 def _run(
@@ -117,6 +163,7 @@ def _run(
     given: IO[bytes] | int = subprocess.DEVNULL,
     errors: IO[bytes] | int = subprocess.DEVNULL,
     variables: Mapping[str, str] | None = None,
+    fixed: tuple[str, ...] = _OVERRIDES,
 ) -> tuple[bytes, int]:
     """The output and the exit status of git; no output and `_FAILED` if it could not run or was stopped."""
     program = find_program("git")
@@ -126,7 +173,7 @@ def _run(
     top = top_of(root)
     git_dir = git_directory(top) if top is not None else None
     environment = _environment()
-    options = [option for setting in (*_OVERRIDES, *overrides) for option in ("-c", setting)]
+    options = [option for setting in (*fixed, *overrides) for option in ("-c", setting)]
     command = [program, "-C", str(root), "--no-pager", *options]
     if top is None or git_dir is None:
         environment["GIT_DIR"] = os.devnull  # leaves the user's own configuration

@@ -29,7 +29,7 @@ from golore.graph.knowledge.documents import DocumentIndex, DocumentLink, Exampl
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Doc, Edge
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 from golore.learner.checkout.freshness import found_documents
 from golore.learner.documents.mention_targets import (
     Row,

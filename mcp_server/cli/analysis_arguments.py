@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_limit, positive_int
+from golore.mcp_server.cli.options import AddParser, add, add_diagram, add_fleet, add_limit, positive_int
 
 
 def add_commands(make: AddParser) -> None:
@@ -24,6 +24,7 @@ def add_commands(make: AddParser) -> None:
         help="what other modules can import is in use, too (default: only if the repository has no program)",
     )
     add_limit(dead)
+    add_fleet(dead)
     about = "list the changes of exported API that break code which uses it, between two revisions"
     breaking = add(make, "breaking", about, _breaking)
     breaking.add_argument(
@@ -33,6 +34,7 @@ def add_commands(make: AddParser) -> None:
     choice.add_argument("--base", default="", metavar="REV", help="compare the files with this revision")
     choice.add_argument("--staged", action="store_true", help="compare what is staged with HEAD")
     add_limit(breaking)
+    add_fleet(breaking)
     about = "list what a change affects: code that uses it, tests to run, breaking changes, notes, files left out"
     affected = add(make, "affected", about, _affected)
     affected.add_argument(
@@ -50,6 +52,7 @@ def add_commands(make: AddParser) -> None:
     affected.add_argument("--benchmarks", action="store_true", help="choose benchmarks, too")
     affected.add_argument("--depth", type=positive_int, default=3, metavar="N", help="steps to users (default: 3)")
     add_limit(affected)
+    add_fleet(affected)
     add_diagram(affected)
 
 
@@ -76,6 +79,7 @@ def _dead(options: argparse.Namespace) -> int:
         tests=options.tests,
         exported=options.exported,
         limit=options.limit,
+        fleet=options.fleet,
     )
 
 
@@ -84,7 +88,7 @@ def _breaking(options: argparse.Namespace) -> int:
     from golore.mcp_server.commands.analysis.breaking import run_breaking
 
     request = Request(options.base, options.revisions, staged=options.staged)
-    return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit)
+    return run_breaking(request, options.repo, as_json=options.as_json, limit=options.limit, fleet=options.fleet)
 
 
 def _affected(options: argparse.Namespace) -> int:
@@ -98,5 +102,6 @@ def _affected(options: argparse.Namespace) -> int:
         as_json=options.as_json,
         markdown=options.markdown,
         limit=options.limit,
+        fleet=options.fleet,
         diagram=options.diagram,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from golore.mcp_server.cli.options import AddParser, add, non_negative_int, positive_int
 
@@ -27,14 +28,31 @@ def add_commands(make: AddParser) -> None:
     pull.add_argument(
         "--replace", action="store_true", help="even if there is a store here already; notes and summaries are kept"
     )
-    fleet = add(make, "fleet", "list, check, index or clean what is in a lake", _fleet, reads=False)
+    fleet = add(
+        make, "fleet", "learn many repositories, or list, check, index or clean what is in a lake", _fleet, reads=False
+    )
     fleet.add_argument(
         "action",
-        choices=["list", "status", "compact", "prune"],
-        help="list: the repositories; status: what is not current or not readable; compact: make a new index; "
-        "prune: delete what nobody needs",
+        choices=["learn", "list", "status", "compact", "prune"],
+        help="learn: learn and publish the repositories of a list; list: the repositories; status: what is not current "
+        "or not readable; compact: make a new index; prune: delete what nobody needs",
     )
-    _add_lake(fleet)
+    fleet.add_argument(
+        "target",
+        nargs="?",
+        default="",
+        metavar="LAKE|LIST",
+        help=f"{_ADDRESS}; learn: a file with a URL or path on each line, and perhaps a revision after it",
+    )
+    fleet.add_argument("--lake", default="", metavar="LAKE", help="learn: the lake to publish to")
+    fleet.add_argument("--shallow", action="store_true", help="learn: get no history, which is faster")
+    fleet.add_argument(
+        "--ray",
+        nargs="?",
+        const="auto",
+        metavar="ADDRESS",
+        help="learn, compact: on this Ray cluster (default: the one that this machine is part of)",
+    )
     fleet.add_argument(
         "--keep",
         type=positive_int,
@@ -68,9 +86,22 @@ def _pull(options: argparse.Namespace) -> int:
 
 
 def _fleet(options: argparse.Namespace) -> int:
+    from golore.graph.errors import UsageError
     from golore.mcp_server.commands.sharing.fleet import run_compact, run_list, run_prune, run_status
 
+    if options.action == "learn":
+        from golore.mcp_server.commands.sharing.fleet_learn import run_fleet_learn
+
+        if not options.target:
+            raise UsageError("Name the list of repositories: golore fleet learn LIST --lake LAKE.")
+        path = Path(options.target)
+        return run_fleet_learn(path, options.lake, ray=options.ray, shallow=options.shallow, as_json=options.as_json)
+    if options.ray is not None and options.action != "compact":
+        raise UsageError("Only learn and compact run on a Ray cluster. Leave out --ray.")
+    address = options.target or options.lake
     if options.action == "prune":
-        return run_prune(options.lake, keep=options.keep, hours=options.hours, as_json=options.as_json)
-    run = {"list": run_list, "status": run_status, "compact": run_compact}[options.action]
-    return run(options.lake, as_json=options.as_json)
+        return run_prune(address, keep=options.keep, hours=options.hours, as_json=options.as_json)
+    if options.action == "compact":
+        return run_compact(address, ray=options.ray, as_json=options.as_json)
+    run = {"list": run_list, "status": run_status}[options.action]
+    return run(address, as_json=options.as_json)

@@ -23,6 +23,7 @@ _QUESTIONS: Final = {
     "users": "list the symbols that call, refer to or embed a symbol",
     "tests": "list the tests that reach a symbol",
 }
+COMMANDS: Final = (*_QUESTIONS, "explore", "context", "show", "impact", "path", "search", "query")
 _ASKED_ACROSS: Final = ("callers", "implementers", "users")
 _OF_PROGRAMS: Final = ("callers", "callees")
 _MAX_SECONDS: Final = 3_600
@@ -139,6 +140,7 @@ def _add_search(make: AddParser) -> None:
     )
     search.add_argument("--generated", action="store_true", help="include generated files")
     search.add_argument("--explain", action="store_true", help="print the parts of each score")
+    add_fleet(search)
 
 
 def _explore(options: argparse.Namespace) -> int:
@@ -158,7 +160,7 @@ def _show(options: argparse.Namespace) -> int:
         from golore.mcp_server.commands.summaries.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
-    from golore.mcp_server.commands.questions import run_show
+    from golore.mcp_server.commands.show import run_show
 
     return run_show(options.symbol, options.repo, as_json=options.as_json)
 
@@ -210,6 +212,14 @@ def _path(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
+    if options.fleet is not None:
+        from golore.graph.errors import UsageError
+        from golore.mcp_server.commands.sharing.fleet_questions import run_fleet_search
+
+        if options.path or options.module or options.tests is not None or options.generated or options.explain:
+            raise UsageError("With --fleet, a search has only --kind and --limit. Leave out the others.")
+        query = " ".join(options.words)
+        return run_fleet_search(query, options.fleet, kind=options.kind, limit=options.limit, as_json=options.as_json)
     from golore.graph.search.results.hits import SearchRequest
     from golore.mcp_server.commands.search import run_search
 
@@ -234,6 +244,6 @@ def _seconds(text: str) -> int:
 
 
 def _query(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_query
+    from golore.mcp_server.commands.query import run_query
 
     return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds, near=options.near)

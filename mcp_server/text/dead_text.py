@@ -42,6 +42,8 @@ def _roots(roots: Roots) -> str:
         parts.append(counted(roots.tests, "test"))
     if roots.exported:
         parts.append("the exported API")
+    if roots.elsewhere:
+        parts.append(f"{counted(roots.elsewhere, 'declaration')} that other repositories use")
     return joined(parts) or "any root"
 
 

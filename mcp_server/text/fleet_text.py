@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from golore.graph.lake.downstream import UsedElsewhere
 from golore.graph.lake.fleet_answers import FleetAnswer, FleetUse, MemberState, VersionGap
+from golore.graph.lake.fleet_search import FleetHits
 from golore.graph.phrases import counted, listed
 from golore.mcp_server.text.ages import age
 from golore.mcp_server.text.replies import Reply, Section
@@ -20,12 +22,20 @@ _TITLES: Final = {
     "writes": "Writes of {}",
     "implementers": "Implementations of {}",
     "impact": "What a change of {} may reach",
+    "affected": "What the change may reach",
+    "breaking": "What the changes break",
+    "dead": "What is used",
 }
+_ELSEWHERE: Final = ("affected", "breaking", "dead")
 
 
 def fleet_reply(answer: FleetAnswer) -> Reply:
     states = {state.repository: state for state in answer.covered}
-    head = [f"{_TITLES[answer.question].format(answer.name)} in {counted(len(answer.covered), 'repository')}"]
+    others = [state for state in answer.covered if state.repository != answer.declared_in]
+    where = counted(len(answer.covered), "repository")
+    if answer.question in _ELSEWHERE:
+        where = counted(len(others), "other repository")
+    head = [f"{_TITLES[answer.question].format(answer.name)} in {where}"]
     sections = [
         *_sections("", answer.resolved, states),
         *_sections("candidates in ", answer.candidates, states),
@@ -38,6 +48,44 @@ def fleet_reply(answer: FleetAnswer) -> Reply:
     if not answer.complete:
         head.append("This may not be all: the search stopped at its depth or at its limit of uses.")
     return Reply(tuple(head), tuple(sections), tuple(_coverage(answer)))
+
+
+def with_fleet(reply: Reply, answer: FleetAnswer) -> Reply:
+    """A reply about the repository here, with what the fleet adds."""
+    found = fleet_reply(answer)
+    head = f"{' '.join(found.head)}." if not found.head[-1].endswith(".") else ": ".join(found.head)
+    return Reply((*reply.head, head), (*reply.sections, *found.sections), (*reply.tail, *found.tail))
+
+
+def used_lines(used: UsedElsewhere) -> tuple[str, ...]:
+    """What the judgement of dead code took from the fleet."""
+    others = [state for state in used.answer.covered if state.repository != used.answer.declared_in]
+    lines = [
+        f"{counted(len(others), 'other repository')} asked, which use {counted(len(used.names), 'name')} of this one:",
+        *(f"  {member_title(state)}" for state in others),
+    ]
+    if used.open_packages:
+        lines.append(
+            "All that these packages export counts as used, because a repository was published without their source: "
+            f"{listed(sorted(used.open_packages), _NAMED)}."
+        )
+    return (*lines, *_coverage(used.answer))
+
+
+def fleet_search_reply(found: FleetHits) -> Reply:
+    states = {state.repository: state for state in found.covered}
+    head = f"{counted(found.found, 'declaration')} for {found.query!r} in {counted(len(found.covered), 'repository')}"
+    by_repository: dict[str, list[tuple[str, ...]]] = {}
+    for hit in found.hits:
+        by_repository.setdefault(hit.repository, []).append((hit.kind, hit.name, f"{hit.file}:{hit.line}"))
+    sections = [
+        Section(member_title(states[name]) if name in states else name, tuple(rows))
+        for name, rows in by_repository.items()
+    ]
+    tail = ["Only names of exported declarations were searched."]
+    if found.found > len(found.hits):
+        tail.append(f"{counted(found.found - len(found.hits), 'weaker result')} not listed.")
+    return Reply((head,), tuple(sections), (*tail, *_not_covered(found.unreadable, found.index_failure)))
 
 
 def member_title(state: MemberState) -> str:
@@ -100,9 +148,14 @@ def _coverage(answer: FleetAnswer) -> list[str]:
             f"{counted(len(answer.without_source), 'repository')} had no source of its package when published, so uses "
             f"of methods are missing there: {listed(answer.without_source, _NAMED)}."
         )
-    lines += [f"Not covered: {name}. {reason}" for name, reason in answer.unreadable.items()]
-    if answer.index_failure:
-        lines.append(f"The index was not used: {answer.index_failure} Run `golore fleet compact`.")
-    if not answer.declared_in:
+    lines += _not_covered(answer.unreadable, answer.index_failure)
+    if not answer.declared_in and answer.question not in _ELSEWHERE:
         lines.append("No repository of the fleet declares it.")
+    return lines
+
+
+def _not_covered(unreadable: dict[str, str], index_failure: str) -> list[str]:
+    lines = [f"Not covered: {name}. {reason}" for name, reason in unreadable.items()]
+    if index_failure:
+        lines.append(f"The index was not used: {index_failure} Run `golore fleet compact`.")
     return lines

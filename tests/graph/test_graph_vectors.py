@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from golore.graph.database.cosines import with_least_similarity
+from golore.graph.database.engine import engine_name
 from golore.graph.database.store import Store
 from golore.graph.database.vector_changes import VECTOR_LABELS, read_pending, read_state
 from golore.graph.errors import ModelUnavailable, UsageError
@@ -16,8 +21,8 @@ from golore.graph.search.vectors import VectorFile
 from golore.graph.transfer.snapshots import restore_snapshot, take_snapshot
 from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services import embedders
 from golore.mcp_server.services.graph_query import query_graph
+from golore.mcp_server.services.knowledge import embedders
 from golore.mcp_server.services.knowledge.embedders import Selection, write_selection
 from golore.mcp_server.services.knowledge.graph_vectors import (
     drop_foreign_vectors,
@@ -303,3 +308,18 @@ def test_a_text_and_a_query_belong_together(shop: LearnedRepository) -> None:
 )
 def test_a_missing_similarity_counts_as_the_least(written: str, meant: str) -> None:
     assert with_least_similarity(written) == meant
+
+
+@pytest.mark.skipif(importlib.util.find_spec("kuzu") is None, reason="kuzu is an extra and is not installed")
+@pytest.mark.skipif(engine_name() == "kuzu", reason="this is that run")
+def test_kuzu_has_vectors_too() -> None:
+    chosen = "length_one or one_statement or away_while or another_model or left_out_of"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen],
+        env={**os.environ, "GOLORE_ENGINE": "kuzu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 passed" in done.stdout

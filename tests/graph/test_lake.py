@@ -22,21 +22,8 @@ from golore.graph.lake.lake_index import compact
 from golore.graph.lake.packed_store import install_store
 from golore.graph.lake.segments import ACROSS, OWN, STD
 from golore.learner.pipeline.graph_step import learn_graph
+from support.publishers import PUBLISHER
 from support.shop import make_shop
-
-PUBLISHER = """
-import sys
-from pathlib import Path
-from golore.graph.lake.bucket import open_lake
-from golore.graph.lake.publishing import Revision, publish
-
-store, lake, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-for turn in range(3):
-    for repository in (f"example.org/own-{number}", "example.org/shared"):
-        commit = f"{number:02x}{turn:02x}" + "0" * 36
-        revision = Revision(repository, commit, "", ("example.com/shop",), {}, "1.1")
-        publish(open_lake(lake), revision, store, ())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +38,8 @@ def crowded(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake to which four processes published at the same time, while another one made indexes."""
     lake = tmp_path_factory.mktemp("lake")
     publishers = [
-        subprocess.Popen([sys.executable, "-c", PUBLISHER, str(store), str(lake), str(number)]) for number in range(4)
+        subprocess.Popen([sys.executable, "-c", PUBLISHER, str(store), str(lake), str(number), "0"])
+        for number in range(4)
     ]
     try:
         while running := [publisher for publisher in publishers if publisher.poll() is None]:

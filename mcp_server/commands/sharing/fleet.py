@@ -12,6 +12,7 @@ from golore.graph.lake.keys import time_of
 from golore.graph.lake.lake_index import compact
 from golore.graph.lake.pruning import prune
 from golore.graph.phrases import amount, counted
+from golore.mcp_server.services.fleet.ray_pool import RayPool
 from golore.mcp_server.services.settings import lake_address
 from golore.mcp_server.text.fleet_text import published_age
 from golore.mcp_server.text.output import columns, print_json, print_lines
@@ -76,9 +77,15 @@ def run_status(address: str, *, as_json: bool) -> int:
     return 1 if unreadable else 0
 
 
-def run_compact(address: str, *, as_json: bool) -> int:
-    lake = open_lake(lake_address(address))
-    index, is_new = compact(lake)
+def run_compact(address: str, *, ray: str | None, as_json: bool) -> int:
+    """`ray`: the address of the Ray cluster that does it; None: this process."""
+    address = lake_address(address)
+    lake = open_lake(address)
+    if ray is None:
+        index, is_new = compact(lake)
+    else:
+        with RayPool(ray) as pool:
+            index, is_new = pool.compact(address)
     size = sum(table.size for table in index.made.tables.values())
     covered = len(index.made.covered)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from golore.graph.errors import GoloreError
 from golore.mcp_server.services.targets import UnclearName
@@ -21,6 +21,7 @@ def within(least: int, most: int) -> AfterValidator:
 
 
 RepositoryName = Annotated[str, Field(description="Name or path, if several.")]
+Scope = Annotated[Literal["", "fleet"], Field(description="fleet: all repositories of the team's lake.")]
 Budget = Annotated[int, within(SMALLEST, LARGEST), Field(description="Most tokens of the reply.")]
 
 READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -13,10 +13,13 @@ from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
 from golore.mcp_server.services.change_effects import affected
+from golore.mcp_server.services.fleet.fleet_asking import FLEET_QUESTIONS, ask_fleet
+from golore.mcp_server.services.fleet.fleet_here import affected_elsewhere
 from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.text.affected_text import affected_reply
+from golore.mcp_server.text.fleet_text import fleet_reply, with_fleet
 from golore.mcp_server.text.replies import (
     DEFAULT_BUDGET,
     Reply,
@@ -62,9 +65,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         depth: Depth = 3,
         budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
+        scope: Scope = "",
     ) -> str:
         with reporting_failures(), repositories.opened(repository) as opened:
-            reply = _reply(opened, question, symbol, to, depth)
+            ask_one = _reply if not scope else _fleet_reply
+            reply = ask_one(opened, question, symbol, to, depth)
             return agent_text(reply.with_tail(*staleness_lines(opened)), budget)
 
 
@@ -81,6 +86,21 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
     answer = ask(opened, question, symbol)
     reply = answer_reply(answer, ShortNames(opened.store))
     return reply.with_tail(*_unresolved_lines(opened.store, answer.subject)) if question == "callees" else reply
+
+
+def _fleet_reply(opened: OpenServedRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
+    """The reply about all repositories of the lake that the user's settings name."""
+    if question == "affected":
+        request = Request(revisions=symbol) if ".." in symbol else Request(base=symbol)
+        root, store = opened.repository.root, opened.store
+        found = affected(root, store, request, AffectedLimits(depth, _MAX_REACHED))
+        return with_fleet(affected_reply(found, ShortNames(store)), affected_elsewhere(root, store, "", found, depth))
+    if question not in FLEET_QUESTIONS or to:
+        raise UsageError(f"With scope fleet, ask for {', '.join(FLEET_QUESTIONS)} or affected.")
+    if not symbol:
+        raise UsageError(f"Give the symbol whose {question} you ask for.")
+    access = question if question in ("reads", "writes") else ""
+    return fleet_reply(ask_fleet("users" if access else question, symbol, opened, access=access, depth=depth))
 
 
 def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:

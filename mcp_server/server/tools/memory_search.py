@@ -9,8 +9,10 @@ from golore.graph.search.results.hits import KINDS, LIMIT, Hit, Hits, SearchRequ
 from golore.graph.search.search import search
 from golore.mcp_server.server.open_repositories import Repositories
 from golore.mcp_server.server.staleness import staleness_lines
-from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
+from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
+from golore.mcp_server.services.fleet.fleet_asking import search_fleet
 from golore.mcp_server.services.search_sources import sources_of
+from golore.mcp_server.text.fleet_text import fleet_search_reply
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
 from golore.mcp_server.text.search_text import location_of
 from mcp.server import MCPServer
@@ -47,7 +49,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         generated: Generated = False,
         budget: Budget = DEFAULT_BUDGET,
         repository: RepositoryName = "",
+        scope: Scope = "",
     ) -> str:
+        if scope:
+            with reporting_failures():
+                return agent_text(fleet_search_reply(search_fleet(query, "", kind=kind, limit=limit)), budget)
         request = SearchRequest(query, kind=kind, limit=limit, path=path, tests=tests, generated=generated)
         with (
             reporting_failures(),

@@ -18,7 +18,7 @@ from golore.graph.model.edge_kinds import USES
 from golore.graph.queries.edges import external_from, symbol_columns, symbol_from
 from golore.graph.queries.questions import CALLABLE
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest as digest_of
+from golore.learner.checkout.content_digest import digest as digest_of
 from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.go_source import DECLARED, Use, source_lines, use_form
 from golore.mcp_server.view.pages.symbol import commits_of
