@@ -48,7 +48,6 @@ from golore.learner.pipeline.implements_edges import (
 from golore.learner.pipeline.index_worker import take_part
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
-    BATCH_FILES,
     Assignment,
     PackageResult,
     Plan,
@@ -64,7 +63,7 @@ from golore.learner.pipeline.test_edges_update import exercised_elsewhere, updat
 from golore.learner.project.catalog import CatalogPackage
 from golore.learner.worker_pool import WorkerPool
 
-SMALL_FILES = 2 * BATCH_FILES
+SMALL_FILES = 120
 """Up to this many files are resolved in this process, because a new one would have to start and load the plan first."""
 MOST_EFFECT_ROWS = 20_000
 """If more rows change, effects on cards are not computed, because most cards are rebuilt anyway."""
