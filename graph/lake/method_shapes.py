@@ -61,7 +61,8 @@ def _types(text: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
+    parts: list[str] = []
+    depth = start = 0
     for at, character in enumerate(f"{text},"):
         depth += _OPENING.get(character, 0)
         if character == "," and depth == 0:
