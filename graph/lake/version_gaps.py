@@ -20,13 +20,19 @@ def version_gaps(fleet: Fleet, declaring: Member, users: Collection[str]) -> tup
     if declared is None:
         return ()
     modules = declaring.head.modules
-    used: dict[tuple[str, str], set[str]] = {}
+    names_of: dict[str, set[str]] = {}
     for row in fleet.uses_below(tuple(f"{module}{end}" for module in modules for end in ("/", "."))):
         if row.member.name in asked and row.kind not in (IMPORTS, POSSIBLE):
-            # What begins with the path of a module may belong to another one, such as its next major version.
-            module = _module_of(row.target, (*modules, *row.member.head.requires))
+            names_of.setdefault(row.member.name, set()).add(row.target)
+    used: dict[tuple[str, str], set[str]] = {}
+    for repository, names in names_of.items():
+        # What begins with the path of a module may belong to another one, such as its next major version.
+        below = tuple(f"{module}/" for module in modules)
+        inner = [one for one in asked[repository].head.requires if one.startswith(below)]
+        for name in names:
+            module = _module_of(name, (*modules, *inner))
             if module in modules:
-                used.setdefault((row.member.name, module), set()).add(row.target)
+                used.setdefault((repository, module), set()).add(name)
     gaps: list[VersionGap] = []
     for (repository, module), names in sorted(used.items()):
         requires = asked[repository].head.requires.get(module, "")
