@@ -69,7 +69,7 @@ def parse() -> argparse.Namespace:
 
 def go_environment(go: Path) -> dict[str, str]:
     fixed = {"GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "GOWORK": "off"}
-    return os.environ | fixed | {"PATH": f"{go.parent}{os.pathsep}{os.environ['PATH']}"}
+    return os.environ | fixed | {"PATH": f"{go.resolve().parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def pairs(repository: Path, most: int, stride: int, *, patches: bool) -> list[tuple[str, str]]:

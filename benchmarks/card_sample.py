@@ -1,6 +1,6 @@
-"""Prints a sample of cards with the facts to judge them by (see cards_rubric.md).
+"""Prints a text for somebody who judges cards: the rubric (cards_rubric.md), then each card with facts to judge it by.
 
-    python benchmarks/card_sample.py REPO… [--seed N] [--each N]
+    python benchmarks/card_sample.py REPO… [--seed N] [--each N] > cards.txt
 
 Each REPO is a learned repository. Half of its files are drawn from the largest ones, test files included as they come.
 The facts are counted from the edges of the graph by queries of this script, not by the code that makes cards. The last
@@ -22,6 +22,7 @@ from golore.graph.database.store import Store
 from golore.graph.history.recent_commits import open_recent_commits
 from golore.mcp_server.services.repository import find_repository
 
+RUBRIC: Final = Path(__file__).with_name("cards_rubric.md")
 LARGE_SHARE: Final = 0.1
 FEW_FILES: Final = 100
 SHOWN: Final = 40
@@ -43,12 +44,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2027)
     parser.add_argument("--each", type=int, default=10, help="files of each repository (10)")
     options = parser.parse_args()
+    print(RUBRIC.read_text(encoding="utf-8"))
+    print(f"Seed {options.seed}. Write the score and what cost points on the last line of each card.")
     shares: list[float] = []
+    number = 0
     for repository in options.repositories:
         found = find_repository(repository)
         with Store.open(found.store, write=False) as store:
             for path in draw(store, random.Random(f"{options.seed} {repository.name}"), options.each):
-                shares += print_card(found.store, store, repository.name, path)
+                number += 1
+                shares += print_card(found.store, store, f"{number}. {repository.resolve().name}", path)
     if shares:
         print(f"used declarations named on the card: median {median(shares):.0%}, mean {mean(shares):.0%}")
 
@@ -79,6 +84,7 @@ def print_card(directory: Path, store: Store, repository: str, path: str) -> lis
         print(f"  not named: {', '.join(missing[:SHOWN])}")
     print_tests(store, path)
     print_commits(directory, path)
+    print("--- score:")
     return [len(named) / len(used)] if used else []
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from golore.graph.database.store import Store
+from golore.graph.files.store_path import store_of
 from golore.learner.audit.go_judge import judge_edges
 from support.claims import check_claims
 
@@ -25,7 +26,7 @@ def main() -> None:
     options = parser.parse_args()
     root = options.repository.resolve()
     truth = judge_edges(root, gopath=options.gopath)
-    with Store.open(root / ".golore", write=False) as store:
+    with Store.open(store_of(root), write=False) as store:
         claims = check_claims(store, truth)
     print(f"{claims.checked:,} claims, {len(claims.false):,} false")
     for claim in claims.false[:40]:

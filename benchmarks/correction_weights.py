@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from corrections import FIXTURES, SETS, excerpts, transcript
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 def samples() -> tuple[list[Sample], dict[str, int]]:
     """The messages that may be corrections, and by set the number of corrections among those that may not."""
     found: list[Sample] = []
-    missed = dict.fromkeys(SETS, 0)
+    missed: dict[str, int] = dict.fromkeys(SETS, 0)
     for name in SETS:
         for excerpt in excerpts(FIXTURES / f"{name}.txt"):
             for words in read_lines(transcript(excerpt)).words:
@@ -69,15 +69,16 @@ def fitted(values: Array, labels: Array) -> Array:
 
 def _regression(values: Array, labels: Array) -> Array:
     """Newton's method, with a quadratic penalty on the weights but not on the bias."""
-    columns = np.c_[np.ones(len(values)), values]
-    weights = np.zeros(columns.shape[1])
-    penalty = np.full(columns.shape[1], PENALTY)
+    columns: Array = np.c_[np.ones(len(values)), values]
+    weights = cast("Array", np.zeros(columns.shape[1]))
+    penalty = cast("Array", np.full(columns.shape[1], PENALTY))
     penalty[0] = 0.01
+    exponential, solve = cast("Array", np.exp), cast("Array", np.linalg.solve)
     for _ in range(50):
-        odds = 1 / (1 + np.exp(-columns @ weights))
+        odds = 1 / (1 + exponential(-columns @ weights))
         slope = columns.T @ (odds - labels) + penalty * weights
         curve = (columns * (odds * (1 - odds))[:, None]).T @ columns + np.diag(penalty)
-        step = np.linalg.solve(curve, slope)
+        step = solve(curve, slope)
         weights -= step
         if abs(step).max() < 1e-8:
             break

@@ -2,7 +2,10 @@
 
     deadcode -json -generated -filter '' ./cmd/stringer > stringer.json        # in the repository
     python benchmarks/dead.py REPOSITORY golang.org/x/tools/cmd/stringer stringer.json
+    deadcode -test -json -generated -filter '' ./... > tests.json
+    python benchmarks/dead.py REPOSITORY ... tests.json
 
+The program `...` stands for all programs and all tests, as `deadcode -test ./...` and `golore dead --tests` take them.
 The repository must have been learned. Only functions and methods are compared, of the packages that both have seen, in
 files of the default build. Prints both sets, precision, recall, and with `--list` every difference.
 """
@@ -14,13 +17,15 @@ import json
 from pathlib import Path
 
 from golore.graph.analysis.code_graph import CodeGraph, read_code_graph
-from golore.graph.analysis.dead_code import is_marker
+from golore.graph.analysis.dead_code import is_marker, reach_tests
 from golore.graph.analysis.hidden_uses import hidden_uses
+from golore.graph.analysis.program_candidates import programs
 from golore.graph.analysis.reachability import Reachability
 from golore.graph.database.store import Store
 from golore.graph.files.store_path import store_of
 
 Place = tuple[str, int]
+ALL = "..."
 
 
 def judged_dead(root: Path, file: Path) -> tuple[set[Place], set[Place]]:
@@ -44,10 +49,10 @@ def our_search(store: Store, root: Path, program: str) -> tuple[CodeGraph, Reach
     graph = read_code_graph(store)
     search = Reachability(graph)
     search.reach(
-        number
-        for number, one in enumerate(graph.declared)
-        if one.kind == "func" and one.name == "main" and graph.packages[one.package].path == program
+        number for number in programs(graph) if program in (ALL, graph.packages[graph.declared[number].package].path)
     )
+    if program == ALL:
+        reach_tests(search)
     certain = set(search.reached)
     search.assume(hidden_uses(root, graph, search.packages))
     return graph, search, certain
@@ -56,7 +61,7 @@ def our_search(store: Store, root: Path, program: str) -> tuple[CodeGraph, Reach
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("repository", type=Path)
-    parser.add_argument("program", help="import path of its main package")
+    parser.add_argument("program", help="import path of its main package, or ... for all programs and tests")
     parser.add_argument("judge", type=Path, help="output of deadcode -json")
     parser.add_argument("--judged", type=Path, help="the tree that deadcode saw, if the repository is a copy of it")
     parser.add_argument("--list", action="store_true", help="list every difference")
@@ -72,7 +77,9 @@ def main() -> None:
     for package in search.packages:
         for number in graph.by_package.get(package, ()):
             one = graph.declared[number]
-            if one.kind not in ("func", "method") or one.test or one.file in other_builds or one.name in ("_", "init"):
+            if one.kind not in ("func", "method") or one.file in other_builds or one.name in ("_", "init"):
+                continue
+            if one.test and options.program != ALL:
                 continue
             place = (one.file, one.line)
             names[place] = one.id

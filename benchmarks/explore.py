@@ -8,7 +8,7 @@ line break and a tab. A needed declaration is `path:Name` or `path:Type.Method`;
 
 A declaration counts if the reply has its signature, at least eight lines of its body or all of a shorter one, and one
 of the lines on which it calls each other needed declaration. A question is right if all its declarations count. Tokens
-are characters / 4. Times are those of one process that stays, after one question to each repository.
+are characters / 4. Times are processor time of one process that stays, after one question to each repository.
 
 --codegraph asks the same questions to codegraph's `explore`, whose lines are numbered, and applies the same rule.
 PROGRAM is the `codegraph` of npm's @colbymchenry/codegraph. Each repository must have been indexed with
@@ -117,9 +117,9 @@ def _ask(repository: OpenRepository, text: str, budget: int) -> Exploration:
 
 
 def _golore(repository: OpenRepository, one: Question, needed: list[Declaration], budget: int) -> Result:
-    started = time.perf_counter()
+    started = time.process_time()
     reply = _ask(repository, one.text, budget)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     shown: Shown = {}
     for part in reply.parts:
         shown.setdefault(part.file, set()).update(range(part.start, part.end + 1))

@@ -36,7 +36,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from golore.graph.cards.card_store import create_card_store
-from golore.learner.checkout.discovery import digest, discover
+from golore.learner.checkout.content_digest import digest
+from golore.learner.checkout.discovery import discover
 from golore.learner.pipeline.incremental import IncrementalLearner
 
 SEED = 4

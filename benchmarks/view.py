@@ -87,7 +87,8 @@ def started(root: Path) -> tuple[Server, Taken]:
     command = [str(GOLORE), "view", "--repo", str(root), "--no-browser", "--json", "--port=0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    address = urlsplit(json.loads(process.stdout.readline())["url"])
+    printed: dict[str, str] = json.loads(process.stdout.readline())
+    address = urlsplit(printed["url"])
     server = Server(process, address.port or 0, address.path.split("/")[1])
     first = server.ask("")
     return server, Taken(server.cpu(), time.perf_counter() - begun, first.size)

@@ -24,16 +24,15 @@ from golore.graph.errors import GraphDamaged
 from golore.graph.files.cache_db import is_cache_damage, remove_cache
 from golore.graph.files.claim import claim_store
 from golore.graph.files.file_state import FileState
-from golore.graph.files.shared_knowledge import link_store
+from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.knowledge.summary_staleness import update_summaries
 from golore.graph.progress import NoProgress, Progress, TimedStages
 from golore.learner.checkout.git_activity import update_recent_commits
-from golore.learner.checkout.git_directory import sharing_name
-from golore.learner.derived.card_step import refresh_card, update_cards
+from golore.learner.derived.card_step import record_loaded_cards, refresh_card, update_cards
 from golore.learner.derived.co_change_step import added_files, update_co_change
-from golore.learner.derived.load_companion import LoadCompanion
-from golore.learner.derived.note_step import update_notes
+from golore.learner.derived.load_companion import LoadCompanion, Loaded
+from golore.learner.derived.note_step import link_shared_knowledge, update_notes
 from golore.learner.derived.search_step import update_search_index
 from golore.learner.documents.document_step import LearnedDocuments, update_documents
 from golore.learner.pipeline.graph_step import Report, learn_graph
@@ -169,29 +168,28 @@ def finish(
     is_only_code: bool = False,
     found_documents: Mapping[str, FileState] | None = None,
     whole: bool = False,
-    loaded: bytes = b"",
+    loaded: Loaded | None = None,
     progress: Progress | None = None,
 ) -> None:
     """The steps after the graph is written.
 
     `changed`: the Go files that changed, if known. `is_only_code`: it is also known that no document changed.
-    `found_documents`: the documents, if they were just listed. `whole`: build everything again. `loaded`: the mark of
-    the search index, if the graph was loaded with a `LoadCompanion`, which has done some of the steps.
+    `found_documents`: the documents, if they were just listed. `whole`: build everything again. `loaded`: what a
+    `LoadCompanion` made, if the graph was loaded with one.
     """
     with closing(create_card_store(store_directory)) as card_store:
         # A process may have been killed between its graph and these steps. Then more has changed than `changed` says.
         if changed is not None and card_store.meta(_FINISHED) != changed.since.encode():
             changed = None
     paths = None if changed is None else changed.paths
-    name, git_directory = sharing_name(root.resolve()) or ("", "")
-    link_store(store_directory, name, str(git_directory))
+    link_shared_knowledge(root, store_directory)
     moved_notes = update_notes(root, store_directory, changed=paths)
     summaries = update_summaries(root, store_directory, changed=paths)
     with ThreadPoolExecutor(1) as thread:
         # Most of the work is done by git.
         reading = thread.submit(update_recent_commits, root, store_directory)
         documents = LearnedDocuments()
-        if not loaded:
+        if loaded is None:
             documents = update_documents(
                 root,
                 store_directory,
@@ -203,23 +201,34 @@ def finish(
         committed = reading.result()
     arrived = added_files(store_directory, paths or ())
     with Store.open(store_directory, write=False) as store:
-        built = update_cards(
-            root,
-            store_directory,
-            store=store,
-            changed=changed,
-            whole=whole or len(committed) > _MANY_CARDS,
-            progress=progress,
-        )
+        # A note may have been written meanwhile.
+        if loaded is not None and loaded.has_cards and not Knowledge.exists(store_directory):
+            record_loaded_cards(store)
+            is_full = True
+        else:
+            is_full = update_cards(
+                root,
+                store_directory,
+                store=store,
+                changed=changed,
+                whole=whole or len(committed) > _MANY_CARDS,
+                progress=progress,
+            ).is_full
         if progress is not None:
             progress.stage("Finishing", 0)
         update_search_index(
-            root, store_directory, store=store, changed=paths, whole=whole, loaded=loaded, progress=progress
+            root,
+            store_directory,
+            store=store,
+            changed=paths,
+            whole=whole,
+            loaded=b"" if loaded is None else loaded.index_mark,
+            progress=progress,
         )
         state = read_meta(store, STATE) if changed is None else changed.state
-    if not loaded:
+    if loaded is None:
         update_co_change(root, store_directory, changed=paths, arrived=arrived)
-    if not built.is_full:
+    if not is_full:
         card_paths = moved_notes | summaries.card_paths | documents.card_paths | committed
         rebuild_cards_of(store_directory, card_paths.difference(paths or ()))
     if changed is None:

@@ -209,6 +209,19 @@ def test_the_command_tells_the_installed_version() -> None:
 def test_workflows_are_valid_and_safe() -> None:
     workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     assert workflows
+    assert_valid_and_safe(workflows)
+
+
+def test_the_workflow_in_the_documentation_is_valid_and_safe(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "changes.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    workflow = tmp_path / ".github" / "workflows" / "affected.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(example)
+    assert_valid_and_safe([workflow])
+
+
+def assert_valid_and_safe(workflows: list[Path]) -> None:
     for command in (
         ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
         ["zizmor", "--offline", "--no-progress", *workflows],

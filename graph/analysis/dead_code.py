@@ -80,7 +80,7 @@ def find_dead_code(
         search.reach(_exported(graph))
     used = _used_outside(graph, outside) if outside is not None else []
     search.reach(used)
-    started = _reach_tests(search) if tests else 0
+    started = reach_tests(search) if tests else 0
     certain = frozenset(search.reached)
     search.assume(hidden_uses(root, graph, search.packages))
     judged = [number for number in _judged(graph, search, below) if tests or not graph.declared[number].test]
@@ -119,7 +119,8 @@ def is_importable(graph: CodeGraph, package: str) -> bool:
     return entry.name != "main" and not entry.test and "internal" not in entry.path.split("/")
 
 
-def _reach_tests(search: Reachability) -> int:
+def reach_tests(search: Reachability) -> int:
+    """Continue from all tests, and return how many there are."""
     graph = search.graph
     roots = [
         number

@@ -1,4 +1,4 @@
-"""What code can run from some roots: rapid type analysis on the graph.
+"""What code of whole programs can run from some roots, by rapid type analysis (see `type_flow`).
 
 From each declaration that is reached, it follows calls, functions used as values, and references. A call of an
 interface method reaches the methods of those types that code reached so far has put into that interface, directly or
@@ -16,18 +16,18 @@ Reaching a package runs its `init` functions and initializes its variables. Bodi
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from golore.graph.analysis.code_graph import OUTSIDE, TYPE_KINDS, CodeGraph, Conversion
+from golore.graph.analysis.type_flow import TypeFlow
 
 REFLECTION: Final = "reflection"
 UNRESOLVED: Final = "unresolved"
-_NAMES: Final = re.compile(r"\w+")
 _PLACES: Final = frozenset(("interface", "alias", "func", "method"))
 """Kinds that only stand for values of other types: interfaces, and generic functions for their type parameters."""
+_NAMES: Final = re.compile(r"\w+")
 
 
 class Reachability:
@@ -41,12 +41,8 @@ class Reachability:
         """Those whose edges were followed: also variables that are initialized and never used."""
         self.packages: set[str] = set()
         """The packages that are linked."""
-        self._types: defaultdict[int, set[int]] = defaultdict(set)
-        """The types whose values are at a place: in an interface or `OUTSIDE`, or given for a type parameter."""
-        self._onward: defaultdict[int, set[int]] = defaultdict(set)
-        """The places that values get to from a place."""
-        self._invoked: defaultdict[int, set[str]] = defaultdict(set)
-        """The methods of an interface that are called."""
+        self._flow = TypeFlow(self._offers, self._fits)
+        """Places are interfaces, `OUTSIDE`, and generic declarations for their type parameters."""
         self._invoked_unnamed: set[str] = set()
         """The methods of unnamed interfaces that are called, by id."""
         self._pending: list[tuple[int, str]] = []
@@ -69,7 +65,7 @@ class Reachability:
         for number, reason in sorted(hidden.items()):
             self._use(number, reason)
         for type in sorted(
-            {type for place in list(self._types) if self._is_interface(place) for type in self._types[place]}
+            {type for place in self._flow.places() if self._is_interface(place) for type in self._flow.types_at(place)}
         ):
             self._reflect(type, REFLECTION)
         for number in sorted(self.executed):
@@ -78,7 +74,7 @@ class Reachability:
 
     def types_at(self, place: int) -> frozenset[int]:
         """The types whose values reached code has put into an interface, or into one that is `OUTSIDE`."""
-        return frozenset(self._types.get(place, ()))
+        return self._flow.types_at(place)
 
     def _run(self) -> None:
         while self._pending or self._arrivals:
@@ -156,16 +152,13 @@ class Reachability:
 
     def _invoke(self, method: int, reason: str) -> None:
         one = self.graph.declared[method]
-        names = self._invoked[one.owner]
-        if one.name not in names:
-            names.add(one.name)
-            for type in sorted(self._types[one.owner]):
-                self._call(type, one.name, reason)
+        for called in self._flow.call(one.owner, one.name):
+            self._use(called, reason)
 
     def _invoke_unnamed(self, required: str, reason: str) -> None:
         if required not in self._invoked_unnamed:
             self._invoked_unnamed.add(required)
-            for type in sorted(self._types[OUTSIDE]):
+            for type in sorted(self._flow.types_at(OUTSIDE)):
                 self._call_unnamed(type, required, reason)
 
     def _call_unnamed(self, type: int, required: str, reason: str) -> None:
@@ -183,22 +176,13 @@ class Reachability:
         if source != OUTSIDE and self.graph.declared[source].kind not in _PLACES:
             self._arrivals.append((source, target, reason))
         # Also from a type: if it is generic, this may be a conversion of its type parameters.
-        onward = self._onward[source]
-        if target not in onward:
-            onward.add(target)
-            self._arrivals += [(type, target, reason) for type in sorted(self._types[source])]
+        self._arrivals += [(type, target, reason) for type in self._flow.connect(source, target)]
 
     def _arrive(self, type: int, place: int, reason: str) -> None:
         """Values of a type get to a place, and from there to others."""
-        pending = [place]
-        while pending:
-            at = pending.pop()
-            types = self._types[at]
-            if type in types:
-                continue
-            types.add(type)
-            for name in sorted(self._invoked[at]):
-                self._call(type, name, reason)
+        for at, methods in self._flow.arrive(type, place):
+            for method in methods:
+                self._use(method, reason)
             if at == OUTSIDE:
                 # Code there may call what the interfaces there require.
                 for name in sorted(self.graph.called_from_outside.get(type, ())):
@@ -207,7 +191,13 @@ class Reachability:
                     self._call_unnamed(type, required, reason)
             if self._assumes and self._is_interface(at):
                 self._reflect(type, reason or REFLECTION)
-            pending += [to for to in sorted(self._onward[at]) if self._fits(type, to)]
+
+    def _offers(self, type: int, place: int) -> dict[str, int]:
+        """The methods of a type that an interface names."""
+        if place == OUTSIDE or self.graph.declared[place].kind != "interface":
+            return {}
+        methods = self.graph.method_set(type)
+        return {name: methods[name] for name in sorted(self.graph.members.get(place, ())) if name in methods}
 
     def _is_interface(self, place: int) -> bool:
         return place == OUTSIDE or self.graph.declared[place].kind in ("interface", "alias")

@@ -36,6 +36,7 @@ from golore.graph.cards.page_rank import page_ranks
 from golore.graph.cards.related_files import Surroundings, by_directory, surroundings
 from golore.graph.cards.related_reasons import related_files
 from golore.graph.cards.stored_ranks import StoredRanks, file_rows, to_json
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import gc_disabled
@@ -43,7 +44,7 @@ from golore.graph.history.co_change import FileHistory, History, directory_of, f
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
 from golore.graph.queries.file_facts import FileFacts, UnresolvedName, WholeGraph
-from golore.graph.queries.names.short_names import ShortNames
+from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
 from golore.graph.queries.single_file import SingleFile
 
 _MOST_SINGLE: Final = 100
@@ -59,7 +60,7 @@ _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "4"
+_TEXT_VERSION: Final = "5"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 
@@ -115,7 +116,7 @@ def build_cards(
         outdated |= _update_history(card_store, history(), head, now)
     if whole or len(outdated) > _MOST_SINGLE:
         with gc_disabled():
-            built = _build_all(store, card_store, history, head, progress)
+            built = _build_all(store, store.directory, ShortNames(store), card_store, history, head, progress)
         card_store.set_meta("edition", version)
         return built
     return _build_some(store, card_store, outdated, None) if outdated or _waiting(card_store) else BuiltCards(0, False)
@@ -136,13 +137,34 @@ def _build_version(store: Store) -> bytes:
     return f"{_TEXT_VERSION} {' '.join(extractor)} {manifest.graph if manifest else ''}".encode()
 
 
+def build_cards_beside(
+    tables: GraphTables, directory: Path, card_store: CardStore, history: Callable[[], History | None], head: str
+) -> None:
+    """Build all cards of a graph that is being loaded into a store without notes and summaries. When it is current,
+    `record_built_cards` must be called; if it is not, the next build makes all cards again."""
+    card_store.set_meta("edition", b"")
+    with gc_disabled():
+        _build_all(tables, directory, assumed_short_name, card_store, history, head, None)
+
+
+def record_built_cards(store: Store, card_store: CardStore) -> None:
+    """Record that all cards are those of the current graph."""
+    card_store.set_meta("edition", _build_version(store))
+
+
 def _build_all(
-    store: Store, card_store: CardStore, history: Callable[[], History | None], head: str, progress: Progress | None
+    tables: GraphTables,
+    directory: Path,
+    naming: Naming,
+    card_store: CardStore,
+    history: Callable[[], History | None],
+    head: str,
+    progress: Progress | None,
 ) -> BuiltCards:
     with ThreadPoolExecutor(1) as executor:
         # git does most of this work, and takes about as long as reading the graph.
         pending_history = executor.submit(history)
-        graph = WholeGraph(store)
+        graph = WholeGraph(tables)
         ranks = page_ranks(graph.files, graph.uses)
         commit_history = pending_history.result()
     unlearned = _unlearned_files(commit_history, graph.files)
@@ -154,7 +176,7 @@ def _build_all(
     cards: list[Card] = []
     symbols: list[SymbolLine] = []
     outside = OutsideUse()
-    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
+    with AnnotationReader(directory, naming=naming) as annotation_reader:
         for path in sorted(graph.files):
             facts = graph.facts(path)
             users = Users(facts, ranks)
@@ -164,7 +186,7 @@ def _build_all(
             if progress is not None:
                 progress.tick(1)
         cards += [_unlearned_card(path, coupled.get(path), around) for path in sorted(unlearned)]
-        cards += all_package_cards(store, card_store, annotation_reader, graph, outside, ranks, coupled)
+        cards += all_package_cards(tables, card_store, annotation_reader, graph, outside, ranks, coupled)
         card_store.set_meta(TASKS, annotation_reader.tasks().encode())
     card_store.replace_all(cards, symbols)
     card_store.replace_files(file_rows(all_files, by_directory(all_files), ranks, coupled))

@@ -1,4 +1,5 @@
-"""The card store: rendered cards in `cache.db`, found by one look-up, and a record of what each session was shown.
+"""The card store: rendered cards in `cache.db`, found by one look-up, and a record of what each session was shown and
+which files it edited.
 
 A hook process reads it and must start quickly, so this module imports little but SQLite: no typing, pathlib or json
 (each costs a tenth of the whole process), no engine, nothing else of golore. Its tables (`deck_*`) can be built again
@@ -48,9 +49,9 @@ else:
     except ImportError:
         import sqlite3
 
-CARD_STORE_VERSION = 3
+CARD_STORE_VERSION = 4
 KEPT_SECONDS = 14 * 24 * 3600
-"""Seconds after which records of what a session was shown are deleted."""
+"""Seconds after which records of what a session was shown or edited are deleted."""
 _WAIT_SECONDS = 5.0
 _TABLES = """
 CREATE TABLE deck_notes(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -66,9 +67,11 @@ CREATE INDEX deck_files_by_place ON deck_files(place);
 CREATE INDEX deck_files_by_stem ON deck_files(stem);
 CREATE TABLE deck_shown(session TEXT NOT NULL, agent TEXT NOT NULL, key TEXT NOT NULL, characters INTEGER NOT NULL,
                         at INTEGER NOT NULL, PRIMARY KEY(session, agent, key)) WITHOUT ROWID;
-CREATE INDEX deck_shown_by_time ON deck_shown(at)
+CREATE INDEX deck_shown_by_time ON deck_shown(at);
+CREATE TABLE deck_edits(session TEXT NOT NULL, path TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(session, path))
+                        WITHOUT ROWID
 """
-_TABLE_NAMES = ("deck_notes", "deck_cards", "deck_symbols", "deck_files", "deck_shown")
+_TABLE_NAMES = ("deck_notes", "deck_cards", "deck_symbols", "deck_files", "deck_shown", "deck_edits")
 
 
 class Card:
@@ -319,6 +322,22 @@ class CardStore:
         `characters_shown` starts again from 0.
         """
         self._connection.execute("DELETE FROM deck_shown WHERE session = ?", (session,))
+
+    def record_edits(self, session: str, paths: Iterable[str]) -> None:
+        """Record that a session edited files. The time of the first edit of each file counts."""
+        now = int(time.time())
+        rows = [(session, path, now) for path in paths]
+        self._connection.executemany("INSERT OR IGNORE INTO deck_edits VALUES (?, ?, ?)", rows)
+        self._connection.execute("DELETE FROM deck_edits WHERE at < ?", (now - KEPT_SECONDS,))
+
+    def edits(self, session: str) -> dict[str, int]:
+        """The files that a session edited, and when it did so first, without those that were forgotten."""
+        statement = "SELECT path, at FROM deck_edits WHERE session = ? ORDER BY path"
+        return dict(self._connection.execute(statement, (session,)))
+
+    def forget_edits(self, session: str, paths: Iterable[str]) -> None:
+        rows = [(session, path) for path in paths]
+        self._connection.executemany("DELETE FROM deck_edits WHERE session = ? AND path = ?", rows)
 
     def _insert(self, cards: Iterable[Card], symbols: Iterable[SymbolLine]) -> None:
         rows = ((card.path, card.digest, card.main, card.related_text, card.own) for card in cards)

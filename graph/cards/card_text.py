@@ -39,6 +39,8 @@ _OWN_SHARE: Final = 3
 """Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
 """With more unresolved uses than this, a name is so common that they say nothing about one method."""
+_ABSENT: Final = " is not at hand"
+"""How the reason ends if the package of a dependency could not be read."""
 _SAYS_NOTHING: Final = frozenset(("error", "expvar.Var", "fmt.Stringer"))
 """External interfaces that a reader sees from the method itself."""
 
@@ -252,7 +254,14 @@ def _satisfies_lines(facts: FileFacts) -> Iterable[str]:
     for shared, kinds in sorted(by_interfaces.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
         subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
         verb = "satisfies" if len(kinds) == 1 else "satisfy"
-        yield f"{subject} {verb} {_few_or_number(_names_and_places(shared, facts.path), 'interface')}"
+        inside = [interface for interface in shared if interface.file]
+        outside = [interface.short for interface in shared if not interface.file]
+        names = [_few_or_number(_names_and_places(inside, facts.path), "interface")] if inside else []
+        if len(outside) > _PLACES:
+            names.append(f"{counted(len(outside), 'external interface')} such as {outside[0]}")
+        else:
+            names += outside
+        yield f"{subject} {verb} {joined(names)}"
 
 
 def _is_coincidence(facts: FileFacts, interface: CardSymbol) -> bool:
@@ -402,11 +411,14 @@ def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
 
 
 def _unresolved(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
-    sites = sum(name.sites for name in unresolved)
-    if sites:
-        reasons: Counter[str] = Counter()
-        for name in unresolved:
+    """The unresolved uses in a file, but for those of dependencies whose source is not there: `golore learn` says that
+    once for the repository, and it is the same on most cards."""
+    reasons: Counter[str] = Counter()
+    for name in unresolved:
+        if not name.reason.endswith(_ABSENT):
             reasons[name.reason] += name.sites
+    sites = reasons.total()
+    if sites:
         reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
         yield CardSection(f"Unresolved in it: {counted(sites, 'use')} {why}")

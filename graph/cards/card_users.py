@@ -7,7 +7,7 @@ type. Uses that are possible but not known are never counted.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from heapq import nsmallest
 from typing import Final, NamedTuple
@@ -19,6 +19,8 @@ from golore.graph.queries.file_facts import CardSymbol, FileFacts, Reach, Use
 _LOCATIONS: Final = 3
 _PLACED: Final = 2
 """Number of declarations whose users are shown with places, and most places of each."""
+_MANY: Final = 5
+"""A type is named for its members that are left out if there are so many."""
 LEGEND: Final = "3/2: 3 users in 2 files; no numbers: 1 user"
 LEFT_OUT: Final = "more left out"
 _MEMBERS: Final = ("method", "imethod", "field")
@@ -176,8 +178,15 @@ def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
     if tests:
         parts.append(f"in tests: {tests}")
     if number < len(used):
-        parts.append(f"{len(used) - number:,} {LEFT_OUT}")
+        parts.append(f"{len(used) - number:,} {LEFT_OUT}{_owners(used[number:])}")
     return "; ".join(parts)
+
+
+def _owners(left: Sequence[UsedDeclaration]) -> str:
+    """The types that have most of these declarations, with their numbers: where to look for the names."""
+    owners = Counter(one.symbol.local.partition(".")[0] for one in left if one.symbol.kind in _MEMBERS)
+    best = [(owner, number) for owner, number in owners.most_common(_LOCATIONS) if number >= _MANY]
+    return f" ({', '.join(f'{number:,} of {owner}' for owner, number in best)})" if best else ""
 
 
 def _grouped(used: Collection[UsedDeclaration]) -> str:

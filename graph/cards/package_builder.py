@@ -25,6 +25,7 @@ from golore.graph.cards.package_cards import (
     use_of_files,
 )
 from golore.graph.cards.stored_ranks import StoredRanks, to_json
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.queries.file_facts import WholeGraph
@@ -39,7 +40,7 @@ _BASE_KEY: Final = "base"
 
 
 def all_package_cards(
-    store: Store,
+    tables: GraphTables,
     card_store: CardStore,
     annotation_reader: AnnotationReader,
     graph: WholeGraph,
@@ -56,8 +57,8 @@ def all_package_cards(
         return PackageUse(importers.get(directory, Counter()), outside.by_directory[directory])
 
     texts = [
-        *package_texts(store, graph.files, use_of, ranks, coupled.get),
-        ("", overview_text(store, graph.files, prominent)),
+        *package_texts(tables, graph.files, use_of, ranks, coupled.get),
+        ("", overview_text(tables, graph.files, prominent)),
     ]
     return _annotated_cards(card_store, annotation_reader, texts)
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.cards.card_sections import CardSection, fit_sections
 from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
-from golore.graph.database.store import Store
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, WholeGraph
@@ -78,7 +78,7 @@ def use_of_files(found: Iterable[FileFacts]) -> PackageUse:
 
 
 def package_texts(
-    store: Store,
+    tables: GraphTables,
     files: Iterable[str],
     use_of: Callable[[str, Sequence[str]], PackageUse],
     ranks: Ranks,
@@ -86,7 +86,7 @@ def package_texts(
 ) -> Iterator[tuple[str, str]]:
     """The card path ("dir/") and card text of each directory of `files`, which are all files of these directories.
     `use_of` is called with each directory and its files."""
-    packages = _packages(store)
+    packages = _packages(tables)
     by_directory: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(files):
         by_directory[directory_of(path)].append(path)
@@ -155,9 +155,9 @@ def prominence_of(
     )
 
 
-def overview_text(store: Store, files: Collection[str], prominent: Prominence) -> str:
+def overview_text(tables: GraphTables, files: Collection[str], prominent: Prominence) -> str:
     """The text of the repository's card."""
-    modules: list[str] = [name for row in store.rows("MATCH (r:Repository) RETURN r.modules") for name in row[0]]
+    modules: list[str] = [name for names in tables.node_columns("Repository", ("modules",))[1] for name in names]
     directories = Counter(directory_of(path) for path in files)
     tests = sum(1 for path in files if _is_test(path))
     modules_text = (
@@ -172,7 +172,7 @@ def overview_text(store: Store, files: Collection[str], prominent: Prominence) -
     if lines:
         sections.append(CardSection("Most depended upon:", lines))
     mains = sorted(
-        one.card_path for found in _packages(store).values() for one in found if one.name == "main" and not one.test
+        one.card_path for found in _packages(tables).values() for one in found if one.name == "main" and not one.test
     )
     if mains:
         mains.sort(key=lambda directory: (directory.count("/"), directory))
@@ -185,10 +185,10 @@ def overview_text(store: Store, files: Collection[str], prominent: Prominence) -
     return fit_sections(sections, MAX_CARD_CHARACTERS)
 
 
-def _packages(store: Store) -> dict[str, list[_PackageFacts]]:
+def _packages(tables: GraphTables) -> dict[str, list[_PackageFacts]]:
     found: defaultdict[str, list[_PackageFacts]] = defaultdict(list)
-    rows = store.rows("MATCH (p:Package) RETURN p.path, p.name, p.dir, p.doc, p.test ORDER BY p.id")
-    for path, name, directory, doc, test in rows:
+    columns = tables.node_columns("Package", ("id", "path", "name", "dir", "doc", "test"))
+    for _, path, name, directory, doc, test in sorted(zip(*columns[1:], strict=True)):
         card_path = f"{directory or '.'}/"
         found[card_path].append(_PackageFacts(path, name, card_path, doc, test))
     return found

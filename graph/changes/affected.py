@@ -19,6 +19,7 @@ from golore.graph.changes.changed_symbols import (
     users_of_removed,
 )
 from golore.graph.changes.described import Companion, Description, companions, descriptions
+from golore.graph.changes.nearby_files import NearbyFile, nearby_files
 from golore.graph.changes.test_commands import test_commands
 from golore.graph.changes.test_selection import TestSelection, select_tests
 from golore.graph.database.store import Store
@@ -46,8 +47,9 @@ class Affected:
     """What a change affects. `base` and `target` name the two states.
 
     `resolved` and `candidates` are users of what changed, without tests: candidates may use it through an interface.
-    `packages` are the import paths of the changed and the reached code. `tests_left_out`: how many tests `top` cut off.
-    `is_complete`: the search for users did not stop at a limit. `breaking` and `uncertain` are changes of exported API.
+    `nearby` are the files outside the change to look at, best first. `packages` are the import paths of the changed and
+    the reached code. `tests_left_out`: how many tests `top` cut off. `is_complete`: the search for users did not stop
+    at a limit. `breaking` and `uncertain` are changes of exported API.
     """
 
     base: str
@@ -56,6 +58,7 @@ class Affected:
     changed: tuple[ChangedDeclaration, ...]
     resolved: tuple[Reached, ...]
     candidates: tuple[Reached, ...]
+    nearby: tuple[NearbyFile, ...]
     packages: tuple[str, ...]
     tests: TestSelection
     tests_left_out: int
@@ -97,6 +100,7 @@ def affected_by(
         changed,
         tuple(one for one in users if one.certain),
         tuple(one for one in users if not one.certain),
+        nearby_files(store, paths, users, tests.tests),
         tuple(sorted({symbol.package for symbol in [*symbols, *(one.symbol for one in users)]})),
         shown,
         len(tests.tests) - len(shown.tests),

@@ -54,7 +54,7 @@ def companions(store: Store, files: Collection[str]) -> tuple[Companion, ...]:
     """The files that usually change with these and are not among them, the surest first."""
     best: dict[str, Companion] = {}
     for file in sorted(files):
-        for other, shared, commits in _pairs(store, file):
+        for other, shared, commits in companion_pairs(store, file):
             known = best.get(other)
             is_usual = shared >= FEWEST_SHARED and shared >= SMALLEST_SHARE * commits
             if is_usual and other not in files and (known is None or shared * known.commits > known.shared * commits):
@@ -62,7 +62,7 @@ def companions(store: Store, files: Collection[str]) -> tuple[Companion, ...]:
     return tuple(sorted(best.values(), key=lambda one: (-one.shared / one.commits, -one.shared, one.file)))
 
 
-def _pairs(store: Store, file: str) -> list[tuple[str, int, int]]:
+def companion_pairs(store: Store, file: str) -> list[tuple[str, int, int]]:
     """The files that changed with a file, how often, and how often the file itself changed."""
     found: list[tuple[str, int, int]] = []
     for pattern, own in (

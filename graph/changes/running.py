@@ -1,11 +1,12 @@
-"""What runs when a test runs: everything that it may reach, by rapid type analysis.
+"""What runs when a test runs: everything that it may reach, by rapid type analysis (see `type_flow`).
 
 Starting at some declarations, calls and functions used as values are followed. A call through an interface reaches the
 methods of those types only of which the code reached so far puts values into interfaces (`CONVERTS`). Code outside
 the repository calls the methods of an external interface if it knows the interface (see `_KNOWS`). A package variable
 brings in what its initialiser, and the `init` functions that set it, use.
 
-Over-estimates: which interface a value is put into does not matter.
+Over-estimates: which interface a value is put into does not matter. To follow that, as `analysis.reachability` does,
+took 1.8 times as long on Kubernetes and excluded almost no test (`benchmarks/RESULTS.md`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from heapq import heappop, heappush
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from golore.graph.analysis.type_flow import ANYWHERE, TypeFlow
 from golore.graph.changes.program import PRINTING, Program
 
 _KNOWS: Final = {
@@ -76,10 +78,7 @@ class _Run:
         self._most = most
         self._is_early = early
         self._reached: set[int] = set()
-        self._types: set[int] = set()
-        self._required: set[int] = set()
-        self._methods: dict[int, list[int]] = {}
-        """The methods of the types so far, by the interface method through which they are called."""
+        self._flow = TypeFlow[int](lambda type, _: program.type_part(type).methods)
         self._outside: set[str] = set()
         self._waiting: dict[str, list[int]] = {}
         """The methods that code outside may call, by the package of the interface, as long as none knows it."""
@@ -129,13 +128,11 @@ class _Run:
         else:
             self._add(one for one in part.holds if kind(one) == "var")
         for type in part.converts:
-            if type not in self._types:
-                self._types.add(type)
-                self._add_type(type)
+            for _, methods in self._flow.arrive(type, ANYWHERE):
+                self._add(methods)
+                self._add_outside(type)
         for required in part.requires:
-            if required not in self._required:
-                self._required.add(required)
-                self._add(self._methods.get(required, ()))
+            self._add(self._flow.call(ANYWHERE, required))
         if part.is_reflective:
             for type in part.types:
                 self._add(program.exported_methods(type))
@@ -144,14 +141,8 @@ class _Run:
             for package in [one for one in self._waiting if self._is_called_outside(one)]:
                 self._add(self._waiting.pop(package))
 
-    def _add_type(self, type: int) -> None:
-        part = self._program.type_part(type)
-        for required, method in part.methods.items():
-            if required in self._required:
-                self._add((method,))
-            else:
-                self._methods.setdefault(required, []).append(method)
-        for package, method in part.outside if not self._is_early else ():
+    def _add_outside(self, type: int) -> None:
+        for package, method in self._program.type_part(type).outside if not self._is_early else ():
             if self._is_called_outside(package):
                 self._add((method,))
             else:

@@ -12,10 +12,10 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
-from golore.graph.database.parquet_spool import Spools, Table, table_name
+from golore.graph.database.parquet_spool import Spools, Table, spool_files
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, create_statements
@@ -26,11 +26,23 @@ _POOL_PER_ROW: Final = 400
 
 
 class MoreRows(NamedTuple):
-    """Rows that are made from a graph after it was loaded, such as documents with their edges to code."""
+    """Rows that are made from the others of a load, such as documents with their edges to code."""
 
     nodes: Mapping[str, Collection[Node]] = {}
     edges: Mapping[EdgeKind, Collection[Edge]] = {}
     meta: Mapping[str, str] = {}
+
+
+class WorkBeside(Protocol):
+    """Work beside a load, from the rows that it has collected."""
+
+    def more_rows(self) -> MoreRows:
+        """More rows for the graph. Called when the others are loaded."""
+        ...
+
+    def wait(self) -> None:
+        """Wait for the rest. Called before the graph becomes current and the collected rows are deleted."""
+        ...
 
 
 class BulkLoad:
@@ -44,6 +56,7 @@ class BulkLoad:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         self._spools = Spools(directory, "own")
+        self._is_complete = False
         self._rows: Counter[Table] = Counter()
         self._wide_bytes = 0
 
@@ -62,6 +75,12 @@ class BulkLoad:
         """Add the numbers of rows that another process has spooled."""
         self._rows.update(written)
 
+    def complete(self) -> None:
+        """Close the spools of this process: no more rows will be added, and others can read them."""
+        if not self._is_complete:
+            self._is_complete = True
+            self.count(self._spools.close())
+
     def reserve(self, size: int) -> None:
         """Make room in the buffer pool for rows that are much wider than others."""
         self._wide_bytes += size
@@ -70,12 +89,12 @@ class BulkLoad:
         self,
         database: Path,
         meta: Mapping[str, str],
-        more: Callable[[Session], MoreRows] | None = None,
+        more: Callable[[], MoreRows] | None = None,
         columns: Sequence[str] = (),
     ) -> None:
         """Write the database file, complete and without a log. `more` is called when all rows are loaded. `columns` are
         statements that add columns to the tables."""
-        self.count(self._spools.close())
+        self.complete()
         require_room(database, self._rows.total())
         try:
             pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0) + self._wide_bytes
@@ -84,10 +103,9 @@ class BulkLoad:
                     session.run(statement)
                 self._copy(session, self.directory, {**meta, "schema": str(SCHEMA_VERSION)})
                 if more is not None:
-                    self._add(session, more(session))
+                    self._add(session, more())
         except EngineFailure as failure:
             raise loading_error(database, str(failure)) from failure
-        self.discard()
         with database.open("rb") as file:
             os.fsync(file.fileno())
 
@@ -119,7 +137,7 @@ class BulkLoad:
 
 def _files_of(directory: Path, table: Table) -> str:
     """The spool files of a table as a list literal for COPY; empty if there are none."""
-    files = sorted(directory.glob(f"{table_name(table)}.*.parquet"))
+    files = spool_files(directory, table)
     return f"[{', '.join(map(_quoted, files))}]" if files else ""
 
 

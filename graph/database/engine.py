@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
 from golore.graph.errors import GraphDamaged, StoreBusy, StoreError, UsageError
@@ -193,13 +194,28 @@ def _pages(result: _Result, most: int | None) -> Iterator[list[Row]]:
 
 def _module(name: str) -> Any:
     try:
-        return cast("Any", importlib.import_module(name))
+        return _without_asyncio(name)
     except ImportError as failure:
         raise StoreError(
             f"The graph engine {name} cannot be loaded ({failure}). Install it with `pip install golore[kuzu]`."
             if name == "kuzu"
             else f"The graph engine {name} cannot be loaded ({failure}). Install golore again."
         ) from failure
+
+
+def _without_asyncio(name: str) -> Any:
+    """Import an engine without its asynchronous connections, which golore does not use: asyncio takes as long to import
+    as a question takes to answer."""
+    unused = f"{name}.async_connection"
+    is_replaced = name not in sys.modules
+    if is_replaced:
+        sys.modules[unused] = ModuleType(unused)
+        sys.modules[unused].AsyncConnection = None  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        return cast("Any", importlib.import_module(name))
+    finally:
+        if is_replaced:
+            del sys.modules[unused]
 
 
 def opening_error(path: Path, detail: str) -> StoreError:

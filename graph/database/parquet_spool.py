@@ -29,6 +29,11 @@ def table_name(table: Table) -> str:
     return table if isinstance(table, str) else "-".join(table)
 
 
+def spool_files(directory: Path, table: Table) -> list[Path]:
+    """The files with the rows of a table, in the directory of a load."""
+    return sorted(directory.glob(f"{table_name(table)}.*.parquet"))
+
+
 class Spools:
     """The files of one process, in the directory of a load. `writer` distinguishes the processes."""
 

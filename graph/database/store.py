@@ -4,6 +4,8 @@ A store is a directory (`.golore/`) with two locks. `writer.lock` is held by the
 writing. `lock` is shared by the readers that have the database open, and exclusive while the writer changes the
 database in place. `bulk_load`, as in a first learn, builds a new database beside the old one and makes it current by
 replacing `store.json`, so it does not wait for readers.
+
+Most processes only read, and few statements, so the modules that write a graph are imported by the methods that write.
 """
 
 from __future__ import annotations
@@ -13,14 +15,11 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from golore.graph.database.bulk_load import BulkLoad, MoreRows
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.cosines import with_least_similarity
-from golore.graph.database.delta_writer import write_delta
 from golore.graph.database.engine import EngineFailure, Row, Session, engine_name, require_room, running_error
-from golore.graph.database.open_check import require_readable
 from golore.graph.database.read_only import require_read_only
 from golore.graph.database.vector_changes import record_text_changes
 from golore.graph.errors import GraphDamaged, StoreError, StoreMissing, StoreOutdated, UsageError
@@ -56,6 +55,9 @@ from golore.graph.model.tables import (
     edges_from,
     node_from,
 )
+
+if TYPE_CHECKING:
+    from golore.graph.database.bulk_load import BulkLoad, WorkBeside
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process. A change in place takes well under one second."""
@@ -218,6 +220,16 @@ class Store:
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        """The whole table of a label (see `GraphTables`)."""
+        values = ", ".join(["offset(id(n))", *(f"n.`{name}`" for name in names)])
+        return self.columns(f"MATCH (n:{label}) RETURN {values}")
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        """All edges of a kind (see `GraphTables`)."""
+        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
+        return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+
     def table(self, cypher: str) -> Any:
         """Like `columns`, as a `pyarrow.Table`: for results that stay in Arrow."""
         try:
@@ -278,17 +290,19 @@ class Store:
     def bulk_load(
         self,
         meta: Mapping[str, str] | None = None,
-        more: Callable[[Store], MoreRows] | None = None,
+        beside: WorkBeside | None = None,
         columns: Sequence[str] = (),
     ) -> Generator[BulkLoad]:
         """Collect a whole graph, which replaces the current one when the block ends without an exception. Readers can
-        read the current one meanwhile. `more` is called with the new graph before others can see it. `columns` are
-        statements that add columns to the tables."""
+        read the current one meanwhile. `beside` works while the rows are loaded. `columns` are statements that add
+        columns to the tables."""
+        from golore.graph.database.bulk_load import BulkLoad
+
         self._require_writer()
         load = BulkLoad(self.directory / f"bulk-{os.getpid()}.tmp")
         try:
             yield load
-            self._replace(load, {} if meta is None else meta, more, columns)
+            self._replace(load, {} if meta is None else meta, beside, columns)
         finally:
             load.discard()
 
@@ -305,6 +319,8 @@ class Store:
             return
         if self._manifest is None:
             raise StoreMissing(f"There is no graph in {self.directory} to change. Run `golore learn` first.")
+        from golore.graph.database.delta_writer import write_delta
+
         require_room(self._database, len(delta))
         with _disk_errors(self.directory):
             record_text_changes(self.directory, delta)
@@ -384,6 +400,8 @@ class Store:
                 lock = self._acquire(exclusive=True)
                 path, recorded = self._undamaged_database()
             if not recorded:
+                from golore.graph.database.open_check import require_readable
+
                 require_readable(path, write=lock.exclusive)
                 recorded = record_digests(path, {})
             if lock.exclusive and not write:
@@ -450,26 +468,18 @@ class Store:
             )
 
     def _replace(
-        self,
-        load: BulkLoad,
-        meta: Mapping[str, str],
-        more: Callable[[Store], MoreRows] | None,
-        columns: Sequence[str],
+        self, load: BulkLoad, meta: Mapping[str, str], beside: WorkBeside | None, columns: Sequence[str]
     ) -> None:
         self._close_session()
         database = next_database(self.directory, self._manifest)
         manifest = Manifest(SCHEMA_VERSION, engine_name(), this_version(), database.name)
-
-        def more_from(session: Session) -> MoreRows:
-            loaded = Store(self.directory, manifest, None, self._wait)
-            loaded._session = session
-            return MoreRows() if more is None else more(loaded)
-
         with _disk_errors(self.directory):
             unlink_database(database)
             try:
-                load.build(database, meta, more_from, columns)
+                load.build(database, meta, None if beside is None else beside.more_rows, columns)
                 record_digests(database, {})
+                if beside is not None:
+                    beside.wait()
             except BaseException:
                 unlink_database(database)
                 raise

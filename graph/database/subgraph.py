@@ -38,6 +38,7 @@ _FEW_FILES = 120
 _IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
 _IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
 _IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
+_IN_SYMBOL = EdgeKind("CONTAINS", "Symbol", "Symbol")
 _PACKAGE_PROPERTY = {"Package": "id", "File": "package", "Symbol": "package"}
 """The property of a node that holds the id of its package."""
 
@@ -177,7 +178,10 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
             found.edges[kind].append(Edge(path, target, decoded_lines(sites), evidence or ""))
             if kind == _IN_FILE:
                 declared.append(target)
-        declared += _members(store, path)
+        members, nested = _members(store, path)
+        declared += members
+        if "CONTAINS" in labels.split("|"):
+            found.edges[_IN_SYMBOL] += nested
         rows = store.rows(
             f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol)-[e:{labels}]->(b) "
             "RETURN label(e), label(b), s.id, b.id, e.sites, e.evidence, e.pointer, e.access",
@@ -191,17 +195,21 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
     found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
 
 
-def _members(store: Store, path: str) -> list[str]:
+def _members(store: Store, path: str) -> tuple[list[str], list[Edge]]:
     """The fields, also nested ones, and interface methods of a file's declarations. They are contained only in their
-    type, which may also have methods in other files; those are returned, too."""
+    type, which may also have methods in other files; those are returned, too. The edges are those that start at fields:
+    no declaration of the file is their source."""
     found: list[str] = []
-    pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(:Symbol)"
+    nested: list[Edge] = []
+    pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(o:Symbol)"
     while True:
-        level = [row[0] for row in store.rows(f"{pattern}-[:CONTAINS]->(m:Symbol) RETURN m.id", {"id": path})]
+        rows = store.rows(f"{pattern}-[:CONTAINS]->(m:Symbol) RETURN o.id, m.id", {"id": path})
+        level = [Edge(row[0], row[1]) for row in rows]
         if not level:
-            return found
-        found += level
-        pattern += "-[:CONTAINS]->(:Symbol)"
+            return found, nested
+        nested += level if found else []
+        found += [edge.target for edge in level]
+        pattern = f"{pattern.replace('(o:Symbol)', '(:Symbol)')}-[:CONTAINS]->(o:Symbol)"
 
 
 def _scan(store: Store, found: Subgraph, parameters: Mapping[str, object]) -> None:

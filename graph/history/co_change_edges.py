@@ -140,9 +140,8 @@ def open_pairs(directory: Path) -> Generator[Pairs]:
         yield Pairs(connection, directory)
 
 
-def rows_of_pairs(store: Store, edges: Collection[Edge]) -> MoreRows:
-    """The rows of these pairs for a graph that is being loaded."""
-    files = _files(store)
+def rows_of_pairs(files: Collection[str], edges: Collection[Edge]) -> MoreRows:
+    """The rows of these pairs for a graph that is being loaded. `files`: all files of the graph."""
     digest = _projection_digest(edges, files)
     existing = [edge for edge in edges if edge.source in files and edge.target in files]
     return MoreRows({}, {CHANGES_WITH: existing}, {_DIGEST_KEY: digest} if digest else {})

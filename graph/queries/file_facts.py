@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from golore.graph.database.store import Store
-from golore.graph.model.edge_kinds import USES
+from golore.graph.database.graph_tables import GraphTables
+from golore.graph.model.edge_kinds import USES, EdgeKind
 from golore.graph.queries.names.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
@@ -45,10 +45,9 @@ class CardSymbol(NamedTuple):
 class CardSymbolFactory:
     """Creates `CardSymbol`s from rows. Reads the packages' names, which may differ from the last part of their path."""
 
-    def __init__(self, store: Store) -> None:
-        self._known: dict[str, tuple[int, str]] = {
-            id: (len(path) + 1, name) for id, path, name in store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name")
-        }
+    def __init__(self, tables: GraphTables) -> None:
+        rows = _rows(tables.node_columns("Package", ("id", "path", "name")))
+        self._known: dict[str, tuple[int, str]] = {id: (len(path) + 1, name) for _, id, path, name in rows}
 
     def named(
         self, kind: str, name: str, qualified_name: str, file: str, line: int, exported: bool, package: str
@@ -219,15 +218,15 @@ def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path
 class WholeGraph:
     """The whole graph in memory. `files` maps a path to the digest, package, test, generated and origin of the file."""
 
-    def __init__(self, store: Store) -> None:
-        rows = store.columns(f"MATCH (f:File) RETURN f.id, {FILE_COLUMNS}")
+    def __init__(self, tables: GraphTables) -> None:
+        rows = tables.node_columns("File", ("id", "digest", "package", "test", "generated", "origin"))
         self.files: dict[str, FileRow] = {
             path: (digest, package, test, generated, origin)
-            for path, digest, package, test, generated, origin in _rows(rows)
+            for _, path, digest, package, test, generated, origin in _rows(rows)
         }
         self._generated = frozenset(path for path, row in self.files.items() if row[3])
-        packages = CardSymbolFactory(store)
-        self._symbols = _all_symbols(store, packages)
+        packages = CardSymbolFactory(tables)
+        self._symbols = _all_symbols(tables, packages)
         self._builders: defaultdict[str, FactsBuilder] = defaultdict(FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
         """(user, used) → number of uses of one file by another"""
@@ -236,28 +235,30 @@ class WholeGraph:
         callers: Counter[int] = Counter()
         testers: defaultdict[int, list[CardSymbol]] = defaultdict(list)
         for label in USES:
-            self._add_uses(store, label, callers, testers)
+            self._add_uses(tables, label, callers, testers)
         self._count_uses()
-        self._add_tests(store)
-        self._add_interfaces(store, callers, testers, packages)
-        columns = store.columns("MATCH (u:Unresolved) RETURN u.file, u.name, u.reason, u.sites, size(u.candidates)")
+        self._add_tests(tables)
+        self._add_interfaces(tables, callers, testers, packages)
+        columns = tables.node_columns("Unresolved", ("file", "name", "reason", "sites", "candidates"))
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for file, name, reason, sites, candidates in _rows(columns):
+        for _, file, name, reason, sites, candidates in _rows(columns):
             self._builders[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
         self._unnamed: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for file, name, sites in _rows(store.columns(UNNAMED_CALLS)):
-            self._unnamed[name][file] += len(sites.split())
+        methods: dict[int, str] = dict(_rows(tables.node_columns("External", ("name",))))
+        invokes = EdgeKind("INVOKES", "Symbol", "External")
+        for at, method_at, sites in _rows(tables.edge_columns(invokes, ("sites",))):
+            self._unnamed[methods[method_at]][self._symbols[at].file] += len(sites.split())
 
     def facts(self, path: str) -> FileFacts:
         return self._builders[path].build(path, self.files[path], self._doubts, self._unnamed, self._generated)
 
     def _add_uses(
-        self, store: Store, label: str, callers: Counter[int], testers: defaultdict[int, list[CardSymbol]]
+        self, tables: GraphTables, label: str, callers: Counter[int], testers: defaultdict[int, list[CardSymbol]]
     ) -> None:
         symbols, builders, is_call = self._symbols, self._builders, label == "CALLS"
-        for source_at, target_at, sites in _edges(store, label):
+        for source_at, target_at, sites in _edges(tables, label):
             source, target = symbols[source_at], symbols[target_at]
             if is_call and target.kind == "imethod":
                 callers[target_at] += 1
@@ -274,8 +275,8 @@ class WholeGraph:
             for user, number in Counter([use.source.file for use in builder.uses if use.label == "CALLS"]).items():
                 self._builders[user].calls[used] = number
 
-    def _add_tests(self, store: Store) -> None:
-        for source_at, target_at, _ in _edges(store, "TESTS"):
+    def _add_tests(self, tables: GraphTables) -> None:
+        for source_at, target_at, _ in _edges(tables, "TESTS"):
             test, target = self._symbols[source_at], self._symbols[target_at]
             if test.file != target.file:
                 self._builders[target.file].tests.append((test, target))
@@ -283,23 +284,23 @@ class WholeGraph:
 
     def _add_interfaces(
         self,
-        store: Store,
+        tables: GraphTables,
         callers: Counter[int],
         testers: Mapping[int, list[CardSymbol]],
         packages: CardSymbolFactory,
     ) -> None:
-        symbols, plain = self._symbols, _plain_interfaces(store)
+        symbols, plain = self._symbols, _plain_interfaces(tables, self._symbols)
         tests = {at: tuple(sorted(found)) for at, found in testers.items()}
-        outside = store.columns(
-            "MATCH (a:Symbol)-[e:IMPLEMENTS]->(b:External) "
-            f"RETURN offset(id(a)), e.evidence, {EXTERNAL_COLUMNS.format('b')}"
-        )
+        outside = tables.edge_columns(EdgeKind("IMPLEMENTS", "Symbol", "External"), ("evidence",))
+        externals = {
+            row[0]: row[1:] for row in _rows(tables.node_columns("External", ("kind", "name", "id", "package")))
+        }
         required: list[tuple[CardSymbol, str, CardSymbol]] = []
-        for at, evidence, *row in _rows(outside):
-            interface = packages.outside(*row)
+        for at, external_at, evidence in _rows(outside):
+            interface = packages.outside(*externals[external_at])
             self._builders[symbols[at].file].satisfies.append((symbols[at], interface))
             required += [(symbols[at], name, interface) for name in evidence.split()[1:]]
-        inside = store.columns("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN offset(id(a)), offset(id(b))")
+        inside = tables.edge_columns(EdgeKind("IMPLEMENTS", "Symbol", "Symbol"))
         methods: defaultdict[str, list[int]] = defaultdict(list)
         by_name: defaultdict[str, list[CardSymbol]] = defaultdict(list)
         for at, symbol in symbols.items():
@@ -329,18 +330,16 @@ def is_test_function(symbol: CardSymbol) -> bool:
     return symbol.test and symbol.kind == "func" and symbol.name.startswith(("Test", "Benchmark", "Fuzz", "Example"))
 
 
-def _plain_interfaces(store: Store) -> set[int]:
-    """The offsets of all plain interfaces (see `is_plain`)."""
-    columns = store.columns(
-        "MATCH (i:Symbol)-[:CONTAINS]->(m:Symbol) WHERE m.kind = 'imethod' RETURN offset(id(i)), m.signature"
-    )
+def _plain_interfaces(tables: GraphTables, symbols: Mapping[int, CardSymbol]) -> set[int]:
+    """The numbers of all plain interfaces (see `is_plain`)."""
+    signature_of: dict[int, str] = dict(_rows(tables.node_columns("Symbol", ("signature",))))
     signatures: defaultdict[int, list[str]] = defaultdict(list)
-    for at, signature in _rows(columns):
-        signatures[at].append(signature)
+    for at, member_at in _rows(tables.edge_columns(EdgeKind("CONTAINS", "Symbol", "Symbol"))):
+        if symbols[member_at].kind == "imethod":
+            signatures[at].append(signature_of[member_at])
     plain = {at for at, found in signatures.items() if is_plain(found)}
     for label in ("Symbol", "External"):
-        (embedding,) = store.columns(f"MATCH (i:Symbol)-[:EMBEDS]->(e:{label}) RETURN offset(id(i))")
-        plain.difference_update(embedding)
+        plain.difference_update(tables.edge_columns(EdgeKind("EMBEDS", "Symbol", label))[0])
     return plain
 
 
@@ -359,16 +358,14 @@ def _methods_named(by_name: Mapping[str, list[CardSymbol]], kind: CardSymbol, na
     return [twin for twin in twins if twin.file == kind.file] or twins
 
 
-def _all_symbols(store: Store, packages: CardSymbolFactory) -> dict[int, CardSymbol]:
-    columns = store.columns(f"MATCH (s:Symbol) RETURN offset(id(s)), {SYMBOL_COLUMNS.format('s')}")
+def _all_symbols(tables: GraphTables, packages: CardSymbolFactory) -> dict[int, CardSymbol]:
+    columns = tables.node_columns("Symbol", ("kind", "name", "qualified_name", "file", "line", "exported", "package"))
     return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
 
 
-def _edges(store: Store, label: str) -> Iterable[tuple[Any, ...]]:
-    """The offsets of both ends in the table of symbols, and the sites."""
-    return _rows(
-        store.columns(f"MATCH (a:Symbol)-[e:{label}]->(b:Symbol) RETURN offset(id(a)), offset(id(b)), e.sites")
-    )
+def _edges(tables: GraphTables, label: str) -> Iterable[tuple[Any, ...]]:
+    """The numbers of both symbols, and the sites."""
+    return _rows(tables.edge_columns(EdgeKind(label, "Symbol", "Symbol"), ("sites",)))
 
 
 def _rows(columns: list[list[Any]]) -> Iterable[tuple[Any, ...]]:

@@ -10,7 +10,6 @@ It is not decided whether a conversion can run (see `graph.analysis.reachability
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,93 +22,79 @@ _PLACES: Final = frozenset(("interface", "alias", "func", "method"))
 """Kinds that only stand for values of other types; a generic type stands for itself and for its type parameters."""
 
 
+class _Conversions:
+    """All conversions of a graph, and the places that types were found to get to."""
+
+    def __init__(self, store: Store) -> None:
+        self.direct: defaultdict[str, set[str]] = defaultdict(set)
+        self.targets: defaultdict[str, set[str]] = defaultdict(set)
+        self.onward = _static_ways(store)
+        self.satisfied = {id for (id,) in store.rows("MATCH (:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN DISTINCT b.id")}
+        """The interfaces of the repository that some type is known to satisfy."""
+        self.places: dict[str, frozenset[str]] = {}
+        statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
+        for source, kind, evidence in store.rows(statement):
+            for token in evidence.split():
+                if token == _FROM_OUTSIDE:
+                    self.onward[OUTSIDE].add(source)
+                    continue
+                self.onward[source].add(token)
+                if kind not in _PLACES:
+                    self.direct[token].add(source)
+                    self.targets[source].add(token)
+
+
 class InterfaceFlow:
     """The types at each interface, by ids. `OUTSIDE` stands for all interfaces that the repository does not declare.
 
-    A set of types is a number with a bit for each of them: Kubernetes has two million pairs of a type and a place.
+    Where a type gets to is found when it is asked for: a question concerns few types, and a large repository has
+    millions of pairs of a type and an interface that it gets into.
     """
 
-    def __init__(self) -> None:
-        self.direct: defaultdict[str, set[str]] = defaultdict(set)
-        """Those that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
-        self.targets: defaultdict[str, set[str]] = defaultdict(set)
+    def __init__(self, store: Store, conversions: _Conversions) -> None:
+        self._store = store
+        self._conversions = conversions
+        self.direct: Final = conversions.direct
+        """Types that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
+        self.targets: Final = conversions.targets
         """The inverse of `direct`."""
-        self._bits: dict[str, int] = {}
-        self._types: defaultdict[str, int] = defaultdict(int)
 
     def reaches(self, type: str, place: str) -> bool:
-        bit = self._bits.get(type)
-        return bit is not None and bool(self._types.get(place, 0) >> bit & 1)
+        places = self._conversions.places
+        if type not in places:
+            places[type] = frozenset(self._places_of(type))
+        return place in places[type]
 
-    def spread(self, onward: Mapping[str, set[str]], satisfied: _Satisfied) -> None:
-        """Let the types get from where they are converted to wherever that leads."""
-        self._bits = {type: bit for bit, type in enumerate(sorted(self.targets))}
-        allowed = satisfied.masks(self._bits)
-        pending = {place: sum(1 << self._bits[type] for type in types) for place, types in self.direct.items()}
+    def _places_of(self, type: str) -> set[str]:
+        pending = list(self.targets.get(type, ()))
+        if not pending:
+            return set()
+        rows = self._store.rows("MATCH (a:Symbol {id: $id})-[:IMPLEMENTS]->(b:Symbol) RETURN b.id", {"id": type})
+        satisfied = {id for (id,) in rows}
+        found: set[str] = set()
         while pending:
-            place, arriving = pending.popitem()
-            new = arriving & ~self._types[place]
-            self._types[place] |= new
-            for to in onward.get(place, ()) if new else ():
-                if passing := new & allowed.get(to, -1):
-                    pending[to] = pending.get(to, 0) | passing
+            place = pending.pop()
+            if place not in found:
+                found.add(place)
+                # Of types without an edge, among them generic ones, the graph does not know what they satisfy.
+                pending += [
+                    to
+                    for to in self._conversions.onward.get(place, ())
+                    if not satisfied or to in satisfied or to not in self._conversions.satisfied
+                ]
+        return found
 
 
-_last: Final[dict[Path, tuple[str, InterfaceFlow]]] = {}
-"""The flow of each store, with the generation of its graph: it takes a scan of all conversions."""
+_last: Final[dict[Path, tuple[str, _Conversions]]] = {}
+"""The conversions of each store, with the generation of its graph: they take a scan."""
 
 
 def interface_flow(store: Store) -> InterfaceFlow:
     generation = store.generation
     known = _last.get(store.directory)
     if known is None or known[0] != generation:
-        known = _last[store.directory] = (generation, _compute(store))
-    return known[1]
-
-
-def _compute(store: Store) -> InterfaceFlow:
-    flow = InterfaceFlow()
-    onward = _static_ways(store)
-    satisfied = _satisfied(store)
-    statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
-    for source, kind, evidence in store.rows(statement):
-        for token in evidence.split():
-            if token == _FROM_OUTSIDE:
-                onward[OUTSIDE].add(source)
-                continue
-            onward[source].add(token)
-            if kind not in _PLACES:
-                flow.direct[token].add(source)
-                flow.targets[source].add(token)
-    flow.spread(onward, satisfied)
-    return flow
-
-
-class _Satisfied:
-    """The interfaces that types satisfy, by the graph. Of others, among them generic types, nothing is known."""
-
-    def __init__(self) -> None:
-        self._types: defaultdict[str, list[str]] = defaultdict(list)
-        self._known: set[str] = set()
-
-    def add(self, type: str, interface: str) -> None:
-        self._known.add(type)
-        self._types[interface].append(type)
-
-    def masks(self, bits: Mapping[str, int]) -> dict[str, int]:
-        """The types that pass each interface: those that satisfy it, and those of which nothing is known."""
-        unknown = sum(1 << bit for type, bit in bits.items() if type not in self._known)
-        return {
-            interface: unknown | sum(1 << bits[type] for type in set(types) if type in bits)
-            for interface, types in self._types.items()
-        }
-
-
-def _satisfied(store: Store) -> _Satisfied:
-    found = _Satisfied()
-    for type, interface in store.rows("MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN a.id, b.id"):
-        found.add(type, interface)
-    return found
+        known = _last[store.directory] = (generation, _Conversions(store))
+    return InterfaceFlow(store, known[1])
 
 
 def _static_ways(store: Store) -> defaultdict[str, set[str]]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.search.postings import MAX_TEXT, Counts, packed_counts
-from golore.graph.search.terms import folded, word_terms
+from golore.graph.search.terms import folded, term_counts, word_terms
 
 TEST: Final = 1
 GENERATED: Final = 2
@@ -22,13 +22,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 def word_counts(data: bytes) -> dict[str, int]:
     """Term → number of occurrences in a text in UTF-8. Made for long texts: each distinct word is split once."""
-    counts: dict[str, int] = {}
-    for word, times in Counter(data.translate(_ONLY_WORDS).split()).items():
-        text = word.decode("utf-8", "replace")
-        for part in (text,) if word.isascii() else _WORD.findall(text):
-            for term in word_terms(part):
-                counts[term] = counts.get(term, 0) + times
-    return counts
+    return term_counts(Counter(data.translate(_ONLY_WORDS).split()))
 
 
 _ONLY_WORDS: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
@@ -106,7 +100,7 @@ class IndexEntry(NamedTuple):
     """What a file can be found by: its terms with packed counts, the names it declares, and the lengths of its text,
     path and names in terms."""
 
-    terms: Mapping[str, int]
+    terms: dict[str, int]
     names: frozenset[str]
     lengths: tuple[int, int, int]
 
@@ -125,7 +119,9 @@ def entry_of(file: FileText) -> IndexEntry:
         if symbol.kind not in _UNCOUNTED_KINDS:
             for term in terms(symbol.name):
                 in_names[term] = in_names.get(term, 0) + 1
-    packed = {term: times if times < MAX_TEXT else MAX_TEXT for term, times in file.counts.items()}
+    packed = dict(file.counts)
+    if max(packed.values(), default=0) > MAX_TEXT:
+        packed = {term: min(times, MAX_TEXT) for term, times in packed.items()}
     for term in {**in_path, **in_names}:
         counts = Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0))
         packed[term] = packed_counts(counts)

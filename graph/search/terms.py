@@ -39,6 +39,8 @@ _MIN_STEM = 3
 _word_cache: dict[str, tuple[str, ...]] = {}
 _MAX_CACHED = 1 << 18
 _stem_cache: dict[str, str] = {}
+_encoded_cache: dict[bytes, tuple[str, ...]] = {}
+"""Like `_word_cache`, for words in UTF-8, which may contain characters that separate words."""
 
 
 def terms(text: str) -> list[str]:
@@ -67,6 +69,27 @@ def word_terms(word: str) -> tuple[str, ...]:
             _word_cache.clear()
             _stem_cache.clear()
         found = _word_cache[word] = _split(word)
+    return found
+
+
+def term_counts(occurrences: dict[bytes, int]) -> dict[str, int]:
+    """Word in UTF-8 → number of occurrences, to term → number of occurrences."""
+    counts: dict[str, int] = {}
+    for word, times in occurrences.items():
+        found = _encoded_cache.get(word)
+        if found is None:
+            if len(_encoded_cache) >= _MAX_CACHED:
+                _encoded_cache.clear()
+            found = _encoded_cache[word] = tuple(_split_all(word.decode("utf-8", "replace")))
+        for term in found:
+            counts[term] = counts.get(term, 0) + times
+    return counts
+
+
+def _split_all(text: str) -> list[str]:
+    found: list[str] = []
+    for word in [text] if text.isascii() else words(text):
+        found += _split(word)
     return found
 
 

@@ -38,12 +38,14 @@ class Request(NamedTuple):
 
     `base`: compare with the newest commit that HEAD and this revision have in common. `revisions`: `A..B`, or `A...B`
     for B and its newest commit in common with A. `patch`: a unified diff, applied to the base. `staged`: the index.
+    `paths`: compare only these files of the working tree; if there are none, all.
     """
 
     base: str = ""
     revisions: str = ""
     patch: bytes | None = None
     staged: bool = False
+    paths: frozenset[str] = frozenset()
 
 
 class ComparedFiles(NamedTuple):
@@ -74,7 +76,10 @@ def compared_files(root: Path, request: Request) -> ComparedFiles:
         return _patched(root, base, name, request.patch)
     if request.staged:
         return _compared(root, name, "index", base, "", staged_changes(root, base))
-    return _compared(root, name, _WORKING_TREE, base, "", working_changes(root, base))
+    pairs = working_changes(root, base)
+    if request.paths:
+        pairs = [pair for pair in pairs if pair.path in request.paths]
+    return _compared(root, name, _WORKING_TREE, base, "", pairs)
 
 
 def _between(root: Path, revisions: str) -> ComparedFiles:

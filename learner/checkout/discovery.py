@@ -16,18 +16,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError
 from golore.graph.files.file_state import FileState, state_from
-from golore.graph.model.entities import Digest, Problem, RepoPath
+from golore.graph.model.entities import Problem, RepoPath
 from golore.graph.safety.regular_file import SOURCE_LIMIT, NotRegularError, TooLargeError, read_regular
 from golore.graph.safety.visible_text import is_plain_path, visible_line
 from golore.learner.checkout import git_directory
+from golore.learner.checkout.configs_above import ConfigFile, configs_above
 from golore.learner.checkout.document_names import SUFFIXES, is_document
 from golore.learner.checkout.ignore_rules import IGNORE_LIMIT, IgnoreRules, read_exclude_file, rules_for
 from golore.learner.go_rules import go_mod
@@ -36,13 +35,6 @@ from golore.learner.go_rules import go_mod
 class SourceFile(NamedTuple):
     path: RepoPath
     state: FileState
-
-
-class ConfigFile(NamedTuple):
-    """A go.mod, go.work or vendor/modules.txt. The path of a file above the root begins with `../`."""
-
-    path: str
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +117,6 @@ def _self_and_parents(directory: str) -> Iterator[str]:
 def too_large(size: int, limit: int) -> str:
     """The message of the problem for a Go file or a document above the limit."""
     return f"file not learned: {size:,} bytes, more than the limit of {limit:,}"
-
-
-def digest(data: bytes) -> Digest:
-    return Digest(blake2b(data, digest_size=16).hexdigest())
 
 
 class _Directory(NamedTuple):
@@ -328,27 +316,6 @@ def _add_links(walk: _Walk) -> None:
             walk.problem(link, f"symbolic link not learned: {_reason(error)}")
             continue
         _add_regular_file(walk, link, status)
-
-
-def _is_temporary(directory: Path) -> bool:
-    import tempfile  # few repositories are below a go.mod
-
-    return directory == Path(tempfile.gettempdir())
-
-
-def configs_above(root: Path, known_paths: Iterable[str]) -> list[ConfigFile]:
-    """The nearest go.mod and go.work above the root, each only if `known_paths` has none in the root itself."""
-    configs: list[ConfigFile] = []
-    for name in {"go.mod", "go.work"}.difference(known_paths):
-        for level, directory in enumerate(root.parents, 1):
-            path = directory / name
-            # Go ignores a go.mod directly in the temporary directory, where anyone can create one.
-            if path.is_file() and not _is_temporary(directory):
-                # The file is outside the tree to learn: if it cannot be read, the tree is learned without it.
-                with suppress(OSError):
-                    configs.append(ConfigFile("../" * level + name, read_regular(path, SOURCE_LIMIT, follow=True)))
-                break
-    return configs
 
 
 def _read(walk: _Walk, path: str) -> bytes | None:

@@ -24,7 +24,7 @@ from golore.graph.history.recent_commits import (
     recent_commits_in_memory,
 )
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 from golore.learner.checkout.git_command import run_git_on_files
 from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
 from golore.learner.checkout.git_log import head_commit, read_history

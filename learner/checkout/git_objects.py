@@ -115,6 +115,12 @@ def _has_contents(path: Path, pair: FilePair) -> bool:
     return digest.hexdigest() == pair.before
 
 
+def newest_commit_before(root: Path, seconds: int) -> str:
+    """The newest commit that HEAD contains and that is not younger than a Unix time; empty if there is none."""
+    output = run_git(root, "rev-list", "-1", f"--min-age={seconds}", "HEAD")
+    return output.decode("ascii", "replace").strip()
+
+
 def read_blobs(root: Path, blobs: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:
     """The contents of blobs. One that is missing, as in a partial clone, is left out."""
     wanted = sorted(set(blobs))

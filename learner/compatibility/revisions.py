@@ -16,7 +16,8 @@ from golore.graph.files.file_state import UNKNOWN
 from golore.graph.model.entities import RepoPath
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.changes.compared_files import ComparedFiles
-from golore.learner.checkout.discovery import ConfigFile, Discovery, SourceFile, configs_above, is_skipped_by_go
+from golore.learner.checkout.configs_above import ConfigFile, configs_above
+from golore.learner.checkout.discovery import Discovery, SourceFile, is_skipped_by_go
 from golore.learner.checkout.git_objects import ON_DISK, read_blobs, tree_files
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import extract_shape

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, nullcontext, suppress
+from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from golore.graph.cards.card_builder import BodyEditCard, BuiltCards, ChangedFiles, build_cards, refresh_card_early
+from golore.graph.cards.card_builder import (
+    BodyEditCard,
+    BuiltCards,
+    ChangedFiles,
+    build_cards,
+    build_cards_beside,
+    record_built_cards,
+    refresh_card_early,
+)
 from golore.graph.cards.card_store import create_card_store
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.history.co_change import History
@@ -42,15 +52,7 @@ def update_cards(
     """Bring the cards up to date with the graph and with HEAD. `changed`: the changed files, if known."""
     root = root.resolve()
     head = head_commit(root)
-
-    def history() -> History | None:
-        found = read_history(root, head) if head else None
-        if found is None:
-            return None
-        base = f"{root}/"
-        existing = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
-        return found._replace(files=frozenset(existing))
-
+    history = partial(_history, root, head)
     try:
         opened = Store.open(store_directory, write=False) if store is None else nullcontext(store)
         with opened as graph, closing(create_card_store(store_directory)) as card_store:
@@ -60,3 +62,32 @@ def update_cards(
             f"Cannot write the cards to {store_directory}: {failure}. "
             "The graph is up to date; run `golore learn` again to build the cards."
         ) from failure
+
+
+def load_cards(root: Path, store_directory: Path, tables: GraphTables) -> None:
+    """Build all cards of a graph that is being loaded (see `build_cards_beside`)."""
+    root = root.resolve()
+    head = head_commit(root)
+    try:
+        with closing(create_card_store(store_directory)) as card_store:
+            build_cards_beside(tables, store_directory, card_store, partial(_history, root, head), head)
+    except sqlite3.Error as failure:
+        raise StoreError(
+            f"Cannot write the cards to {store_directory}: {failure}. Run `golore learn` again."
+        ) from failure
+
+
+def record_loaded_cards(store: Store) -> None:
+    """Record that the cards of `load_cards` are those of the current graph."""
+    with closing(create_card_store(store.directory)) as card_store:
+        record_built_cards(store, card_store)
+
+
+def _history(root: Path, head: str) -> History | None:
+    """The history, with those of its files that exist."""
+    found = read_history(root, head) if head else None
+    if found is None:
+        return None
+    base = f"{root}/"
+    existing = (path for path in found.files if exists(base + path))  # noqa: PTH110  thousands: a Path costs as much
+    return found._replace(files=frozenset(existing))

@@ -1,13 +1,16 @@
-"""What a learn makes beside a load of the whole graph: documents, `CHANGES_WITH` edges and the search index.
+"""What a learn makes beside a load of the whole graph: documents, `CHANGES_WITH` edges, the search index and the cards.
 
-One thread does the work, one step after another, because all steps write to `cache.db`:
+One thread does the work, one step after another, because all steps write to `cache.db`. A step starts when its inputs
+are there:
 
-    history, documents   while the workers read and resolve the Go files
-    pairs of files       from the history, when the packages are resolved
-    search index         from what the workers counted and the history, while the engine stores the graph
+    documents, history    the files                      while the workers read and resolve Go files
+    rows for the graph    documents, history, rows       while the engine loads the rows
+    search index          parts of the workers, history  while the engine loads the rows
+    cards                 all of these                   while the engine loads the rows
 
-When the graph is loaded, documents are linked to it, and become part of it together with the pairs. So the graph that
-others see first is complete, and no later step has to open it for writing.
+The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
+complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
+which may have to follow their code first.
 """
 
 from __future__ import annotations
@@ -15,21 +18,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from golore.graph.database.bulk_load import MoreRows
-from golore.graph.database.store import Store
+from golore.graph.database.graph_tables import SpooledGraph
 from golore.graph.files.file_state import FileState
+from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.history.co_change_edges import rows_of_pairs
 from golore.graph.knowledge.documents import StoredDocument
-from golore.graph.model.entities import Edge
 from golore.graph.search.index_parts import IndexPart
 from golore.learner.checkout.discovery import Discovery, discover
+from golore.learner.checkout.git_activity import update_recent_commits
 from golore.learner.checkout.git_log import head_commit, read_history
+from golore.learner.derived.card_step import load_cards
 from golore.learner.derived.co_change_step import counted_pairs, record_loaded_pairs
+from golore.learner.derived.note_step import link_shared_knowledge
 from golore.learner.derived.search_step import load_parts
 from golore.learner.documents.document_load import load_documents, read_documents, record_loaded_documents
 from golore.learner.documents.document_step import DocumentContent
+
+
+class Loaded(NamedTuple):
+    """What was made beside a load: the mark of the search index (see `load_parts`), and whether cards were built."""
+
+    index_mark: bytes
+    has_cards: bool
 
 
 class LoadCompanion:
@@ -40,8 +53,9 @@ class LoadCompanion:
         self._directory = store_directory
         self._thread = ThreadPoolExecutor(1)
         self._documents: Future[list[tuple[StoredDocument, DocumentContent]]] | None = None
-        self._pairs: Future[list[Edge]] | None = None
+        self._more_rows: Future[MoreRows] | None = None
         self._index: Future[bytes] | None = None
+        self._cards: Future[bool] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -54,26 +68,44 @@ class LoadCompanion:
         self._documents = self._thread.submit(read_documents, self._root, found)
         self._thread.submit(read_history, self._root, head_commit(self._root))  # kept for all later steps
 
-    def resolved(self, parts: Sequence[IndexPart]) -> None:
+    def resolved(self, rows: Path, state: str, parts: Sequence[IndexPart]) -> None:
         if self._documents is None:
             self.begin(discover(self._root))
-        self._pairs = self._thread.submit(counted_pairs, self._root, self._directory)
-        self._index = self._thread.submit(load_parts, self._root, self._directory, parts)
-
-    def loaded(self, store: Store) -> MoreRows:
         assert self._documents is not None
-        assert self._pairs is not None
-        assert self._index is not None
-        self._index.result()  # until then, others cannot write to `cache.db`
-        documents = load_documents(store, self._documents.result())
-        pairs = rows_of_pairs(store, self._pairs.result())
-        return MoreRows(documents.nodes, {**documents.edges, **pairs.edges}, {**documents.meta, **pairs.meta})
+        self._more_rows = self._thread.submit(self._make_rows, self._documents, rows, state)
+        self._index = self._thread.submit(load_parts, self._root, self._directory, parts)
+        self._cards = self._thread.submit(self._build_cards, rows)
 
-    def finish(self) -> bytes:
-        """Record what the current graph has, if it was loaded. Returns the mark for `update_search_index`, or nothing
-        if it was not."""
-        if self._index is None:
-            return b""
+    def more_rows(self) -> MoreRows:
+        assert self._more_rows is not None
+        return self._more_rows.result()
+
+    def wait(self) -> None:
+        assert self._index is not None
+        assert self._cards is not None
+        self._index.result()
+        self._cards.result()
+
+    def finish(self) -> Loaded | None:
+        """Record what the current graph has, if it was loaded."""
+        if self._index is None or self._cards is None:
+            return None
         record_loaded_documents(self._directory)
         record_loaded_pairs(self._directory)
-        return self._index.result()
+        return Loaded(self._index.result(), self._cards.result())
+
+    def _make_rows(
+        self, documents: Future[list[tuple[StoredDocument, DocumentContent]]], rows: Path, state: str
+    ) -> MoreRows:
+        tables = SpooledGraph(rows)
+        linked = load_documents(self._directory, tables, state, documents.result())
+        pairs = rows_of_pairs(tables.node_columns("File", ("id",))[1], counted_pairs(self._root, self._directory))
+        return MoreRows(linked.nodes, {**linked.edges, **pairs.edges}, {**linked.meta, **pairs.meta})
+
+    def _build_cards(self, rows: Path) -> bool:
+        link_shared_knowledge(self._root, self._directory)
+        if Knowledge.exists(self._directory):
+            return False
+        update_recent_commits(self._root, self._directory)
+        load_cards(self._root, self._directory, SpooledGraph(rows))
+        return True

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.knowledge.code_fingerprint import Fingerprint, digest_of, fingerprint
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 
 MOST_ALIKE: Final = 1_000
 """Limit of declarations with the same signature and length whose texts are compared. If there are more, the code is so

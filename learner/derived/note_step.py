@@ -20,7 +20,7 @@ from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreBusy
 from golore.graph.files.knowledge_db import Knowledge
-from golore.graph.files.shared_knowledge import CARD, take_received
+from golore.graph.files.shared_knowledge import CARD, link_store, take_received
 from golore.graph.knowledge.code_fingerprint import Fingerprint
 from golore.graph.knowledge.note_nodes import are_projected, project_notes, without_edge
 from golore.graph.knowledge.notes import (
@@ -37,6 +37,7 @@ from golore.graph.knowledge.notes import (
     replace_unchanged_anchors,
 )
 from golore.graph.model.entities import REPOSITORY_ID
+from golore.learner.checkout.git_directory import sharing_name
 from golore.learner.derived.note_code_finder import CodeFinder, CodeSymbol
 
 _MOST_NAMED: Final = 3
@@ -50,6 +51,12 @@ class FoundAnchor(NamedTuple):
 
     anchor: Anchor
     lookalikes: tuple[str, ...] | None = None
+
+
+def link_shared_knowledge(root: Path, store_directory: Path) -> None:
+    """Let the store share its knowledge with those of the repository's other worktrees."""
+    name, git_directory = sharing_name(root.resolve()) or ("", "")
+    link_store(store_directory, name, str(git_directory))
 
 
 def update_notes(root: Path, store_directory: Path, *, changed: Collection[str] | None = None) -> frozenset[str]:

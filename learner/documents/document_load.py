@@ -1,5 +1,5 @@
-"""The documents of a graph that is loaded as a whole: read while the code is read, linked when the graph is loaded, and
-stored with it.
+"""The documents of a graph that is loaded as a whole: read while the code is read, linked while the graph is loaded,
+and stored with it.
 
 `document_step` does the same for a graph that is already stored.
 """
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from golore.graph.database.bulk_load import MoreRows
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.projection import meta_name
-from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.files.file_state import FileState
 from golore.graph.knowledge.documents import DocumentIndex, StoredDocument, create_document_index
@@ -25,7 +25,7 @@ from golore.learner.documents.document_step import (
     read_changed,
     record_projected,
     replace_documents,
-    update_links,
+    update_all_links,
 )
 
 
@@ -34,11 +34,13 @@ def read_documents(root: Path, found: Mapping[str, FileState]) -> list[tuple[Sto
     return read_changed(root, {}, found)[0]
 
 
-def load_documents(store: Store, read: Iterable[tuple[StoredDocument, DocumentContent]]) -> MoreRows:
-    """Link the documents to a graph, and replace the stored ones. Returns their rows for the graph."""
-    with _document_index(store.directory) as document_index:
+def load_documents(
+    directory: Path, tables: GraphTables, state: str, read: Iterable[tuple[StoredDocument, DocumentContent]]
+) -> MoreRows:
+    """Link the documents to a graph of this state, and replace the stored ones. Returns their rows for the graph."""
+    with _document_index(directory) as document_index:
         replace_documents(document_index, read)
-        update_links(store, document_index, None, DocumentChange(set(), set()))
+        update_all_links(tables, state, document_index, DocumentChange(set(), set()))
         projection = projection_of(document_index, projection_mark(document_index), None)
     return MoreRows(
         {projection.label: projection.nodes}, projection.edges, {meta_name(projection.label): projection.inputs_key}

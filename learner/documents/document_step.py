@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.projection import Projection, is_projected, project_from_stored_key
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
@@ -28,10 +29,11 @@ from golore.graph.knowledge.documents import DocumentIndex, DocumentLink, Exampl
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Doc, Edge
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 from golore.learner.checkout.freshness import found_documents
 from golore.learner.documents.mention_targets import (
     Row,
+    all_outside_packages,
     all_targets,
     appearance_of,
     by_key,
@@ -239,7 +241,17 @@ def update_links(
 ) -> int:
     """Link the documents whose mentions may have another meaning now. Returns how many. `appearances`: the files whose
     appearance changed, if known."""
-    update = _target_update(store, document_index, appearances)
+    if appearances is None:
+        return update_all_links(store, read_meta(store, STATE), document_index, change)
+    return _link(document_index, _update_around(store, document_index, appearances), change, is_whole=False)
+
+
+def update_all_links(tables: GraphTables, state: str, document_index: DocumentIndex, change: DocumentChange) -> int:
+    """Like `update_links`, if it is not known what changed in the graph, which has this state."""
+    return _link(document_index, _whole_update(tables, state, document_index), change, is_whole=True)
+
+
+def _link(document_index: DocumentIndex, update: _TargetUpdate, change: DocumentChange, *, is_whole: bool) -> int:
     before, after, examples = update.before, update.after, update.examples
     with document_index.transaction():
         document_index.change_targets(before - after, after - before)
@@ -253,7 +265,7 @@ def update_links(
         )
         document_index.set_meta("outside", update.outside)
         document_index.set_meta("graph", update.graph)
-        document_index.set_appearances(update.appearances, is_all=appearances is None and bool(update.appearances))
+        document_index.set_appearances(update.appearances, is_all=is_whole and bool(update.appearances))
         outside = outside_names(update.outside.split("\n"))
         for path, content in document_index.contents(affected):
             _link_page(document_index, path, _decode(content), pages[path], outside, change)
@@ -273,19 +285,20 @@ class _TargetUpdate(NamedTuple):
     graph: str
 
 
-def _target_update(store: Store, document_index: DocumentIndex, changed: Mapping[str, str] | None) -> _TargetUpdate:
+def _update_around(store: Store, document_index: DocumentIndex, changed: Mapping[str, str]) -> _TargetUpdate:
     outside = "\n".join(outside_packages(store))
-    graph = read_meta(store, STATE)
-    wanted = document_index.keys()
-    if changed is not None:
-        before, after, examples = _targets_around(store, document_index, changed, wanted)
-        directories = {posixpath.dirname(path) for path in changed}
-        return _TargetUpdate(before, after, directories, examples, changed, outside, graph)
-    if document_index.is_linked and document_index.meta("graph") == graph:
-        return _TargetUpdate(set(), set(), None, None, {}, outside, graph)
-    found = all_targets(store, wanted)
+    before, after, examples = _targets_around(store, document_index, changed, document_index.keys())
+    directories = {posixpath.dirname(path) for path in changed}
+    return _TargetUpdate(before, after, directories, examples, changed, outside, read_meta(store, STATE))
+
+
+def _whole_update(tables: GraphTables, state: str, document_index: DocumentIndex) -> _TargetUpdate:
+    outside = "\n".join(all_outside_packages(tables))
+    if document_index.is_linked and document_index.meta("graph") == state:
+        return _TargetUpdate(set(), set(), None, None, {}, outside, state)
+    found = all_targets(tables, document_index.keys())
     return _TargetUpdate(
-        document_index.all_targets(), found.rows, None, found.examples, found.appearances, outside, graph
+        document_index.all_targets(), found.rows, None, found.examples, found.appearances, outside, state
     )
 
 

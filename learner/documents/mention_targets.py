@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.knowledge.documents import Example
 from golore.learner.documents.mentions import MentionTarget, is_camel_case
@@ -46,14 +47,14 @@ class _NamedSymbol(NamedTuple):
     line: int
 
 
-def all_targets(store: Store, keys: Collection[str]) -> FoundTargets:
+def all_targets(tables: GraphTables, keys: Collection[str]) -> FoundTargets:
     """All nodes with one of these keys, and all examples."""
-    packages = _packages(store)
+    packages = _packages(tables)
     rows = set(_package_rows(packages, keys))
-    paths, owners, shapes = store.columns("MATCH (f:File) RETURN f.id, f.package, f.shape")
+    _, paths, owners, shapes = tables.node_columns("File", ("id", "package", "shape"))
     rows.update(_file_rows(zip(paths, owners, strict=True), packages, keys))
     names = {key.rpartition(" ")[2].rpartition(".")[2] for key in keys if key.startswith("Symbol ")}
-    columns = store.columns(f"MATCH (s:Symbol) RETURN {_SYMBOL.format('s')}")
+    columns = tables.node_columns("Symbol", _NamedSymbol._fields)[1:]
     symbols = (
         _NamedSymbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE)
     )
@@ -67,7 +68,10 @@ def all_targets(store: Store, keys: Collection[str]) -> FoundTargets:
     appearances = {
         path: appearance_of(shape, example_lines.get(path, ())) for path, shape in zip(paths, shapes, strict=True)
     }
-    return FoundTargets(rows, resolved_examples(store, _examples(example_symbols, packages)), appearances)
+    examples = list(_examples(example_symbols, packages))
+    wanted = _subjects(examples)
+    files = {id: file for id, file in zip(columns[0], columns[5], strict=True) if id in wanted}
+    return FoundTargets(rows, [_with_card_path(example, files) for example in examples], appearances)
 
 
 def appearance_of(shape: str, examples: Iterable[tuple[str, int]]) -> str:
@@ -102,6 +106,12 @@ def existing_packages(store: Store, ids: Iterable[str]) -> set[str]:
     return {row[0] for row in store.rows(statement, {"ids": wanted})} if wanted else set()
 
 
+def all_outside_packages(tables: GraphTables) -> list[str]:
+    """Like `outside_packages`, from whole tables."""
+    columns = tables.node_columns("External", ("id", "kind", "source"))[1:]
+    return sorted(id for id, kind, source in zip(*columns, strict=True) if kind == "package" and source != "std")
+
+
 def outside_packages(store: Store) -> list[str]:
     """The import paths of external packages, without the standard library."""
     statement = "MATCH (e:External) WHERE e.kind = 'package' AND e.source <> 'std' RETURN e.id ORDER BY e.id"
@@ -111,20 +121,25 @@ def outside_packages(store: Store) -> list[str]:
 def resolved_examples(store: Store, examples: Iterable[Example]) -> list[Example]:
     """The examples with the card path of their subject: the file of the first symbol in `subject` that exists."""
     examples = list(examples)
-    wanted = sorted({id for example in examples for id in example.subject.split("\n") if "." in posixpath.basename(id)})
     files: dict[str, str] = {}
-    if wanted:
+    if wanted := sorted(_subjects(examples)):
         statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.id, s.file"
         files = {row[0]: row[1] for row in store.rows(statement, {"ids": wanted})}
-    return [example._replace(card_path=_card_path(example, files)) for example in examples]
+    return [_with_card_path(example, files) for example in examples]
 
 
-def _card_path(example: Example, files: dict[str, str]) -> str:
+def _subjects(examples: Iterable[Example]) -> set[str]:
+    """The ids of symbols that these examples may show."""
+    return {id for example in examples for id in example.subject.split("\n") if "." in posixpath.basename(id)}
+
+
+def _with_card_path(example: Example, files: dict[str, str]) -> Example:
+    """`files`: the files of the symbols that exist."""
     for id in example.subject.split("\n"):
         if id in files:
-            return files[id]
+            return example._replace(card_path=files[id])
     is_about_package = _example_subjects(example.name) == ()
-    return (f"{example.dir}/" if example.dir else "./") if is_about_package else ""
+    return example._replace(card_path=(f"{example.dir}/" if example.dir else "./") if is_about_package else "")
 
 
 def _examples(symbols: Iterable[_NamedSymbol], packages: dict[str, _NamedPackage]) -> Iterator[Example]:
@@ -152,9 +167,9 @@ def is_example(kind: str, name: str, file: str) -> bool:
     return is_named and kind == "func" and file.endswith("_test.go")
 
 
-def _packages(store: Store) -> dict[str, _NamedPackage]:
-    rows = store.rows("MATCH (p:Package) RETURN p.id, p.path, p.name, p.dir, p.test")
-    return {row[0]: _NamedPackage(*row[1:]) for row in rows}
+def _packages(tables: GraphTables) -> dict[str, _NamedPackage]:
+    columns = tables.node_columns("Package", ("id", *_NamedPackage._fields))[1:]
+    return {row[0]: _NamedPackage(*row[1:]) for row in zip(*columns, strict=True)}
 
 
 def _package_rows(packages: dict[str, _NamedPackage], keys: Collection[str]) -> Iterator[Row]:

@@ -27,11 +27,11 @@ from golore.learner.checkout.git_directory import other_checkouts
 from golore.learner.go_rules.go_env import read_environment
 from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.graph_writer import GraphChange, Written, load_graph, update_graph
-from golore.learner.pipeline.package_keys import RESOLVER, Keys, Target, make_keys, state_key
+from golore.learner.pipeline.package_keys import Keys, Target, make_keys, state_key
 from golore.learner.pipeline.resolve_workers import Plan
 from golore.learner.pipeline.saved_survey import SavedSurvey, layout_key, read_saved_survey, save
 from golore.learner.pipeline.stored_keys import StoredKeys, changed_meta, make_stored_keys, read_stored_keys
-from golore.learner.pipeline.version import learner_version, replacement_message
+from golore.learner.pipeline.version import RESOLVER, learner_version, replacement_message
 from golore.learner.project.catalog import Catalog, CatalogPackage, repository_catalog
 from golore.learner.project.external_packages import (
     ExternalPackages,

@@ -48,7 +48,6 @@ from golore.learner.pipeline.implements_edges import (
 from golore.learner.pipeline.index_worker import take_part
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
-    BATCH_FILES,
     Assignment,
     PackageResult,
     Plan,
@@ -64,7 +63,7 @@ from golore.learner.pipeline.test_edges_update import exercised_elsewhere, updat
 from golore.learner.project.catalog import CatalogPackage
 from golore.learner.worker_pool import WorkerPool
 
-SMALL_FILES = 2 * BATCH_FILES
+SMALL_FILES = 120
 """Up to this many files are resolved in this process, because a new one would have to start and load the plan first."""
 MOST_EFFECT_ROWS = 20_000
 """If more rows change, effects on cards are not computed, because most cards are rebuilt anyway."""
@@ -141,7 +140,7 @@ def load_graph(
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
-    with store.bulk_load(change.meta, None if companion is None else companion.loaded) as bulk:
+    with store.bulk_load(change.meta, companion) as bulk:
         with _shared_plan(plan, store.directory) as plan_path:
             everything = assignments(
                 plan_path,
@@ -169,9 +168,10 @@ def load_graph(
         progress.stage("Storing", 0)
         bulk.nodes("External", [externals[id] for id in sorted(externals)])
         bulk.nodes("Repository", [change.repository])
+        bulk.complete()
         cache_tables(cache, keys.packages, tables)
         if companion is not None:
-            companion.resolved(parts)
+            companion.resolved(bulk.directory, change.meta[STATE], parts)
     return Written(len(tables), files, rows + len(externals) + 1, edges)
 
 

@@ -15,7 +15,7 @@ from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
 from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
 from golore.graph.search.index_sources import FileAbout, declared_by_file
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 
 _builders: dict[Path, PartBuilder] = {}
 """The part that this process makes, by the plan that it belongs to."""

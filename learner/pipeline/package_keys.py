@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 from golore.learner.project.catalog import Catalog, CatalogFile, CatalogPackage
 
-RESOLVER = "12"
-"""Version of the resolver. Increase it whenever the same facts would give other edges."""
-
 
 class PackageKeys(NamedTuple):
     """`edges` changes with anything that could change the package's rows, `shape` with anything that could change its

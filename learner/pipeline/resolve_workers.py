@@ -42,7 +42,8 @@ from golore.learner.resolution.universe import ERROR
 from golore.learner.resolution.use_recorder import external_kind
 from golore.learner.resolution.world import World
 
-BATCH_FILES = 60
+BATCH_FILES = 20
+"""Files in a batch. When the last batches are resolved, some workers have nothing to do, so batches should be small."""
 NO_USES = FileUses([], {}, set(), [])
 
 
@@ -102,6 +103,7 @@ def assignments(
 ) -> Iterator[Assignment]:
     """Split the work into batches of packages in neighbouring directories, because these import the same packages."""
     directories: list[str] = []
+    chosen: set[str] = set()
     size = 0
     touched = Counter(path.rpartition("/")[0] for path in files)
     for directory in sorted(catalog if ids else touched):
@@ -109,12 +111,13 @@ def assignments(
         if not wanted and directory not in touched:
             continue
         directories.append(directory)
+        chosen.update(package.id for package in wanted)
         size += sum(len(package.files) for package in wanted) + touched[directory]
         if size >= BATCH_FILES:
-            yield Assignment(plan, tuple(directories), ids, files, spool, is_indexed)
-            directories, size = [], 0
+            yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
+            directories, chosen, size = [], set(), 0
     if directories:
-        yield Assignment(plan, tuple(directories), ids, files, spool, is_indexed)
+        yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
 
 
 class ResolutionWorker:

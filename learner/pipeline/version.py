@@ -13,8 +13,9 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreMismatch
 from golore.graph.model.tables import META_TABLE
 from golore.learner.extraction import facts as f
-from golore.learner.pipeline.package_keys import RESOLVER
 
+RESOLVER: Final = "12"
+"""Version of the resolver. Increase it whenever the same facts would give other edges."""
 VERSION_META: Final = "extractor"
 """Name of the meta row with the version."""
 

@@ -14,7 +14,7 @@ from golore.graph.errors import StoreError
 from golore.graph.files.cache_db import Cache, CachedFacts
 from golore.graph.files.read_only_db import is_writable
 from golore.graph.files.store_path import CACHE_NAME
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 from golore.learner.extraction import facts as f
 from golore.learner.project.read_facts import encoded_facts, facts_key_of
 

@@ -21,7 +21,7 @@ from golore.graph.files.file_state import UNKNOWN, FileState, is_unchanged, stat
 from golore.graph.files.sibling_caches import SiblingCaches
 from golore.graph.model.entities import Problem
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest as digest_of
+from golore.learner.checkout.content_digest import digest as digest_of
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import encode, extract, extract_shape
 from golore.learner.project.catalog import FileHead, head_of, head_of_shape

@@ -20,23 +20,13 @@ from typing import Final, NoReturn, TextIO
 
 from golore.graph.errors import GoloreError
 from golore.graph.safety.visible_text import visible_line
-from golore.mcp_server.cli import (
-    agent_arguments,
-    analysis_arguments,
-    completion_arguments,
-    fleet_arguments,
-    history_arguments,
-    learn_arguments,
-    note_arguments,
-    question_arguments,
-    session_arguments,
-    sharing_arguments,
-    summary_arguments,
-    vector_arguments,
-    view_arguments,
-)
+from golore.mcp_server.cli import history_arguments, learn_arguments, note_arguments, question_arguments
+from golore.mcp_server.cli.options import AddParser
+from golore.mcp_server.text.pager import use_pager
 
 _INTERRUPTED: Final = 130
+_READING: Final = {"status": learn_arguments, "recent": history_arguments, "note": note_arguments}
+"""Commands that only read, besides the questions, and where they are declared."""
 _UNKNOWN_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
 _SIMILAR: Final = 0.6
 """Similarity of a command that is suggested, by `difflib`."""
@@ -55,8 +45,10 @@ Exit codes: 0 success, 1 failure, 2 wrong usage."""
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _accept_any_text(stream)
-    options = _parse(build_parser(), arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parse(build_parser(given[0] if given else ""), given)
     run: Callable[[argparse.Namespace], int] = options.run
+    use_pager(not getattr(options, "no_pager", True))
     try:
         code = run(options)
         sys.stdout.flush()
@@ -126,7 +118,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"golore: There is no command {visible_line(unknown[1])!r}. {advice}\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands; if `command` only reads, of those that are declared along with it, because declaring
+    all takes a tenth of the time of a question."""
     parser = _Parser(
         prog="golore",
         description="Learns a Go repository and answers questions about it.",
@@ -137,24 +131,44 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=_no_command)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.set_defaults(commands=commands.choices)
-    make = commands.add_parser
-    for group in (
-        learn_arguments,
-        question_arguments,
+    for add_commands in _declarations(command):
+        add_commands(commands.add_parser)
+    return parser
+
+
+def _declarations(command: str) -> list[Callable[[AddParser], None]]:
+    """The functions that declare the commands, in the order of `golore --help`."""
+    if command in question_arguments.COMMANDS:
+        return [question_arguments.add_commands]
+    if command in _READING:
+        return [_READING[command].add_commands]
+    from golore.mcp_server.cli import (
+        agent_arguments,
         analysis_arguments,
-        history_arguments,
-        note_arguments,
+        completion_arguments,
+        fleet_arguments,
+        session_arguments,
+        sharing_arguments,
         summary_arguments,
         vector_arguments,
         view_arguments,
-        agent_arguments,
-        sharing_arguments,
-        fleet_arguments,
-        session_arguments,
-        completion_arguments,
-    ):
-        group.add_commands(make)
-    return parser
+    )
+
+    return [
+        learn_arguments.add_commands,
+        question_arguments.add_commands,
+        analysis_arguments.add_commands,
+        history_arguments.add_commands,
+        note_arguments.add_commands,
+        summary_arguments.add_commands,
+        vector_arguments.add_commands,
+        view_arguments.add_commands,
+        agent_arguments.add_commands,
+        sharing_arguments.add_commands,
+        fleet_arguments.add_commands,
+        session_arguments.add_commands,
+        completion_arguments.add_commands,
+    ]
 
 
 def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:

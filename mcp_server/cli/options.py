@@ -11,11 +11,14 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def add(make: AddParser, name: str, about: str, run: Run, *, reads: bool = True) -> argparse.ArgumentParser:
-    """Declare a command with `--json` and, if it `reads` a learned repository, `--repo`."""
+    """Declare a command with `--json` and, if it `reads` a learned repository, `--repo` and `--no-pager`."""
     parser = add_plain(make, name, about, run)
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON")
     if reads:
         add_repository(parser)
+        parser.add_argument(
+            "--no-pager", action="store_true", help="print an answer that is longer than the terminal without a pager"
+        )
     return parser
 
 

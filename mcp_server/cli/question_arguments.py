@@ -23,6 +23,7 @@ _QUESTIONS: Final = {
     "users": "list the symbols that call, refer to or embed a symbol",
     "tests": "list the tests that reach a symbol",
 }
+COMMANDS: Final = (*_QUESTIONS, "explore", "context", "show", "impact", "path", "search", "query")
 _ASKED_ACROSS: Final = ("callers", "implementers", "users")
 _OF_PROGRAMS: Final = ("callers", "callees")
 _MAX_SECONDS: Final = 3_600
@@ -159,7 +160,7 @@ def _show(options: argparse.Namespace) -> int:
         from golore.mcp_server.commands.summaries.summary_history import run_history
 
         return run_history(options.symbol, options.repo, as_json=options.as_json)
-    from golore.mcp_server.commands.questions import run_show
+    from golore.mcp_server.commands.show import run_show
 
     return run_show(options.symbol, options.repo, as_json=options.as_json)
 
@@ -243,6 +244,6 @@ def _seconds(text: str) -> int:
 
 
 def _query(options: argparse.Namespace) -> int:
-    from golore.mcp_server.commands.questions import run_query
+    from golore.mcp_server.commands.query import run_query
 
     return run_query(options.cypher, options.repo, as_json=options.as_json, seconds=options.seconds, near=options.near)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.target_context import ContextAnswer, context_of
-from golore.mcp_server.text.output import print_json, print_lines
+from golore.mcp_server.text.output import print_answer, print_json
 
 _SHOWN: Final = 10
 
@@ -22,7 +22,7 @@ def run_context(text: str, start: Path, *, as_json: bool, budget: int | None) ->
     if as_json:
         print_json(_document(context))
     else:
-        print_lines(_lines(context))
+        print_answer(_lines(context))
     return 0
 
 

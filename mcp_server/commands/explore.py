@@ -11,7 +11,7 @@ from golore.graph.queries.symbol_steps import open_steps
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.text.output import is_terminal, print_block, print_json
+from golore.mcp_server.text.output import is_terminal, print_answer, print_json
 
 _STANDARD_INPUT = "-"
 
@@ -24,7 +24,7 @@ def run_explore(words: list[str], start: Path, *, as_json: bool, budget: int) ->
     if as_json:
         print_json({"text": found.text, "parts": found.parts, "tokens": found.tokens})
     else:
-        print_block(found.text)
+        print_answer(found.text.split("\n"))
     return 0
 
 

@@ -1,4 +1,7 @@
-"""The commands about symbols: each resolves a name, queries the graph and prints the answer as text or JSON."""
+"""The questions about symbols, such as `golore callers`: each resolves a name, queries the graph and prints the answer.
+
+`show` and `query` are modules of their own: what they import takes as long as a question.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from golore.graph.analysis.program_candidates import ProgramDispatch
-from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route, SymbolAnswer
-from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
-from golore.mcp_server.services.graph_query import query_graph, require_query
-from golore.mcp_server.services.knowledge.current_summary import symbol_summaries
-from golore.mcp_server.services.name_questions import ask, ask_details, ask_impact, ask_path
+from golore.graph.database.store import Store
+from golore.graph.queries.answers import Answer, Impact, Meaning, NameMatches, Route
+from golore.graph.queries.names.short_names import Naming, ShortNames
+from golore.mcp_server.services.name_questions import ask, ask_impact, ask_path
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
-from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.services.targets import UnclearName, directory_below, only_meaning
-from golore.mcp_server.text.output import print_json, print_lines, require_one_form, table_lines, to_json_value
+from golore.mcp_server.services.targets import UnclearName, directory_below
+from golore.mcp_server.text.output import print_answer, print_json, require_one_form, to_json_value
 from golore.mcp_server.text.replies import (
     answer_reply,
-    details_lines,
     full_name,
     impact_reply,
-    outline_lines,
     people_lines,
     route_reply,
-    unresolved_lines,
 )
 
 _SHOWN: Final = 50
@@ -47,66 +44,54 @@ class Shape(NamedTuple):
     limit: int | None = None
     full: bool = False
 
-    @property
-    def naming(self) -> Naming:
-        return full_name if self.full else assumed_short_name
+    def naming(self, store: Store) -> Naming:
+        return full_name if self.full else ShortNames(store)
 
 
 def run_question(question: str, text: str, start: Path, shape: Shape, program: str | None = None) -> int:
     """Print the answer to one of the questions of `ask`. `program`: only the candidates of the program there."""
     require_one_form(as_json=shape.as_json, diagram=shape.diagram)
-    with _open(start, as_json=shape.as_json) as (opened, stale):
+    with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         answer = ask(opened, question, text)
         if program is not None:
+            from golore.graph.analysis.program_candidates import ProgramDispatch
+
             answer = ProgramDispatch(opened.store, directory_below(opened, program)).restrict(answer)
+        reply = answer_reply(answer, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(_cut_answer(answer, shape.limit), shape.diagram)
     if shape.as_json:
         print_json({**_answer_document(answer, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(answer_reply(answer, shape.naming), shape.limit or _SHOWN))
-    return 0
-
-
-def run_show(text: str, start: Path, *, as_json: bool) -> int:
-    with _open(start, as_json=as_json) as (opened, stale):
-        meaning = only_meaning(opened, text)
-        if meaning.is_group and not as_json:
-            print_lines(outline_lines(meaning, ShortNames(opened.store)))
-            return 0
-        shown = ask_details(opened, meaning)
-        summaries = symbol_summaries(opened.store, (symbol.id for symbol in meaning.symbols if not symbol.external))
-    if as_json:
-        print_json({**_show_document(shown), "summaries": summaries, "stale": stale})
-    else:
-        summary_lines = [f"summary ({one['quality']}): {one['text']}" for one in summaries]
-        print_lines([*_show_lines(shown), *summary_lines])
+        print_answer(people_lines(reply, shape.limit or _SHOWN))
     return 0
 
 
 def run_impact(text: str, start: Path, shape: Shape, *, depth: int) -> int:
     require_one_form(as_json=shape.as_json, diagram=shape.diagram)
-    with _open(start, as_json=shape.as_json) as (opened, stale):
+    with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         found = ask_impact(opened, text, depth=depth)
+        reply = impact_reply(found, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(_cut_impact(found, shape.limit), shape.diagram)
     if shape.as_json:
         print_json({**_impact_document(found, shape.limit), "stale": stale})
     else:
-        print_lines(people_lines(impact_reply(found, shape.naming), shape.limit or _SHOWN))
+        print_answer(people_lines(reply, shape.limit or _SHOWN))
     return 0
 
 
 def run_path(source: str, target: str, start: Path, shape: Shape) -> int:
     require_one_form(as_json=shape.as_json, diagram=shape.diagram)
-    with _open(start, as_json=shape.as_json) as (opened, stale):
+    with open_for_question(start, as_json=shape.as_json) as (opened, stale):
         route = ask_path(opened, source, target)
+        reply = route_reply(route, shape.naming(opened.store))
     if shape.diagram:
         return _print_diagram(route, shape.diagram)
     if shape.as_json:
         print_json({**_route_document(route), "stale": stale})
     else:
-        print_lines(people_lines(route_reply(route, shape.naming), _STEPS))
+        print_answer(people_lines(reply, _STEPS))
     return 0
 
 
@@ -118,22 +103,8 @@ def _print_diagram(answer: Answer | Impact | Route, format: str) -> int:
     return 0
 
 
-def run_query(cypher: str, start: Path, *, as_json: bool, seconds: float, near: str = "") -> int:
-    require_query(cypher, near)
-    with QueryProcess() as queries:
-        queries.start()  # while this process opens the store to compare it with the files
-        with _open(start, as_json=as_json) as (opened, _):
-            directory = opened.store.directory
-        rows = query_graph(queries, directory, cypher, near=near, seconds=seconds)
-    if as_json:
-        print_json({"rows": rows})
-    else:
-        print_lines(table_lines(rows))
-    return 0
-
-
 @contextmanager
-def _open(start: Path, *, as_json: bool) -> Generator[tuple[OpenRepository, _Stale]]:
+def open_for_question(start: Path, *, as_json: bool) -> Generator[tuple[OpenRepository, _Stale]]:
     """Open the store and warn about files that changed since the last learn. With JSON, print what an unclear name may
     mean before raising `UnclearName`."""
     with open_repository(start) as opened:
@@ -146,20 +117,13 @@ def _open(start: Path, *, as_json: bool) -> Generator[tuple[OpenRepository, _Sta
             raise
 
 
-def _show_lines(shown: SymbolAnswer) -> list[str]:
-    lines: list[str] = []
-    for details in shown.declarations:
-        lines += [*details_lines(details), ""]
-    return [*lines[:-1], *unresolved_lines(shown.unresolved, full_name)]
-
-
 def _unclear_name_document(found: NameMatches) -> dict[str, Any]:
     if found.meanings:
-        return {"ambiguous": [_meaning_document(meaning) for meaning in found.meanings]}
+        return {"ambiguous": [meaning_document(meaning) for meaning in found.meanings]}
     return {"unknown": found.text, "suggestions": [to_json_value(symbol) for symbol in found.suggestions]}
 
 
-def _meaning_document(meaning: Meaning) -> dict[str, Any]:
+def meaning_document(meaning: Meaning) -> dict[str, Any]:
     first = meaning.first
     document = {
         "name": meaning.name,
@@ -186,14 +150,10 @@ def _answer_document(answer: Answer, limit: int | None) -> dict[str, Any]:
     left_out = len(answer.resolved) + len(answer.candidates) - len(shown.resolved) - len(shown.candidates)
     return {
         **to_json_value(shown),
-        "subject": _meaning_document(answer.subject),
+        "subject": meaning_document(answer.subject),
         "left_out": left_out,
         "other_accesses": dict(answer.other_accesses),
     }
-
-
-def _show_document(shown: SymbolAnswer) -> dict[str, Any]:
-    return {**to_json_value(shown), "subject": _meaning_document(shown.subject)}
 
 
 def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
@@ -201,11 +161,11 @@ def _impact_document(found: Impact, limit: int | None) -> dict[str, Any]:
     left_out = sum(len(part) - len(part[:limit]) for part in parts)
     return {
         **to_json_value(_cut_impact(found, limit)),
-        "subject": _meaning_document(found.subject),
+        "subject": meaning_document(found.subject),
         "left_out": left_out,
     }
 
 
 def _route_document(route: Route) -> dict[str, Any]:
-    ends = {"source": _meaning_document(route.source), "target": _meaning_document(route.target)}
+    ends = {"source": meaning_document(route.source), "target": meaning_document(route.target)}
     return {**to_json_value(route), **ends, "found": bool(route.steps)}

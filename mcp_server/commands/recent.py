@@ -28,7 +28,7 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 from golore.mcp_server.services.stale_notice import warn_if_stale
 from golore.mcp_server.services.targets import find_file, find_go_file, only_meaning
 from golore.mcp_server.text.ages import age
-from golore.mcp_server.text.output import columns, print_json, print_lines
+from golore.mcp_server.text.output import columns, print_answer, print_json
 
 _SHOWN: Final = 20
 _AUTHORS: Final = 5
@@ -69,7 +69,7 @@ def run_recent(target: str, start: Path, *, as_json: bool, limit: int) -> int:
         documents = [_document(answer) for answer in answers]
         print_json(documents[0] if len(documents) == 1 else {"declarations": documents})
     else:
-        print_lines(line for answer in answers for line in _lines(answer, int(time.time())))
+        print_answer(line for answer in answers for line in _lines(answer, int(time.time())))
     return 0
 
 

@@ -12,7 +12,7 @@ from golore.mcp_server.services.open_store import open_current_store
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.services.stale_notice import warn_if_stale
-from golore.mcp_server.text.output import line_width, print_json, print_lines, shortened
+from golore.mcp_server.text.output import line_width, print_answer, print_json, shortened
 from golore.mcp_server.text.search_text import explained, location_of, result_of
 
 
@@ -27,7 +27,7 @@ def run_search(request: SearchRequest, start: Path, *, as_json: bool) -> int:
         document = {"results": results, "left_out": found.left_out, "suggestions": found.suggestions, "stale": stale}
         print_json(document)
     else:
-        print_lines(_lines(found))
+        print_answer(_lines(found))
     return 0
 
 

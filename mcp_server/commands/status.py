@@ -17,7 +17,7 @@ from golore.graph.queries.answers import StoreCounts
 from golore.graph.queries.store_counts import count_store
 from golore.learner.checkout.freshness import Changes, changes_since, changes_since_graph
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
-from golore.mcp_server.text.output import columns, print_json, print_lines, styled
+from golore.mcp_server.text.output import columns, print_answer, print_json, styled
 
 _LISTED: Final = 20
 
@@ -54,7 +54,7 @@ def run_status(start: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(status)
     else:
-        print_lines(_lines(status))
+        print_answer(_lines(status))
     return 0
 
 

@@ -16,7 +16,7 @@ from golore.graph.safety.system import exit_after
 from golore.graph.safety.trust import blake2b_hex
 from golore.graph.safety.visible_text import visible_block, visible_line
 from golore.mcp_server.hooks.event_paths import native_path, relative_path
-from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, Event, parse_event, parse_json
+from golore.mcp_server.hooks.payloads import COMPACTED, EDIT, PROMPT, READ, START, STOP, Event, parse_event, parse_json
 from golore.mcp_server.hooks.store_locator import find_store
 
 SWITCH_VARIABLE = "GOLORE_HOOKS"
@@ -69,10 +69,10 @@ def run_hook(agent: str) -> int:
 class _Settings:
     """The table `[hooks]` of the store's settings.toml. If the file cannot be read, hooks are off."""
 
-    __slots__ = ("budget", "enabled", "relearn")
+    __slots__ = ("budget", "enabled", "relearn", "turn_end")
 
     def __init__(self, store: str) -> None:
-        self.enabled, self.relearn, self.budget = True, True, BUDGET
+        self.enabled, self.relearn, self.turn_end, self.budget = True, True, True, BUDGET
         path = os.path.join(store, SETTINGS_NAME)
         if not os.path.exists(path):
             return
@@ -82,6 +82,7 @@ class _Settings:
             table = read_hook_settings(path)
             self.enabled = bool(table.get("enabled", True))
             self.relearn = bool(table.get("relearn", True))
+            self.turn_end = bool(table.get("turn_end", True))
             self.budget = table.get("budget", BUDGET)
         except (OSError, ValueError, AttributeError):
             self.enabled = False
@@ -119,7 +120,11 @@ def _serve(event: Event, root: str, store: str, settings: _Settings) -> None:
             session = event.session or _hour_as_session()
             if event.kind == COMPACTED or (event.kind == START and event.prompt in ("compact", "clear")):
                 card_store.forget_session(session)
+            if event.kind == EDIT and settings.turn_end:
+                _record_edits(event, card_store, root, session)
             parts = _parts(event, card_store, root) if event.shape else []
+            if event.kind == STOP and settings.turn_end:
+                parts = _parts_of_turn(card_store, root, store, session)
             if event.kind == PROMPT and event.shape and len(parts) < _ENOUGH_PARTS:
                 parts += _recalled_parts(event, card_store, root, store, session)
             stale = stale or any(part.is_stale for part in parts)
@@ -136,7 +141,8 @@ def _learn_first(event: Event) -> None:
     """Start to learn a repository that has no store, and say so once."""
     from golore.mcp_server.hooks.first_learn import ANNOUNCEMENT, start_first_learn, unlearned_checkout
 
-    checkout = unlearned_checkout(event.cwd, event.files) if event.kind != COMPACTED else None
+    is_time = event.kind not in (COMPACTED, STOP)
+    checkout = unlearned_checkout(event.cwd, event.files) if is_time else None
     if checkout is not None and start_first_learn(*checkout) and event.shape:
         _print(_answer(event, ANNOUNCEMENT))
 
@@ -205,6 +211,30 @@ def _parts_of_prompt(event: Event, card_store: CardStore, root: str) -> list[_Pa
             symbols += 1
             parts += [_Part(one.qualified_name, one.text) for one in found if one.text]
     return parts
+
+
+def _record_edits(event: Event, card_store: CardStore, root: str, session: str) -> None:
+    resolved = (_resolved(event.cwd, file) for file in event.files)
+    paths = [path for file in resolved if (path := relative_path(root, file)) not in ("", ".")]
+    try:
+        card_store.record_edits(session, paths)
+    except Exception:  # noqa: BLE001  a learn is writing: the end of the turn then says less
+        return
+
+
+def _parts_of_turn(card_store: CardStore, root: str, store: str, session: str) -> list[_Part]:
+    """What the edits touch that the session has made since this was last said."""
+    edits = card_store.edits(session)
+    if not edits:
+        return []
+    from golore.mcp_server.hooks.turn_report import DEADLINE, turn_report
+
+    exit_after(DEADLINE)
+    text = turn_report(root, store, edits)
+    if text is None:
+        return []
+    card_store.forget_edits(session, edits)
+    return [_Part("what the edits of this session touch", text)] if text else []
 
 
 def _recalled_parts(event: Event, card_store: CardStore, root: str, store: str, session: str) -> list[_Part]:

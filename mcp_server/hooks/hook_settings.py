@@ -17,7 +17,7 @@ def read_hook_settings(path: str, *, follow: bool = False) -> dict[str, bool | i
         import tomllib
 
         values = tomllib.loads(text).get("hooks", {})
-    for name, kind in (("enabled", bool), ("relearn", bool), ("budget", int)):
+    for name, kind in (("enabled", bool), ("relearn", bool), ("turn_end", bool), ("budget", int)):
         if name in values and type(values[name]) is not kind:
             raise ValueError(f"hooks.{name} must be of type {kind.__name__}")
     return values

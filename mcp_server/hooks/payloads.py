@@ -14,12 +14,15 @@ EDIT = "edit"
 PROMPT = "prompt"
 START = "start"
 COMPACTED = "forget"
+STOP = "stop"
 
 _AFTER_TOOL_EVENTS = {"posttooluse", "aftertool"}
 _BEFORE_TOOL_EVENTS = {"pretooluse"}
 _PROMPT_EVENTS = {"userpromptsubmit", "userpromptsubmitted", "beforeagent"}
 _START_EVENTS = {"sessionstart"}
 _COMPACTION_EVENTS = {"precompact", "postcompact", "precompress"}
+_STOP_EVENTS = {"stop"}
+"""The end of a turn. Only Claude Code reads context there; others take it for a refusal to stop, or for a prompt."""
 _SILENT_EVENTS = {"afterfileedit", "filechanged"}
 """Events after a file has changed, which take no answer."""
 
@@ -79,6 +82,11 @@ def parse_event(payload: "Fields", agent: str) -> Event | None:
         event = Event(PROMPT, name, shape, payload)
         event.prompt = _without_hook_output(_first_text(payload, ("prompt", "user_prompt", "userPrompt")))
         return event
+    if plain in _STOP_EVENTS:
+        # If `stop_hook_active` is set, a hook's answer has already continued this turn. VS Code runs the hooks of
+        # Claude Code, too, but names its events in `hookEventName` and reads no context here.
+        is_first = agent == "claude" and "hook_event_name" in payload and not payload.get("stop_hook_active")
+        return Event(STOP, name, shape, payload) if is_first and shape == "claude" else None
     if plain in _SILENT_EVENTS:
         return _tool_event(Event(EDIT, name, "", payload), "", payload)
     if plain in _AFTER_TOOL_EVENTS or (plain in _BEFORE_TOOL_EVENTS and shape == "claude"):

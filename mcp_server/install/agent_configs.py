@@ -101,7 +101,7 @@ def _server(where: InstallTarget) -> dict[str, Json]:
 
 
 def _claude(where: InstallTarget) -> AgentSetup:
-    events = {"PostToolUse": "*", "SessionStart": "", "UserPromptSubmit": ""}
+    events = {"PostToolUse": "*", "SessionStart": "", "Stop": "", "UserPromptSubmit": ""}
     hooks = _hook_groups(where, "claude", events, _TIMEOUT)
     server = (Addition(("mcpServers", "golore"), _server(where)),)
     if where.is_user:

@@ -34,9 +34,9 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 
 _CHECK_EVERY: Final = 0.05
 """Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
-_POOL_BYTES: Final = 96 << 20
+_POOL_BYTES: Final = 64 << 20
 """Most bytes for the engine's pages and intermediate results. The engine takes what it needs, and returns it when the
-store is closed. 48 MB were not enough for repeated drafts at 13,000 files."""
+store is closed. The largest results at 13,000 files fit into 48 MB."""
 _MAX_IDLE: Final = 30.0
 """Seconds without a question after which a store is closed, to free its memory."""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ def learn_again(repository: LearnedRepository) -> None:
     """Learn what an older golore has learned, with a message."""
     from golore.mcp_server.services.shown_learn import learn_with_progress
 
+    gc.enable()  # `entry` switches it off for commands that only read
     _print("An older golore learned this repository; learning it again.")
     try:
         learn_with_progress(repository)

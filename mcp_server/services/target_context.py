@@ -16,7 +16,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, UsageError
 from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.learner.checkout.discovery import digest
+from golore.learner.checkout.content_digest import digest
 from golore.learner.checkout.freshness import changes_since
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.repository import LearnedRepository

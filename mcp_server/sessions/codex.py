@@ -1,4 +1,4 @@
-"""Reads Codex's transcripts, `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`, of its versions 0.46 to 0.169.
+"""Reads Codex's transcripts, `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`, tried with version 0.169.
 
 What the user typed is in events. The messages for the model also have text that the program inserted, so they are used
 only in transcripts without such events. Sessions of subagents do not count.

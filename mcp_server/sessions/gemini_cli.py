@@ -1,8 +1,9 @@
 """Reads Gemini CLI's transcripts, `~/.gemini/tmp/PROJECT/chats/session-*`: JSON lines, before 2026 one document.
 
 In the lines, a message that has the id of an earlier one replaces it, and `$set` replaces properties of the session.
-When a chat is resumed or compressed, `$set` has its messages again, with other times; none is forgotten here. The directory of the project is in `.project_root` beside the chats; before, the name of its
-directory was a hash of it. Chats of subagents do not count.
+When a chat is resumed or compressed, `$set` has its messages again, with other times; none is forgotten here. The
+directory of the project is in `.project_root` beside the chats; before, the name of its directory was a hash of it.
+Chats of subagents do not count.
 """
 
 from __future__ import annotations

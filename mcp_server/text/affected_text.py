@@ -17,6 +17,7 @@ from golore.mcp_server.text.output import to_json_value
 from golore.mcp_server.text.replies import POSSIBLE, Reply, Section, location
 
 _LONGEST: Final = 120
+_FILES: Final = 10
 _ROWS: Final = 20
 """Rows of each list in Markdown."""
 _UNCERTAIN_TESTS: Final = "Some of these tests may not reach the change: there was too much code to follow."
@@ -34,6 +35,7 @@ def affected_reply(found: Affected, name: Naming) -> Reply:
         ),
         _section("used by", [_reached_row(one, name) for one in found.resolved]),
         _section(POSSIBLE, [_reached_row(one, name) for one in found.candidates]),
+        _section("files to look at", [(one.path, ", ".join(one.why)) for one in found.nearby[:_FILES]]),
         _section("described in", [_description_row(one, name) for one in found.descriptions]),
         _section("usually changed together, and not changed here", map(_companion_row, found.companions)),
         _section("tests to run", [(location(one.symbol), one.symbol.name) for one in found.tests.tests]),
@@ -118,6 +120,7 @@ def affected_markdown(found: Affected) -> str:
         ("Changed", [f"{_code(_name(one))} {_plain(_how(one.change))}, {_at(one)}" for one in found.changed]),
         ("Used by", [_reached_item(one) for one in found.resolved]),
         ("May be used by, through interfaces or function values", [_reached_item(one) for one in found.candidates]),
+        ("Files to look at", [f"{_code(one.path)}: {', '.join(one.why)}" for one in found.nearby[:_FILES]]),
         ("Described in", [f"{_code(one.place)} {one.kind}: {_plain(_short(one.text))}" for one in found.descriptions]),
         (
             "Usually changed together, and not changed here",
@@ -174,6 +177,7 @@ def affected_document(found: Affected) -> dict[str, Any]:
         "changed": [_changed_document(one) for one in found.changed],
         "resolved": [_reached_document(one) for one in found.resolved],
         "candidates": [_reached_document(one) for one in found.candidates],
+        "nearby": to_json_value(found.nearby),
         "packages": list(found.packages),
         "tests": [_test_document(one.symbol) for one in found.tests.tests],
         "tests_left_out": found.tests_left_out,

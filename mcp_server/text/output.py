@@ -17,9 +17,12 @@ from typing import Any, Self, TextIO, cast
 
 from golore.graph.errors import UsageError
 from golore.graph.safety.visible_text import visible_block, visible_json, visible_line
+from golore.mcp_server.text.pager import is_terminal, show_in_pager
 
 _WIDTH = 100
 _MIN_WIDTH = 60
+_LONGEST_TITLE = 40
+"""The engine calls the column of `label(e)` by the whole expression that it computes, of 300 characters."""
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
@@ -53,13 +56,6 @@ def print_json(value: object) -> None:
 def print_json_line(value: object) -> None:
     """Print a value as one line of JSON, at once."""
     print(visible_json(json.dumps(to_json_value(value))), flush=True)
-
-
-def is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:
-        return False
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -107,12 +103,38 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> list[str]:
     return lines
 
 
+def fitted_columns(rows: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
+    """Like `columns`, but the last cell of a row that does not fit into the width is put on a line of its own."""
+    lines: list[str] = []
+    for row, line in zip(rows, columns(rows, indent), strict=True):
+        if len(line) <= width or len(row) < 2 or not row[-1]:
+            lines.append(line)
+        else:
+            short = [*columns([row[:-1]], indent), f"{' ' * (indent + 4)}{cell_text(row[-1])}"]
+            lines += short
+    return lines
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """The line, broken between words where it is wider than a terminal, with the rest indented."""
+    if len(line) <= width:
+        return [line]
+    import textwrap
+
+    spaces = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(
+        line.lstrip(), width, initial_indent=spaces, subsequent_indent=f"{spaces}  ", break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+
+
 def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as a table whose first line has the names of the columns."""
     if not rows:
         return ["No rows."]
     names = list(rows[0])
-    return columns([names, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
+    titles = [shortened(name, _LONGEST_TITLE) for name in names]
+    return columns([titles, *([" ".join(str(row[name]).split()) for name in names] for row in rows)], indent=0)
 
 
 def cell_text(text: str) -> str:
@@ -123,6 +145,13 @@ def cell_text(text: str) -> str:
 def print_lines(lines: Iterable[str]) -> None:
     """Print each text on one line: a line break in it is escaped, because names may contain one."""
     print("\n".join(map(_as_line, lines)))
+
+
+def print_answer(lines: Iterable[str]) -> None:
+    """Print each text on one line, as `print_lines` does; in a pager if the answer is longer than the terminal."""
+    shown = list(map(_as_line, lines))
+    if not show_in_pager(shown):
+        print("\n".join(shown))
 
 
 def print_block(text: str) -> None:

@@ -6,6 +6,7 @@ style decides how symbols are named and how rows are laid out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -25,7 +26,8 @@ from golore.graph.queries.answers import (
 )
 from golore.graph.queries.names.short_names import Naming
 from golore.graph.safety.visible_text import visible_block, visible_line
-from golore.mcp_server.text.output import cell_text, columns, styled
+from golore.mcp_server.text.output import cell_text, columns, fitted_columns, line_width, styled, wrapped
+from golore.mcp_server.text.pager import is_terminal
 
 DEFAULT_BUDGET: Final = 2_000
 SMALLEST, LARGEST = 200, 20_000
@@ -71,10 +73,12 @@ POSSIBLE: Final = "candidates, through interfaces or function values"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A title and rows of cells."""
+    """A title and rows of cells. `place`: the cell that has the file and line; on a terminal, rows are grouped by the
+    directories, which are the packages, of these."""
 
     title: str
     rows: tuple[tuple[str, ...], ...]
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,43 @@ def full_name(qualified_name: str) -> str:
 
 
 def people_lines(reply: Reply, limit: int) -> list[str]:
-    """The reply in columns, with at most `limit` rows of each section, and its first line in bold."""
+    """The reply in columns, with at most `limit` rows of each section, and its first line in bold. On a terminal, rows
+    are grouped by package, and lines are wrapped to its width; elsewhere each row is one line, for other programs."""
+    if is_terminal(sys.stdout):
+        return _terminal_lines(reply, limit, line_width())
     lines = plain_lines(reply, limit)
     return [styled(lines[0], "bold"), *lines[1:]] if reply.head else lines
+
+
+def _terminal_lines(reply: Reply, limit: int, width: int) -> list[str]:
+    lines = [styled(line, "bold") for line in wrapped(reply.head[0], width)] if reply.head else []
+    for sentence in reply.head[1:]:
+        lines += wrapped(sentence, width)
+    lines += reply.block.split("\n") if reply.block else ()
+    for section in reply.sections:
+        lines.append(styled(section.title, "bold"))
+        lines += _grouped_rows(section, limit, width)
+        if len(section.rows) > limit:
+            lines.append(f"  and {len(section.rows) - limit:,} more: use --limit to see them")
+    for line in reply.tail:
+        lines += wrapped(line, width)
+    return lines
+
+
+def _grouped_rows(section: Section, limit: int, width: int) -> list[str]:
+    """The rows of a section, below the directories of their files."""
+    if section.place is None:
+        return fitted_columns(section.rows[:limit], width)
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for row in section.rows[:limit]:
+        directory, slash, file = row[section.place].rpartition("/")
+        groups.setdefault(f"{directory}{slash}" or "./", []).append(
+            (*row[: section.place], file, *row[section.place + 1 :])
+        )
+    lines: list[str] = []
+    for directory, rows in groups.items():
+        lines += [f"  {directory}", *fitted_columns(rows, width, indent=4)]
+    return lines
 
 
 def plain_lines(reply: Reply, limit: int) -> list[str]:
@@ -131,7 +169,9 @@ def _visible_reply(reply: Reply) -> Reply:
     return Reply(
         tuple(visible_line(line, kept="\t") for line in reply.head),
         tuple(
-            Section(visible_line(section.title), tuple(tuple(map(cell_text, row)) for row in section.rows))
+            Section(
+                visible_line(section.title), tuple(tuple(map(cell_text, row)) for row in section.rows), section.place
+            )
             for section in reply.sections
         ),
         tuple(visible_line(line, kept="\t") for line in reply.tail),
@@ -144,10 +184,10 @@ def answer_reply(answer: Answer, name: Naming) -> Reply:
     sections: list[Section] = []
     is_about_users = answer.question in _ABOUT_USERS
     if answer.resolved:
-        sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved]))
+        sections.append(_section("resolved", [_link_row(answer, link, name) for link in answer.resolved], 0))
     if answer.candidates:
         title = POSSIBLE if answer.question == "tests" else CANDIDATES
-        sections.append(_section(title, [_link_row(answer, link, name) for link in answer.candidates]))
+        sections.append(_section(title, [_link_row(answer, link, name) for link in answer.candidates], 0))
     if not sections:
         head.append(_nothing(_NONE[answer.question], answer.unresolved, is_about_users=is_about_users))
     elif not answer.resolved:
@@ -178,7 +218,7 @@ def _by_shape(answer: Answer, *, is_about_users: bool) -> str:
 def impact_reply(found: Impact, name: Naming) -> Reply:
     head = _heading(f"What a change of {{}} may reach within {counted(found.depth, 'step')}", found.subject)
     parts = (("resolved", found.resolved), (POSSIBLE, found.candidates), ("tests", found.tests))
-    sections = [_section(title, [_reached_row(one, name) for one in reached]) for title, reached in parts if reached]
+    sections = [_section(title, [_reached_row(one, name) for one in reached], 1) for title, reached in parts if reached]
     if not sections:
         head.append(_nothing("Nothing that uses it is known", found.unresolved, is_about_users=True))
     elif found.subject.is_group:
@@ -339,8 +379,8 @@ def _heading(title: str, subject: Meaning) -> list[str]:
     return [f"{title.format(subject.name)} ({about})", *explanation]
 
 
-def _section(title: str, rows: Sequence[tuple[str, ...]]) -> Section:
-    return Section(f"{title} ({len(rows):,})", tuple(rows))
+def _section(title: str, rows: Sequence[tuple[str, ...]], place: int) -> Section:
+    return Section(f"{title} ({len(rows):,})", tuple(rows), place)
 
 
 def _link_row(answer: Answer, link: Link, name: Naming) -> tuple[str, ...]:

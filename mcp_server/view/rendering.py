@@ -18,6 +18,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 DATA: Final = Path(__file__).parent / "data"
+_WRAPPED: Final = re.compile(r"(?<=\S)\n(?=[^\s*#+-])")
+"""The end of a line that a comment wraps only to be short: not before an indented line, an item of a list, or a marker
+such as `+build`."""
 _PLACE: Final = re.compile(r"([\w./@+-]*[\w-]\.go)(?::(\d+))?")
 
 
@@ -76,6 +79,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters["number"] = lambda value: f"{value:,}"
+    environment.filters["unwrapped"] = partial(_WRAPPED.sub, " ")
     return environment
 
 

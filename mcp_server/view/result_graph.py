@@ -46,9 +46,9 @@ def result_graph(rows: Iterable[Mapping[str, Any]], named: Named) -> ResultGraph
             labels[arc] = str(edge["_LABEL"])
         if not parts:
             pair = [(text, address) for value in row.values() for text, address in (named(value),) if address][:2]
-            nodes.update({text: Node(text, "", address) for text, address in pair})
-            if len(pair) == 2 and pair[0][0] != pair[1][0]:
-                arcs[pair[0][0], pair[1][0]] += 1
+            nodes.update({address: Node(text, "", address) for text, address in pair})
+            if len(pair) == 2 and pair[0][1] != pair[1][1]:
+                arcs[pair[0][1], pair[1][1]] += 1
     # An edge may be returned without its ends, and a cut list of nodes may lack some.
     shown = dict(list(nodes.items())[:MOST])
     drawn = {arc: number for arc, number in arcs.items() if arc[0] != arc[1] and shown.keys() >= set(arc)}

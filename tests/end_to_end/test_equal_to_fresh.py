@@ -76,14 +76,16 @@ class Declared:
             case "func":
                 return f"func F{number}{signature} {{ {body} }}"
             case "type":
-                return f"type T{number % 2} struct {{ {star}{package}T{(number + 1) % 2}; f func{signature} }}"
+                inner = f"f func{signature}; g struct {{ x{number} int; h struct {{ y func{signature} }} }}"
+                return f"type T{number % 2} struct {{ {star}{package}T{(number + 1) % 2}; {inner} }}"
             case "interface":
                 embedded = f"{package}I{(number + 1) % 2}; " if self.pointer and package else ""
                 return f"type I{number % 2} interface {{ {embedded}M{number}{signature} }}"
             case "method":
                 return f"func (t {star}T{number % 2}) M{number}{signature} {{ {body} }}"
             case _:
-                return f"var V{number} = func{signature} {{ {body} }}"
+                unnamed = f"func(v interface{{ M{number}{signature} }}) {{ _ = v.M{number} }}"
+                return f"var V{number} = func{signature} {{ _ = {unnamed}; {body} }}"
 
 
 @dataclass(frozen=True, slots=True)

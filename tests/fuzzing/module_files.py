@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzzing.target import Target
-from golore.learner.checkout.discovery import ConfigFile, discover
+from golore.learner.checkout.configs_above import ConfigFile
+from golore.learner.checkout.discovery import discover
 from golore.learner.go_rules.go_env import read_environment
 from golore.learner.go_rules.go_mod import parse_gomod, parse_gowork, parse_vendor_list, version_key
 from golore.learner.project.project import build_project

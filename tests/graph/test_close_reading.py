@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 from golore.graph.database.store import Store
+from golore.graph.search.close_reading.declaration_fit import best_fit
 from golore.graph.search.close_reading.exact_phrases import Phrase
-from golore.graph.search.close_reading.intents import asks_for_documents, asks_for_tests
+from golore.graph.search.close_reading.intents import asked_actions, asks_for_documents, asks_for_tests
+from golore.graph.search.index_entries import IndexedSymbol
 from golore.graph.search.results.hits import Hit, SearchRequest
 from golore.graph.search.search import search
+from golore.graph.search.terms import stem
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.repository import LearnedRepository
@@ -172,3 +175,28 @@ def test_a_message_is_recognized_without_the_values_in_it() -> None:
     assert hit is not None
     assert hit.is_literal
     assert phrase.hit_in("func outside(root string) {}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("where are requests redirected to https", {"redirected"}),
+        ("where is the file written", {"written"}),
+        ("which code checks that a command may be executed", {"executed"}),
+        ("how are requests redirected", set[str]()),
+        ("which requests are redirected", set[str]()),
+        ("where is the cache", set[str]()),
+        ("", set[str]()),
+    ],
+)
+def test_a_question_for_a_place_has_the_action_that_is_done_there(text: str, actions: set[str]) -> None:
+    assert asked_actions(text) == {stem(word) for word in actions}
+
+
+def test_a_function_called_like_the_action_fits_better_than_a_type_with_the_same_words() -> None:
+    weights = {"request": 1.0, "redirect": 1.0, "http": 1.0}
+    function = IndexedSymbol("func", "makeRedirect", "makeRedirectRequest", 1, "")
+    kind = IndexedSymbol("struct", "RedirectRequest", "RedirectRequest", 1, "")
+    asked = best_fit([function], weights, 3.0, {"redirect"}), best_fit([kind], weights, 3.0, {"redirect"})
+    assert asked[0] > asked[1]
+    assert best_fit([function], weights, 3.0) < best_fit([kind], weights, 3.0)

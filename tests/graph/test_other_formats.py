@@ -254,7 +254,7 @@ def test_what_a_change_affects_and_cycles_are_drawn() -> None:
     found = Affected(
         "HEAD", "", (), (ChangedDeclaration(cast("DeclarationChange", None), (changed,)),),
         (Reached(user, 1, True, "calls", changed.id),), (Reached(further, 2, False, "calls", user.id),),
-        (), TestSelection(()), 0, (), (), (), is_complete=True,
+        (), (), TestSelection(()), 0, (), (), (), is_complete=True,
     )  # fmt: skip
     drawn = affected_diagram(found)
     assert [(box.id, box.is_subject) for box in drawn.boxes] == [("m/a.F", True), ("m/b.G", False), ("m/c.H", False)]

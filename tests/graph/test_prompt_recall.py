@@ -68,6 +68,12 @@ def test_a_prompt_that_says_little_recalls_nothing(market: Path) -> None:
     assert recalled(str(market / "nowhere"), str(market), PROMPT) == []
 
 
+def test_a_prompt_whose_words_meet_nowhere_recalls_nothing(market: Path) -> None:
+    """Each word names a package, so several files fit a little and none of them fits well."""
+    text = "The invoice, the shipment, the catalog, the warehouse and the discount of a customer are wrong"
+    assert recalled(str(market / ".golore"), str(market), text) == []
+
+
 def test_a_hook_tells_what_a_prompt_brings_to_mind_once_and_briefly(market: Path) -> None:
     told = prompted(market, PROMPT, "one")
     assert "golore's facts about refund/expired.go, which has the words of this prompt" in told

@@ -10,10 +10,18 @@ from golore.graph.database.store import Store
 from golore.graph.queries import impact, questions
 from golore.graph.queries.answers import Answer, Link, Meaning
 from golore.graph.queries.names.name_resolver import NameResolver
+from golore.graph.queries.names.short_names import assumed_short_name as short_name
 from golore.graph.queries.names.written_names import plain_name
 from golore.graph.queries.store_counts import count_store
 from golore.learner.pipeline.graph_step import learn_graph
-from golore.mcp_server.text.replies import answer_reply, full_name, people_lines, plain_lines
+from golore.mcp_server.text.replies import (
+    answer_reply,
+    details_lines,
+    full_name,
+    impact_reply,
+    people_lines,
+    plain_lines,
+)
 from support.shop import make_shop
 
 SAVE = "example.com/shop/store.Memory.Save"
@@ -175,6 +183,86 @@ def test_impact_stops_at_the_depth_and_says_so(store: Store) -> None:
 def test_impact_of_an_interface_reaches_the_types_that_satisfy_it(store: Store) -> None:
     found = impact.impact(store, meaning(store, "Saver"), depth=1)
     assert {one.symbol.name for one in found.resolved} >= {"Memory", "Logged", "Put"}
+
+
+HANDED_OVER = """package m
+
+type door struct{}
+
+func (door) Close() error { return nil }
+
+func handle() {}
+
+func register(f func()) { f() }
+
+func setup() {
+	register(handle)
+}
+
+func leave(v any) { v.(interface{ Close() error }).Close() }
+
+func open() { leave(door{}) }
+"""
+HANDING_TEST = """package m
+
+import "testing"
+
+func TestHandle(t *testing.T) {
+	register(handle)
+}
+
+func TestLeave(t *testing.T) {
+	open()
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    root = tmp_path_factory.mktemp("values")
+    (root / "go.mod").write_text("module example.com/m\n\ngo 1.22\n")
+    (root / "m.go").write_text(HANDED_OVER)
+    (root / "m_test.go").write_text(HANDING_TEST)
+    learn_graph(root, workers=0)
+    with Store.open(root / ".golore", write=False) as opened:
+        yield opened
+
+
+def test_who_hands_a_function_over_is_possibly_affected_at_that_line(values: Store) -> None:
+    found = impact.impact(values, meaning(values, "m.handle"))
+    assert found.resolved == ()
+    assert [(one.symbol.name, one.how, one.sites) for one in found.candidates] == [("setup", "hands over", (12,))]
+    assert [(one.symbol.name, one.how, one.sites) for one in found.tests] == [("TestHandle", "hands over", (6,))]
+    assert "  1  m.go:11  m.setup  hands over m.handle at 12" in plain_lines(impact_reply(found, short_name), 9)
+
+
+def test_tests_that_hand_a_function_over_are_candidates_with_that_line(values: Store) -> None:
+    answer = questions.tests(values, meaning(values, "m.handle"))
+    assert "  m_test.go:6  m.TestHandle  hands over m.handle" in plain_lines(answer_reply(answer, short_name), 9)
+
+
+def test_calls_through_an_unnamed_interface_are_followed_as_candidates(values: Store) -> None:
+    close = meaning(values, "door.Close")
+    assert names(questions.callers(values, close).candidates) == ["example.com/m.leave"]
+    assert names(questions.callees(values, meaning(values, "m.leave")).candidates) == ["example.com/m.door.Close"]
+    assert [one.symbol.name for one in impact.impact(values, close).candidates] == ["leave", "open"]
+    route = impact.path(values, meaning(values, "TestLeave"), close)
+    assert [(step.symbol.name, step.how) for step in route.steps] == [
+        ("TestLeave", ""),
+        ("open", "calls"),
+        ("leave", "calls"),
+        ("Close", "calls"),
+        ("Close", "may run"),
+    ]
+    assert not route.certain
+
+
+def test_show_names_candidate_callers_and_interfaces_from_outside(values: Store) -> None:
+    (details,) = questions.show(values, meaning(values, "door.Close")).declarations
+    assert (details.callers, details.candidate_callers, details.outside) == (0, 1, ("io.Closer",))
+    lines = details_lines(details)
+    assert "  through interfaces  1 more may call it" in lines
+    assert "  from outside        may be called through io.Closer" in lines
 
 
 def test_a_path_of_calls_is_certain(store: Store) -> None:

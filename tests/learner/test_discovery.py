@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from golore.graph.errors import RepositoryError
 from golore.graph.files.file_state import state_from
-from golore.learner.checkout.discovery import ConfigFile, Limits, digest, discover
+from golore.learner.checkout.configs_above import ConfigFile
+from golore.learner.checkout.content_digest import digest
+from golore.learner.checkout.discovery import Limits, discover
 
 GO = Path(sys.executable).with_name("go")
 NOBODY = 65534

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from golore.graph.database.store import Store
-from golore.learner.checkout import freshness
+from golore.learner.checkout import discovery, freshness
 from golore.learner.checkout.discovery import Discovery
 from golore.learner.checkout.freshness import SNAPSHOT_NAME, Changes, SeenFiles, changes_since
 from golore.learner.learn import learn
@@ -161,7 +161,7 @@ def test_a_damaged_snapshot_counts_as_none(root: Path) -> None:
 def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files of the repository that a check reads, and the roots that it walks, while the test runs."""
     done: list[str] = []
-    read, walk = freshness.read_regular, freshness.discover
+    read, walk = freshness.read_regular, discovery.discover
 
     def counted_read(path: str, limit: int, *, follow: bool = False) -> bytes:
         if not str(path).endswith(SNAPSHOT_NAME):
@@ -173,7 +173,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return walk(root, **options)
 
     monkeypatch.setattr(freshness, "read_regular", counted_read)
-    monkeypatch.setattr(freshness, "discover", counted_walk)
+    monkeypatch.setattr(discovery, "discover", counted_walk)
     return done
 
 

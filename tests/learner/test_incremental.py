@@ -81,6 +81,14 @@ func mustMeasure(t *testing.T, s Square) {
 
 func measure(s Square) {}
 """
+OTHER = """package other
+
+func Alone() {}
+
+type Nested struct{ a struct{ b struct{ c int } } }
+
+func stop(v any) { v.(interface{ Stop() }).Stop() }
+"""
 FILES = {
     "go.mod": "module example.com/m\n\ngo 1.22\n",
     "main.go": MAIN,
@@ -89,7 +97,7 @@ FILES = {
     "shape/helped_test.go": HELPED_TEST,
     "shape/helper_test.go": HELPER,
     "unit/unit.go": UNIT,
-    "other/other.go": "package other\n\nfunc Alone() {}\n",
+    "other/other.go": OTHER,
 }
 
 
@@ -167,6 +175,11 @@ CHANGES: dict[str, Callable[[Tree], object]] = {
     "a file becomes no Go at all": lambda t: (t.root / "other/other.go").write_bytes(b"\x00\xff\xfe not go"),
     "a file becomes empty": lambda t: t.write("other/other.go", ""),
     "everything outside is dropped": lambda t: t.write("main.go", "package main\n\nfunc main() {}\n"),
+    "a declaration is added beside nested fields": lambda t: t.edit(
+        "other/other.go", "func Alone", "func More() {}\n\nfunc Alone"
+    ),
+    "a nested field is renamed": lambda t: t.edit("other/other.go", "c int", "d int"),
+    "a method of an unnamed interface is called no more": lambda t: t.edit("other/other.go", ".Stop() }", "}"),
     "two things change": lambda t: (
         t.edit("unit/unit.go", "Zero", "Nought"),
         t.edit("shape/shape.go", "s.side.Times(s.side)", "unit.Nought()"),

@@ -195,6 +195,21 @@ def test_text_and_markdown_name_the_commands_and_what_was_left_out(
     assert "- `store/other.go`: 4 of 4 commits of `store/store.go`" in comment
 
 
+def test_files_to_look_at_come_with_their_reasons_the_nearest_first(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shop / "store" / "store.go").write_text(STORE.replace("return n + len(schema)", "return n + 2*len(schema)"))
+    nearby = ask(shop, capsys)["nearby"]
+    paths = [one["path"] for one in nearby]
+    assert "store/store.go" not in paths
+    assert paths[:3] == ["store/store_test.go", "store/other.go", "cart/cart.go"]
+    reasons = {one["path"]: one["why"] for one in nearby}
+    assert reasons["store/store_test.go"] == ["same name", "1 test to run", "same directory"]
+    assert reasons["cart/cart.go"] == ["uses it in 1 declaration", "may use it over 2 steps"]
+    assert "net/net.go" not in paths
+    assert [one["score"] for one in nearby] == sorted((one["score"] for one in nearby), reverse=True)
+
+
 def test_nothing_to_compare_is_said_in_one_line(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["affected", "--repo", str(shop)]) == 0
     out = capsys.readouterr().out
@@ -212,8 +227,9 @@ def test_bad_input_gets_one_sentence(shop: Path, tmp_path: Path, capsys: pytest.
     assert "nowhere" in refusal(shop, capsys, "--base", "nowhere")
     assert "neither a range of revisions" in refusal(shop, capsys, "HEAD")
     binary = tmp_path / "binary.patch"
-    binary.write_text("diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n")
-    assert "patch" in refusal(shop, capsys, str(binary))
+    file = "store/schema/a.sql"
+    binary.write_text(f"diff --git a/{file} b/{file}\nindex 1..2 100644\nBinary files a/{file} and b/{file} differ\n")
+    assert "make it with `git diff --binary`" in refusal(shop, capsys, str(binary))
     assert "Give either" in refusal(shop, capsys, "HEAD~1..HEAD", "--staged")
 
 

@@ -70,7 +70,7 @@ def test_the_command_learns_and_answers_as_a_process_of_its_own(tmp_path: Path) 
     assert "Reading 5\n" in learned.stderr
     asked = golore("callers", "Memory.Save", cwd=root / "store")
     assert asked.returncode == 0, asked.stderr
-    assert "main.go:14  shop.run" in asked.stdout
+    assert "main.go:14  main.run" in asked.stdout
     assert "\x1b[" not in asked.stdout
 
 
@@ -171,7 +171,7 @@ def test_show_prints_signature_documentation_and_place(ask: Ask) -> None:
 
 def test_callers_have_three_values(ask: Ask) -> None:
     _, out, _ = ask("callers", "(*Memory).Save")
-    assert "resolved (1)\n  main.go:14  shop.run\n" in out
+    assert "resolved (1)\n  main.go:14  main.run\n" in out
     assert "candidates, through interfaces (1)\n  store/store.go:32  store.Put" in out
     assert "1 unresolved use has the name Save:\n  main.go:17" in out
     told = told_json(ask, "callers", "(*Memory).Save")
@@ -210,9 +210,9 @@ def test_answers_are_readable_text_too(ask: Ask) -> None:
     assert "store.Memory  by pointer" in ask("implementers", "Saver")[1]
     assert "What example.com/shop/store.Put calls" in ask("callees", "Put")[1]
     assert "tests (1)" in ask("impact", "Memory.Save")[1]
-    assert "From shop.main to store.Memory.Save: 2 steps" in ask("path", "main", "Memory.Save")[1]
+    assert "From main.main to store.Memory.Save: 2 steps" in ask("path", "main", "Memory.Save")[1]
     assert "possible through interfaces or function values" in ask("path", "TestPut", "Memory.Save")[1]
-    assert "No path from shop.lonely to" in ask("path", "lonely", "Memory.Save")[1]
+    assert "No path from main.lonely to" in ask("path", "lonely", "Memory.Save")[1]
 
 
 def test_a_limit_leaves_out_and_says_so(ask: Ask) -> None:

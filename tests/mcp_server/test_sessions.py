@@ -17,9 +17,12 @@ from typing import Any
 
 import pytest
 from golore.mcp_server.cli.main import main
+from golore.mcp_server.sessions.claude_code import read_lines
+from golore.mcp_server.sessions.correction_features import MEASURES, WEIGHTS
 from golore.mcp_server.sessions.correction_rules import correction_in
-from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, parse_since, transcripts_of
-from golore.mcp_server.sessions.transcripts import UserMessage, files_below, read_lines
+from golore.mcp_server.sessions.proposals import AUDIT_NAME, LEDGER_NAME, parse_since
+from golore.mcp_server.sessions.transcripts import transcripts_of
+from golore.mcp_server.sessions.user_message import UserMessage, files_below
 from support.learned_tree import copy_repository
 from support.shop import make_shop
 
@@ -39,18 +42,44 @@ def benchmark() -> ModuleType:
     return module
 
 
-def test_corrections_of_the_labelled_set_are_found_with_precision_and_recall() -> None:
+def test_corrections_of_the_labelled_sets_are_found_with_precision_and_recall() -> None:
     judge = benchmark()
-    everything = judge.excerpts()
-    held = [one for one in everything if one.is_held]
-    assert (len(everything), sum(one.is_correction for one in everything)) == (60, 30)
-    assert (len(held), sum(one.is_correction for one in held)) == (20, 10)
-    for chosen in (everything, held):
+    sets = [judge.excerpts(judge.FIXTURES / f"{name}.txt") for name in judge.SETS]
+    assert [(len(one), sum(excerpt.is_correction for excerpt in one)) for one in sets] == [
+        (60, 30),
+        (24, 12),
+        (20, 10),
+        (100, 50),
+    ]
+    for chosen in sets:
         score = judge.score(chosen)
         assert score.precision >= judge.PRECISION
         assert score.recall >= judge.RECALL
-    right, wanted = judge.files_named(everything)
+    right, wanted = judge.files_named(sets[0])
     assert right == wanted > 20
+
+
+def test_every_feature_has_a_weight() -> None:
+    assert list(WEIGHTS) == list(MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("Shall I lock the map?", "No, Memory isn't shared, callers lock it themselves."),
+        ("I lock the map. Which mutex? There are two.", "The mutex in store.go guards the map, the other one the log."),
+        (SAID, "Never mind, Memory isn't shared: callers lock it themselves, I was on the wrong branch."),
+        (SAID, 'Somebody wrote in the review: "Memory isn\'t safe for concurrent use. Callers lock it themselves."'),
+    ],
+)
+def test_answers_concessions_and_quotations_are_no_corrections(said: str, typed: str) -> None:
+    assert correction_in(UserMessage(typed, said, ("store/store.go",), "", "", "")) is None
+
+
+def test_a_refusal_of_a_command_may_be_a_correction() -> None:
+    typed = "tags are set by the release bot when the version PR is merged, a manual tag confuses it"
+    assert correction_in(UserMessage(typed, "", (), "", "", "", is_refusal=True)) is not None
+    assert correction_in(UserMessage(typed, "", (), "", "", "")) is None
 
 
 def entry(kind: str, content: object, **other: object) -> dict[str, Any]:
@@ -137,6 +166,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shop(learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A learned repository, and a home of Claude Code with one session in it."""
     root = copy_repository(learned, tmp_path / "shop")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.chdir(root)
     write_session(
@@ -261,7 +291,8 @@ def test_text_for_people_lists_what_to_decide(capsys: pytest.CaptureFixture[str]
 
 
 def test_on_a_terminal_each_proposal_is_asked_about(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_session(shop, "two", entry("assistant", SAID), entry("user", OTHER, cwd=str(shop)))
+    said_of_it = "report/daily.go imports internal/legacy/dates for the parsing."
+    path = write_session(shop, "two", entry("assistant", said_of_it), entry("user", OTHER, cwd=str(shop)))
     ours, theirs = pty.openpty()
     command = [Path(sys.executable).with_name("golore"), "learn-sessions"]
     with subprocess.Popen(command, cwd=shop, stdin=theirs, stdout=theirs, stderr=theirs) as asking:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,21 +145,21 @@ class Tab:
 def browser_tab(profile: Path) -> Generator[Tab]:
     """Start a browser with an empty profile and open a tab."""
     program = browser_program()
-    port = _free_port()
     flags = [*_FLAGS, f"--user-data-dir={profile}"]
-    if program == QT:
+    command, environment = [program, *flags, "--remote-debugging-port=0", "about:blank"], dict(os.environ)
+    port = 0
+    if program == QT:  # it does not say which port it chose
+        port = _free_port()
         command = [sys.executable, str(Path(__file__).with_name("qt_browser.py"))]
-        environment = {
-            **os.environ,
+        environment |= {
             "QT_QPA_PLATFORM": "offscreen",
-            "QTWEBENGINE_REMOTE_DEBUGGING": f"127.0.0.1:{port}",
             "QTWEBENGINE_CHROMIUM_FLAGS": " ".join(flags),
             "QTWEBENGINE_DISABLE_SANDBOX": "1",
+            "QTWEBENGINE_REMOTE_DEBUGGING": f"127.0.0.1:{port}",
         }
-    else:
-        command, environment = [program, *flags, f"--remote-debugging-port={port}", "about:blank"], dict(os.environ)
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
+            port = port or _chosen_port(profile / "DevToolsActivePort", process)
             with connect(_tab_address(port, process), max_size=None) as connection:
                 yield Tab(connection)
         finally:
@@ -172,13 +172,30 @@ def _free_port() -> int:
         return listening.getsockname()[1]
 
 
+def _chosen_port(file: Path, process: subprocess.Popen[bytes]) -> int:
+    for _ in _attempts(process):
+        if file.exists() and file.read_text().strip():
+            break
+    return int(file.read_text().split()[0])
+
+
 def _tab_address(port: int, process: subprocess.Popen[bytes]) -> str:
     """The address of the tab, as soon as the browser has one."""
+    pages = f"http://127.0.0.1:{port}/json/list"
+    found = ""
+    for _ in _attempts(process):
+        with suppress(OSError), urllib.request.urlopen(pages, timeout=_WAIT) as reply:
+            found = next((one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page"), "")
+        if found:
+            break
+    return found
+
+
+def _attempts(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Tries, until the caller has what it waits for."""
     deadline = time.monotonic() + _WAIT
     while True:
-        address = f"http://127.0.0.1:{port}/json/list"
-        with suppress(OSError, StopIteration), urllib.request.urlopen(address, timeout=_WAIT) as reply:
-            return next(one["webSocketDebuggerUrl"] for one in json.load(reply) if one["type"] == "page")
+        yield
         assert process.poll() is None, f"the browser ended with {process.returncode}"
         assert time.monotonic() < deadline, "the browser did not start"
         time.sleep(0.02)

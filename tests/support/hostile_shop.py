@@ -1,5 +1,5 @@
-"""The shop with markup wherever a repository can contain text: names of files, comments, strings, commits, documents, a
-note and a summary. Whoever shows it must show it as text."""
+"""The shop with markup wherever a repository can contain text: names of files and directories, comments, strings,
+commits, documents, a note with a tag, a proposed note, and a summary. Whoever shows it must show it as text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from support.shop import make_shop
 
 MARKUP = "<script>hacked=1</script><img src=x onerror=hacked=2>\"'><svg onload=hacked=3>"
 HOSTILE_FILE = "store/a<img src=x onerror=hacked=4>.go"
+HOSTILE_DIRECTORY = "<b onclick=hacked=6>"
 _SOURCE = f"""package store
 
 // Hostile says {MARKUP}
@@ -34,6 +35,9 @@ def make_hostile_shop(root: Path) -> Path:
     """A learned repository. Its tests, callers and unresolved uses are those of the shop."""
     make_shop(root)
     (root / HOSTILE_FILE).write_text(_SOURCE, encoding="utf-8")
+    directory = root / HOSTILE_DIRECTORY
+    directory.mkdir()
+    (directory / "page.go").write_text(f"// Package page is {MARKUP}\npackage page\n", encoding="utf-8")
     document = f"# Hostile {MARKUP}\n\n`store.Hostile` is {MARKUP}.\n\n[x](javascript:hacked=5)\n"
     (root / "README.md").write_text(document, encoding="utf-8")
     git(root, "init", "-q")
@@ -42,7 +46,7 @@ def make_hostile_shop(root: Path) -> Path:
     for command in (
         ["learn", str(root), "--workers=0"],
         ["note", "--repo", str(root), "--kind=decision", "store.Hostile", f"Decided {MARKUP}"],
-        ["note", "--repo", str(root), "--kind=task", "store/", f"To do {MARKUP}"],
+        ["note", "--repo", str(root), "--kind=task", "--tag=<i>tag</i>", "store/", f"To do {MARKUP}"],
     ):
         assert main(command) == 0
     draft_summary(root, "store/store.go", f"Keeps things in memory {MARKUP}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from golore.graph.database.store import Store
@@ -49,9 +50,10 @@ class Tree:
 
 
 def differences(kept: list[str], fresh: list[str]) -> list[str]:
-    """Lines that only one of two exports has."""
-    return [f"- {line}" for line in sorted(set(kept) - set(fresh))] + [
-        f"+ {line}" for line in sorted(set(fresh) - set(kept))
+    """Lines that only one of two exports has, or that one has more often."""
+    first, last = Counter(kept), Counter(fresh)
+    return [f"- {line}" for line in sorted((first - last).elements())] + [
+        f"+ {line}" for line in sorted((last - first).elements())
     ]
 
 

@@ -84,10 +84,10 @@ class NameResolver:
         packages = PackageNames(self._store, fold=fold)
         if "." not in plain:
             return inside or self._outside(name, fold)
-        for named in (inside, outside := self._outside(name, fold)):
-            if found := packages.ending(named, plain):
-                return found
-        return packages.imported(inside, plain) or packages.imported(outside, plain)
+        if found := packages.ending(inside, plain):
+            return found
+        outside = self._outside(name, fold)
+        return packages.ending(outside, plain) or packages.imported(inside, plain) or packages.imported(outside, plain)
 
     def _promoted(self, plain: str, fold: bool) -> tuple[Meaning, ...]:
         """The members that types with the name before the last dot get by embedding."""

@@ -43,12 +43,14 @@ class Candidates(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """A question as it was written, its terms, the weights of these and of their other forms, and its words, joined."""
+    """A question as it was written, its terms, the weights of these and of their other forms, its words, joined, and
+    the actions that it asks for the place of."""
 
     text: str
     terms: tuple[str, ...]
     weights: Mapping[str, float]
     joined: frozenset[str]
+    actions: frozenset[str] = frozenset()
 
 
 class CloseLook(NamedTuple):
@@ -68,7 +70,7 @@ class CloseLook(NamedTuple):
 def look_closely(index: SearchIndex, found: Candidates, asked: Wording, *, tests_last: bool) -> CloseLook:
     chosen = _chosen(found)
     total = sum(asked.weights.get(term, 0.0) for term in asked.terms) or 1.0
-    fits = {file: best_fit(index.symbols(file), asked.weights, total) for file in chosen}
+    fits = {file: best_fit(index.symbols(file), asked.weights, total, asked.actions) for file in chosen}
     phrases = _phrases(found, chosen, Phrase(asked.text, asked.weights))
     totals = dict(found.totals)
     look = CloseLook(totals, fits, phrases)

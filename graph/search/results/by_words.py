@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from golore.graph.search.call_proximity import with_neighbours
 from golore.graph.search.close_reading.closer_ranking import Candidates, CloseLook, Wording, look_closely
 from golore.graph.search.close_reading.exact_phrases import PhraseHit
-from golore.graph.search.close_reading.intents import asks_for_tests
+from golore.graph.search.close_reading.intents import asked_actions, asks_for_tests
 from golore.graph.search.close_reading.word_forms import joined_words, question_with_forms
 from golore.graph.search.embedded_texts import embedded_symbols
 from golore.graph.search.index import FILES
@@ -73,7 +73,7 @@ def by_words(sources: SearchContext, request: SearchRequest) -> WordHits:
     look = look_closely(
         sources.index,
         Candidates(view.files, totals, plain, signals["cover"], allows, sources.read),
-        Wording(request.text, question.terms, weights, joined_words(request.text)),
+        Wording(request.text, question.terms, weights, joined_words(request.text), asked_actions(request.text)),
         tests_last=request.tests is not True and not asks_for_tests(request.text),
     )
     most = _MAX_EXAMINED if is_for_symbols(request) else request.limit + _MAX_EXAMINED

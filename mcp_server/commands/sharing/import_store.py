@@ -19,7 +19,8 @@ from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.phrases import counted, listed
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.transfer.importer import ImportResult, import_store, read_header
-from golore.learner.checkout.discovery import digest, discover
+from golore.learner.checkout.content_digest import digest
+from golore.learner.checkout.discovery import discover
 from golore.learner.checkout.freshness import Changes
 from golore.learner.derived.card_step import update_cards
 from golore.learner.extraction import facts

@@ -19,6 +19,8 @@ _PER_ROW: Final = 6
 _GAP: Final = 46.0
 _WRAP_GAP: Final = 14.0
 _MARGIN: Final = 10.0
+_SIDE: Final = 70.0
+"""Room on the right for arcs against the layers."""
 
 Describe = Callable[[str, str, int], str]
 """The title of an arc: its ends and its value."""
@@ -49,7 +51,7 @@ def _places(rows: Sequence[Sequence[str]]) -> tuple[dict[str, Point], float]:
     for row in rows:
         for start in range(0, len(row), _PER_ROW):
             part = row[start : start + _PER_ROW]
-            step = _WIDTH / len(part)
+            step = (_WIDTH - _SIDE) / len(part)
             for at, name in enumerate(part):
                 places[name] = Point(step * (at + 0.5), y)
             y += _BOX_HEIGHT + _WRAP_GAP
@@ -91,7 +93,7 @@ def _parts(
                 stroke=EDGE,
                 class_="box",
             ),
-            text(left + 9, place.y + 16, node.name, _BOX_WIDTH - 18, font_weight=600),
+            text(left + 9, place.y + 16, node.name, _BOX_WIDTH - 30, font_weight=600),
             element(
                 "text",
                 cut(node.note, _BOX_WIDTH - 18, 10.5),
@@ -122,6 +124,7 @@ def _around(source: Point, target: Point) -> str:
     """A path from the right side of one box to the right side of another, outside both."""
     start, end = source.x + _BOX_WIDTH / 2, target.x + _BOX_WIDTH / 2
     outside = max(start, end) + 24 + abs(target.y - source.y) * 0.12
+    outside = min(outside, (_WIDTH - 4 - (start + end) / 8) / 0.75)  # the curve goes three quarters of the way
     return (
         f"M{start:.1f} {source.y + _BOX_HEIGHT / 2:.1f} C{outside:.1f} {source.y + _BOX_HEIGHT / 2:.1f} "
         f"{outside:.1f} {target.y + _BOX_HEIGHT / 2:.1f} {end:.1f} {target.y + _BOX_HEIGHT / 2:.1f}"

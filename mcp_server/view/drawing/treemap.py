@@ -91,12 +91,13 @@ def _tree(leaves: Sequence[Leaf], parent: str) -> _Branch:
 
 
 def _draw(drawing: _Drawing, branch: _Branch, area: _Area, depth: int) -> None:
+    above = branch.path.rpartition("/")[0]
     # A chain of directories with nothing else in them is one rectangle.
     while depth and len(branch.branches) == 1 and not branch.leaves:
         branch = next(iter(branch.branches.values()))
     inside = area
     if depth and area.width > 40 and area.height > 26:
-        name = cut(branch.path.rpartition("/")[2], area.width - 6, 11)
+        name = cut(branch.path.removeprefix(above).lstrip("/"), area.width - 8, 12)
         title = element("text", name, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
         drawing.titles.append(link(drawing.describe(branch.path)[1], element("title", branch.path), title))
         inside = _Area(area.x + 1, area.y + _TITLE, area.width - 2, area.height - _TITLE - 1)

@@ -6,6 +6,7 @@ Queries run in a process of their own with limits of time and memory (see `servi
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from golore.graph.errors import GoloreError
@@ -76,7 +77,7 @@ def with_rows(visit: Visit, page: Page) -> Page:
     except GoloreError as failure:
         return Page(page.template, page.title, {**page.values, "message": str(failure)}, page.section)
     shown = found[:_ROWS]
-    graph = result_graph(shown, lambda value: _cell(visit, value))
+    graph = result_graph(shown, lambda value: _named(visit, value))
     result = {
         "names": tuple(found[0]) if found else (),
         "rows": [[_cell(visit, value) for value in row.values()] for row in shown],
@@ -110,6 +111,8 @@ def _cell(visit: Visit, value: object) -> tuple[str, str]:
     """The text of a value, and the address of the page of what it names."""
     if isinstance(value, dict):
         node = cast("dict[str, object]", value)
+        if "_SRC" in node:
+            return _edge(node), ""
         name = str(node.get("qualified_name") or node.get("path") or node.get("id") or "")
         if name and "_LABEL" in node:
             id = str(node.get("id", name))
@@ -117,6 +120,20 @@ def _cell(visit: Visit, value: object) -> tuple[str, str]:
     if not isinstance(value, str):
         return _cut(json.dumps(value, ensure_ascii=False, default=str)), ""
     return _cut(value), _address(visit, value)
+
+
+def _edge(edge: Mapping[str, object]) -> str:
+    """The label of an edge and its properties."""
+    properties = [
+        f"{name} {value}" for name, value in edge.items() if not name.startswith("_") and value not in ("", None)
+    ]
+    return _cut(f"{edge.get('_LABEL', '')} {', '.join(properties)}".strip())
+
+
+def _named(visit: Visit, value: object) -> tuple[str, str]:
+    """Like `_cell`, with the name as pages show it."""
+    text, address = _cell(visit, value)
+    return (visit.short_text(text) if "/" in text and not text.endswith(".go") else text), address
 
 
 def _address(visit: Visit, name: str) -> str:

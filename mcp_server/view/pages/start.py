@@ -14,7 +14,9 @@ from golore.mcp_server.view.visit import Visit
 
 _FEW: Final = 8
 _RISKS: Final = 8
-_ASIDE: Final = frozenset("example examples hack internal script scripts test testdata tests third_party tools".split())
+_ASIDE: Final = frozenset(
+    "example examples hack internal sample samples script scripts test testdata tests third_party tools".split()
+)
 
 
 def start_page(visit: Visit, overview: Overview) -> Page:
@@ -48,8 +50,9 @@ def start_page(visit: Visit, overview: Overview) -> Page:
 
 
 def _programs(visit: Visit, overview: Overview) -> list[tuple[str, str, str, int]]:
-    """The largest programs, those beside the code last: directory, address, sentence, number of packages."""
-    found = sorted(overview.programs(), key=lambda item: _is_aside(item[0].dir))
+    """The largest programs, documented ones first, those beside the code last: directory, address, sentence, number of
+    packages."""
+    found = sorted(overview.programs(), key=lambda item: (_is_aside(item[0].dir), not item[0].doc))
     return [(one.dir or ".", visit.links.map(one.dir), _sentence(one.doc), packages) for one, packages in found[:_FEW]]
 
 

@@ -16,7 +16,7 @@ from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.rendering import DATA
 from markupsafe import escape
 from support.git_repository import git
-from support.hostile_shop import HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
+from support.hostile_shop import HOSTILE_DIRECTORY, HOSTILE_FILE, MARKUP, draft_summary, make_hostile_shop
 from support.mcp_client import GOLORE
 from support.shop import make_shop
 from support.viewed import Elements, Viewed, viewing
@@ -34,6 +34,8 @@ PAGES = [
     "map/",
     "map/store",
     "map/?show=treemap",
+    f"map/{HOSTILE_DIRECTORY}",
+    f"map/{HOSTILE_DIRECTORY}?show=treemap",
     "change",
     "knowledge",
     "review",
@@ -210,7 +212,8 @@ def test_the_rows_of_a_query_are_drawn_as_a_graph(viewed: Viewed) -> None:
     assert {end for pair in ends for end in pair} <= drawn
     assert "CALLS" in page
     by_name = viewed.get("query?q=MATCH (a:Symbol)-[:CALLS]->(b:Symbol) RETURN a.id, b.id LIMIT 30")
-    assert f'data-from="{SHOP}.Hostile" data-to="{SHOP}.Twice"' in by_name
+    symbols = f"/{viewed.secret}/symbol/{SHOP}"
+    assert f'data-from="{symbols}.Hostile" data-to="{symbols}.Twice"' in by_name
     assert "<svg" not in viewed.get("query?q=MATCH (s:Symbol) RETURN count(*)")
 
 
@@ -246,13 +249,14 @@ def test_a_long_list_goes_on_in_place(tmp_path: Path) -> None:
     assert main(["learn", str(root), "--workers=0"]) == 0
     with viewing(root, "--port=0") as long:
         page = long.get(f"symbol/{SHOP}.New")
-        buttons = [attributes for tag, attributes in Elements(page).found if "data-more" in attributes]
-        (more,) = buttons
+        (more,) = [attributes for _, attributes in Elements(page).found if "data-more" in attributes]
         names = re.findall(r">store\.(Call\d+)</a>", page)
         while more:
             page = long.get(f"part/{more['data-more']}/{more['data-name']}?from={more['data-from']}")
             names += re.findall(r">store\.(Call\d+)</a>", page)
-            more = next((attributes for _, attributes in Elements(page).found if "data-more" in attributes), {})
+            more = next(
+                (attributes for _, attributes in Elements(page).found if "data-more" in attributes), dict[str, str]()
+            )
     assert set(names) == {f"Call{number}" for number in range(450)}
 
 

@@ -217,6 +217,12 @@ document.addEventListener("keydown", (event) => {
   hint.textContent = fitting.length > 1 ? fitting.join(" ") : `Completed: ${common}`;
 });
 
+// The middle of a picture that is wider than the window is what it is about.
+function centre() {
+  for (const one of document.querySelectorAll(".drawing .scroll")) one.scrollLeft = (one.scrollWidth - one.clientWidth) / 2;
+}
+centre();
+
 // The page follows the graph: when it has changed, the content is fetched again and replaced in place.
 const status = document.querySelector(".state");
 
@@ -234,6 +240,7 @@ async function follow() {
   const position = [scrollX, scrollY];
   main.replaceChildren(...fresh.querySelector("main").childNodes);
   scrollTo(...position);
+  centre();
   main.classList.remove("fresh");
   requestAnimationFrame(() => main.classList.add("fresh"));
   status.textContent = fresh.querySelector(".state").textContent || "The graph has changed; this page was refreshed.";

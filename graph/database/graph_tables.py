@@ -1,0 +1,63 @@
+"""Whole tables of a graph, column by column: from the database, or from the rows that are about to be loaded into it.
+
+What is made of the whole graph, such as all cards, can so be made while the engine loads the rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from golore.graph.database.arrow import import_arrow
+from golore.graph.database.parquet_spool import Table, spool_files
+from golore.graph.model.edge_kinds import EdgeKind
+
+
+class GraphTables(Protocol):
+    """`Store` and `SpooledGraph`. A node is identified by a number, which is valid for this object only."""
+
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        """The numbers of all nodes of a label, then these columns. The order of the nodes is not defined."""
+        ...
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        """The numbers of the sources and of the targets of all edges of a kind, then these columns."""
+        ...
+
+
+class SpooledGraph:
+    """The rows that a `BulkLoad` has collected in a directory. All spools must be closed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._arrow = import_arrow()
+        self._compute: Any = importlib.import_module("pyarrow.compute")
+        self._ids: dict[str, Any] = {}
+
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        table = self._read(label, names)
+        if table is None:
+            return [[] for _ in range(len(names) + 1)]
+        return [list(range(table.num_rows)), *(table.column(name).to_pylist() for name in names)]
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        table = self._read(kind, ("source", "target", *names))
+        if table is None:
+            return [[] for _ in range(len(names) + 2)]
+        ends = (("source", kind.source), ("target", kind.target))
+        numbers = [self._numbers(table.column(end), label).to_pylist() for end, label in ends]
+        return [*numbers, *(table.column(name).to_pylist() for name in names)]
+
+    def _numbers(self, ids: Any, label: str) -> Any:
+        """The numbers of these nodes."""
+        if label not in self._ids:
+            self._ids[label] = self._read(label, ("id",)).column("id").combine_chunks()
+        return self._compute.index_in(ids, value_set=self._ids[label])
+
+    def _read(self, table: Table, names: Sequence[str]) -> Any:
+        """The columns of a table, or None if it has no rows."""
+        read = self._arrow.parquet.read_table
+        parts = [read(path, columns=list(names), use_threads=False) for path in spool_files(self._directory, table)]
+        return self._arrow.concat_tables(parts) if parts else None

@@ -1,0 +1,101 @@
+"""What is made beside a load, from spooled rows, equals what is made from the stored graph."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golore.graph.cards.card_store import create_card_store
+from golore.graph.database.bulk_load import MoreRows
+from golore.graph.database.graph_tables import GraphTables, SpooledGraph
+from golore.graph.database.store import Store
+from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
+from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS
+from golore.learner.derived.card_step import load_cards, update_cards
+from golore.learner.derived.load_companion import LoadCompanion
+from golore.learner.learn import learn
+from golore.learner.pipeline.graph_step import learn_graph
+from support.git_repository import commit, git
+from support.shop import FILES, make_shop
+
+LEARNED = ("Repository", "Package", "File", "Symbol", "External", "Unresolved")
+
+
+class Reader(LoadCompanion):
+    """A companion that also keeps the tables of the rows."""
+
+    def more_rows(self) -> MoreRows:
+        assert self._rows is not None
+        self.tables = tables_of(SpooledGraph(self._rows))
+        return super().more_rows()
+
+    def resolved(self, rows: Path, state: str, parts: Any) -> None:
+        self._rows = rows
+        super().resolved(rows, state, parts)
+
+
+def tables_of(graph: GraphTables) -> dict[str | EdgeKind, list[tuple[Any, ...]]]:
+    """The rows of all learned tables, with ids instead of numbers."""
+    found: dict[str | EdgeKind, list[tuple[Any, ...]]] = {}
+    ids: dict[str, dict[int, str]] = {}
+    for label in LEARNED:
+        numbers, *columns = graph.node_columns(label, [column.name for column in NODE_COLUMNS[label]])
+        ids[label] = dict(zip(numbers, columns[0], strict=True))
+        found[label] = sorted(zip(*columns, strict=True), key=repr)
+    for kind in EDGE_KINDS:
+        if kind.source in ids and kind.target in ids and kind.label != "CHANGES_WITH":
+            names = [column.name for column in EDGE_COLUMNS[kind.label]]
+            rows = zip(*graph.edge_columns(kind, names), strict=True)
+            found[kind] = sorted((ids[kind.source][a], ids[kind.target][b], *rest) for a, b, *rest in rows)
+    return found
+
+
+def cards(store: Path) -> dict[str, list[str]]:
+    """The tables of the cards, without the note on which graph they are of."""
+    with closing(sqlite3.connect(store / "cache.db")) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'deck%'")]
+        rows = {
+            name: map(repr, connection.execute(f"SELECT * FROM {name}")) for name in sorted(names) if name[-1] == "s"
+        }
+        return {name: sorted(row for row in found if "'edition'" not in row) for name, found in rows.items()}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_spooled_rows_are_those_of_the_loaded_graph(tmp_path: Path, workers: int) -> None:
+    tree, directory = make_shop(tmp_path / "tree"), tmp_path / "store"
+    with Reader(tree, directory) as companion:
+        learn_graph(tree, store_directory=directory, workers=workers, companion=companion)
+        with Store.open(directory, write=False) as store:
+            stored = tables_of(store)
+        assert companion.tables == stored
+    assert len(stored["Symbol"]) > 10
+    assert stored[EdgeKind("CALLS", "Symbol", "Symbol")]
+
+
+def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path) -> None:
+    tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
+    git(tree, "init", "--quiet")
+    commit(tree, dict(FILES))
+    learn(tree, store)
+    beside = cards(store)
+    assert update_cards(tree, store, whole=True).is_full
+    assert cards(store) == beside
+    assert any("Used from" in row for row in beside["deck_cards"])
+
+
+def test_cards_of_a_graph_that_never_became_current_are_made_again(tmp_path: Path) -> None:
+    tree, directory = make_shop(tmp_path / "tree"), tmp_path / "store"
+    learn(tree, directory)
+    complete = cards(directory)
+    (tmp_path / "rows").mkdir()
+    load_cards(
+        tree, directory, SpooledGraph(tmp_path / "rows")
+    )  # as a learn that is killed before its graph is current
+    assert cards(directory) != complete
+    learn(tree, directory)
+    assert cards(directory) == complete
+    with closing(create_card_store(directory)) as card_store:
+        assert card_store.meta("edition")
