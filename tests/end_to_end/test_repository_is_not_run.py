@@ -45,6 +45,7 @@ ARGUMENTS: Final[dict[str, list[str]]] = {
     "query": ["MATCH (s:Symbol) RETURN s.name LIMIT 1"],
     "recent": ["main.go"],
     "note": ["main.go", "text"],
+    "notes": ["sync"],
     "embed": ["--limit=1"],
     "install": ["claude", "--yes"],
     "uninstall": ["claude", "--yes"],
@@ -172,6 +173,7 @@ def test_hooks_and_the_learn_that_they_start_run_nothing_of_the_repository(repos
     content: dict[str, Any] = {"file_path": str(edited), "content": edited.read_text()}
     repository.run(GOLORE, "hook", "claude", payload=read(edited, tool_name="Write", tool_input=content))
     assert until(lambda: repository.knows("addedByHook"))
+    repository.run(GOLORE, "hook", "claude", payload=event("Stop", root))
     assert repository.trap.calls == ""
 
 

@@ -29,9 +29,12 @@ ONLY_AT = {
         "learner/audit/go_judge.py",
         "learner/checkout/git_command.py",
         "mcp_server/hooks/background_learn.py",
+        "mcp_server/hooks/turn_report.py",
         "mcp_server/install/proof.py",
         "mcp_server/server/tools/memory_learn.py",
+        "mcp_server/services/fleet/fleet_jobs.py",
         "mcp_server/services/query_process.py",
+        "mcp_server/text/pager.py",
         "mcp_server/watching/background_drafts.py",
     },
 }

@@ -27,9 +27,9 @@ def _known_scope(text: str) -> str:
     return text
 
 
-RepositoryName = Annotated[str, Field(description="Name or path, if several.")]
+RepositoryName = Annotated[str, Field(description="Name or path.")]
 Scope = Annotated[str, AfterValidator(_known_scope), Field(description="fleet: the whole team.")]
-Budget = Annotated[int, within(SMALLEST, LARGEST), Field(description="Most tokens of the reply.")]
+Budget = Annotated[int, within(SMALLEST, LARGEST), Field(description="Most tokens.")]
 
 READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """The other hints are for tools that write."""
