@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
+from golore.graph.errors import StoreBusy
 from golore.learner.audit.go_judge import default_cache
 from golore.learner.pipeline.graph_step import SMALL_BYTES
 from golore.mcp_server.cli.main import build_parser
@@ -129,7 +130,10 @@ class Repository:
         return file
 
     def knows(self, name: str) -> bool:
-        return any(f'"example.com/shop.{name}"' in line for line in exported(self.root / ".golore"))
+        try:
+            return any(f'"example.com/shop.{name}"' in line for line in exported(self.root / ".golore"))
+        except StoreBusy:  # a learn is writing
+            return False
 
 
 @pytest.fixture(scope="module")
