@@ -62,7 +62,8 @@ class PackageNumbers(NamedTuple):
 
 
 class CalledFunction(NamedTuple):
-    """An exported function that is no helper of tests, with the number of declarations outside of tests that call it."""
+    """An exported function that is no helper of tests, with the number of declarations that call it, without those in
+    tests."""
 
     symbol: Ref
     callers: int

@@ -10,12 +10,14 @@ from golore.graph.safety.regular_file import read_regular
 
 _NAMES: Final = ("README.md", "README.markdown", "README.rst", "README.txt", "README", "readme.md", "Readme.md")
 _LIMIT: Final = 1 << 20
+_READ: Final = 1 << 16
+"""Characters in which the paragraph is looked for."""
 _SHORTEST: Final = 50
 _LONGEST: Final = 700
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|<!--.*?-->", re.S)
 _NOT_PROSE: Final = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|</?[A-Za-z][^>]*>", re.S)
 _HEADING: Final = re.compile(
-    r"<(h[1-6])\b[^>]*>.*?</\1\s*>|^#{1,6}[ \t][^\n]*$|^[^\n]+\n(?:=+|-+)[ \t]*$", re.S | re.M | re.I
+    r"<(h[1-6])\b[^>]{0,400}>.{0,1000}?</\1\s*>|^#{1,6}[ \t][^\n]*$|^[^\n]+\n(?:=+|-+)[ \t]*$", re.S | re.M | re.I
 )
 _BLOCK: Final = re.compile(
     r"</?(?:blockquote|center|details|div|hr|li|ol|p|section|summary|table|td|th|tr|ul)\b[^>]*>", re.I
@@ -33,7 +35,7 @@ def readme_of(root: Path) -> tuple[str, str]:
             text = read_regular(root / name, _LIMIT, follow=True).decode("utf-8", "replace")
         except OSError:
             continue
-        found = _paragraphs(text)
+        found = _paragraphs(text[:_READ])
         chosen = next((one for one in found if _DEFINES.search(one)), found[0] if found else "")
         return name, chosen if len(chosen) <= _LONGEST else f"{chosen[:_LONGEST].rpartition(' ')[0]} …"
     return "", ""

@@ -240,4 +240,8 @@ def _card(visit: Visit, path: str) -> dict[str, Any]:
         with closing(card_store):
             card = card_store.card(path, include_empty=True) or card
     related = [(file, visit.links.file(file), why) for file, why in card.related[:8]]
-    return {"card": card_parts(visit, card.text), "related": related, "summary": written_summary(visit.store, "file", path)}
+    return {
+        "card": card_parts(visit, card.text),
+        "related": related,
+        "summary": written_summary(visit.store, "file", path),
+    }
