@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import USES
@@ -21,7 +21,7 @@ class UsedFrom(NamedTuple):
     """whether all of them are in the file's own directory"""
 
 
-NOT_USED = UsedFrom(0, 0, only_own=False)
+NOT_USED: Final = UsedFrom(0, 0, only_own=False)
 
 
 def used_from(store: Store, paths: Sequence[str]) -> dict[str, UsedFrom]:

@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from math import log1p
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
@@ -21,6 +21,8 @@ from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import symbol_columns, symbol_from, symbols
 from golore.graph.queries.store_counts import count_store
+
+_CALLED: Final = 8
 
 
 class FileNumbers(NamedTuple):
@@ -185,11 +187,14 @@ def _called(store: Store) -> tuple[CalledFunction, ...]:
         "WHERE s.kind = 'func' AND s.exported AND NOT f.test AND NOT p.test AND NOT p.name ENDS WITH 'test' "
         "AND NOT s.signature =~ '.*[*]testing[.][TBF][^A-Za-z0-9_].*' AND NOT s.signature CONTAINS 'testing.TB' "
         "AND NOT a.file ENDS WITH '_test.go' "
-        "RETURN s.id, count(*) AS callers ORDER BY callers DESC, s.id LIMIT 8"
+        "RETURN s.id, count(*) AS callers ORDER BY callers DESC, s.id LIMIT 40"
     )
     rows = list(store.rows(statement))
     callers: dict[str, int] = {row[0]: row[1] for row in rows}
-    return tuple(CalledFunction(symbol, callers[symbol.id]) for symbol in symbols(store, list(callers)))
+    # Declarations of one function for several systems have the same callers.
+    first = {symbol.qualified_name: symbol for symbol in reversed(symbols(store, list(callers)))}
+    found = sorted(first.values(), key=lambda symbol: (-callers[symbol.id], symbol.id))
+    return tuple(CalledFunction(symbol, callers[symbol.id]) for symbol in found[:_CALLED])
 
 
 def _by_file(store: Store, statement: str) -> Counter[str]:
