@@ -1,6 +1,7 @@
 """The page of a symbol: who uses it, what it uses, and what is known about it.
 
-The answers are those of the commands `callers`, `callees`, `users`, `implementers` and `tests`, with the same numbers.
+The answers are those of the commands `callers`, `callees`, `users`, `implementers` and `tests`, with the same numbers;
+only beside callees, the unresolved uses are those in the body, not those of the symbol's own name.
 """
 
 from __future__ import annotations
