@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from math import log1p
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
@@ -19,7 +19,10 @@ from golore.graph.knowledge.composed_summaries import structural_summary
 from golore.graph.knowledge.summaries import all_current
 from golore.graph.model.entities import REPOSITORY_ID
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import symbols
+from golore.graph.queries.edges import symbol_columns, symbol_from, symbols
+from golore.graph.queries.store_counts import count_store
+
+_CALLED: Final = 8
 
 
 class FileNumbers(NamedTuple):
@@ -61,7 +64,8 @@ class PackageNumbers(NamedTuple):
 
 
 class CalledFunction(NamedTuple):
-    """An exported function, with the number of declarations that call it."""
+    """An exported function that is no helper of tests, with the number of declarations that call it, without those in
+    tests."""
 
     symbol: Ref
     callers: int
@@ -77,6 +81,14 @@ class Overview:
     called: tuple[CalledFunction, ...]
     symbols: int
     has_history: bool
+    mains: dict[str, Ref]
+    """the function `main` of each program, by package"""
+    test_packages: int
+    """external test packages, which are not among `packages`"""
+    unresolved: int
+    """uses that could not be resolved"""
+    missing: int
+    """packages that files of the repository import, and whose source is not available"""
     composed: str
     """the structural summary of the repository"""
 
@@ -132,8 +144,31 @@ def read_overview(store: Store) -> Overview:
         )
     (total,), *_ = store.rows("MATCH (s:Symbol) RETURN count(*)")
     has_history = any(one.commits for one in files)
-    composed = structural_summary(store, "repository", REPOSITORY_ID)
-    return Overview(tuple(files), _packages(store), _called(store), total, has_history, composed)
+    return Overview(
+        tuple(files),
+        _packages(store),
+        _called(store),
+        total,
+        has_history,
+        _mains(store),
+        _number(store, "MATCH (p:Package) WHERE p.test RETURN count(*)"),
+        count_store(store).unresolved_sites,
+        _number(store, "MATCH (e:External) WHERE e.kind = 'package' AND e.source = 'missing' RETURN count(*)"),
+        structural_summary(store, "repository", REPOSITORY_ID),
+    )
+
+
+def _number(store: Store, statement: str) -> int:
+    return next(iter(store.rows(statement)))[0]
+
+
+def _mains(store: Store) -> dict[str, Ref]:
+    statement = (
+        "MATCH (s:Symbol) WHERE s.name = 'main' AND s.kind = 'func' AND NOT s.file ENDS WITH '_test.go' "
+        f"RETURN {symbol_columns('s')}"
+    )
+    found = sorted(map(symbol_from, store.rows(statement)), key=lambda one: (one.file, one.line), reverse=True)
+    return {one.package: one for one in found}
 
 
 def _packages(store: Store) -> dict[str, PackageNumbers]:
@@ -148,12 +183,18 @@ def _packages(store: Store) -> dict[str, PackageNumbers]:
 
 def _called(store: Store) -> tuple[CalledFunction, ...]:
     statement = (
-        "MATCH (s:Symbol)<-[:CALLS]-() WHERE s.kind = 'func' AND s.exported AND NOT s.file ENDS WITH '_test.go' "
-        "RETURN s.id, count(*) AS callers ORDER BY callers DESC, s.id LIMIT 8"
+        "MATCH (p:Package)-[:CONTAINS]->(f:File)-[:CONTAINS]->(s:Symbol)<-[:CALLS]-(a:Symbol) "
+        "WHERE s.kind = 'func' AND s.exported AND NOT f.test AND NOT p.test AND NOT p.name ENDS WITH 'test' "
+        "AND NOT s.signature =~ '.*[*]testing[.][TBF][^A-Za-z0-9_].*' AND NOT s.signature CONTAINS 'testing.TB' "
+        "AND NOT a.file ENDS WITH '_test.go' "
+        "RETURN s.id, count(*) AS callers ORDER BY callers DESC, s.id LIMIT 40"
     )
     rows = list(store.rows(statement))
     callers: dict[str, int] = {row[0]: row[1] for row in rows}
-    return tuple(CalledFunction(symbol, callers[symbol.id]) for symbol in symbols(store, list(callers)))
+    # Declarations of one function for several systems have the same callers.
+    first = {symbol.qualified_name: symbol for symbol in reversed(symbols(store, list(callers)))}
+    found = sorted(first.values(), key=lambda symbol: (-callers[symbol.id], symbol.id))
+    return tuple(CalledFunction(symbol, callers[symbol.id]) for symbol in found[:_CALLED])
 
 
 def _by_file(store: Store, statement: str) -> Counter[str]:

@@ -21,6 +21,7 @@ DATA: Final = Path(__file__).parent / "data"
 _WRAPPED: Final = re.compile(r"(?<=\S)\n(?=[^\s*#+-])")
 """The end of a line that a comment wraps only to be short: not before an indented line, an item of a list, or a marker
 such as `+build`."""
+_NAMED: Final = re.compile(r"([\w./@+-]*[\w-]\.\w+)(?::(\d+))?")
 _PLACE: Final = re.compile(r"([\w./@+-]*[\w-]\.go)(?::(\d+))?")
 
 
@@ -58,6 +59,18 @@ def linked(text: str, links: Links) -> Markup:
     for found in _PLACE.finditer(text):
         address = links.file(found[1], int(found[2] or 0))
         if (address and "/" in found[1]) or found[2]:
+            parts += [_escaped(text[end : found.start()]), f'<a href="{escape(address)}">{_escaped(found[0])}</a>']
+            end = found.end()
+    return Markup("".join((*parts, _escaped(text[end:]))))
+
+
+def linked_paths(text: str, links: Links, known: Mapping[str, str]) -> Markup:
+    """Text in which the names of `known` files (name → path), with or without a line, are links."""
+    parts: list[str] = []
+    end = 0
+    for found in _NAMED.finditer(text):
+        address = links.file(known[found[1]], int(found[2] or 0)) if found[1] in known else ""
+        if address:
             parts += [_escaped(text[end : found.start()]), f'<a href="{escape(address)}">{_escaped(found[0])}</a>']
             end = found.end()
     return Markup("".join((*parts, _escaped(text[end:]))))

@@ -59,10 +59,13 @@ def text(x: float, y: float, content: str, room: float, **attributes: object) ->
     return element("text", cut(content, room), x=x, y=y, **{"fill": INK, **attributes})
 
 
-def cut(content: str, room: float, size: float = 12) -> str:
-    """A text that is about as wide as the room. Its beginning is left out: the end of a name says most."""
+def cut(content: str, room: float, size: float = 12, *, keeps_start: bool = False) -> str:
+    """A text that is about as wide as the room. Its beginning is left out: the end of a qualified name says most. For
+    other names, `keeps_start` leaves out the end."""
     most = max(3, int(room / (size * 0.56)))
-    return content if len(content) <= most else f"…{content[-(most - 1) :]}"
+    if len(content) <= most:
+        return content
+    return f"{content[: most - 1]}…" if keeps_start else f"…{content[-(most - 1) :]}"
 
 
 def _number(value: object) -> object:

@@ -17,6 +17,10 @@ from markupsafe import Markup, escape
 _WIDTH: Final = 1320.0
 _HEIGHT: Final = 800.0
 _TITLE: Final = 15.0
+_HERE: Final = "(files here)"
+_LABEL_WIDTH: Final = 56.0
+_LABEL_HEIGHT: Final = 18.0
+"""Sides of the smallest rectangle of a file that has room for its name."""
 _SMALLEST: Final = 64.0
 """Square pixels of the smallest rectangle of a file."""
 SHADES: Final = ("#e3e8ef", "#c6d9f1", "#93bce9", "#5a95d8", "#1f63b5")
@@ -48,6 +52,7 @@ class _Branch:
     size: int = 0
     leaves: list[Leaf] = field(default_factory=list[Leaf])
     branches: dict[str, _Branch] = field(default_factory=dict[str, "_Branch"])
+    title: str = ""
 
 
 def treemap_picture(leaves: Sequence[Leaf], parent: str, describe: Describe, label: str) -> Markup:
@@ -87,6 +92,10 @@ def _tree(leaves: Sequence[Leaf], parent: str) -> _Branch:
             branch = known
             branch.size += size
         branch.leaves += found
+    if root.branches and root.leaves:
+        size = sum(leaf.size for leaf in root.leaves)
+        root.branches[""] = _Branch(parent, size, root.leaves, title=_HERE)
+        root.leaves = []
     return root
 
 
@@ -97,18 +106,20 @@ def _draw(drawing: _Drawing, branch: _Branch, area: _Area, depth: int) -> None:
         branch = next(iter(branch.branches.values()))
     inside = area
     if depth and area.width > 40 and area.height > 26:
-        name = cut(branch.path.removeprefix(above).lstrip("/"), area.width - 8, 12)
-        title = element("text", name, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
-        drawing.titles.append(link(drawing.describe(branch.path)[1], element("title", branch.path), title))
+        name = branch.title or branch.path.removeprefix(above).lstrip("/")
+        shown = cut(name, area.width - 8, 11, keeps_start=True)
+        title = element("text", shown, x=area.x + 3, y=area.y + 11, font_size=11, fill=INK)
+        address = "#files" if branch.title else drawing.describe(branch.path)[1]
+        drawing.titles.append(link(address, element("title", branch.title or branch.path), title))
         inside = _Area(area.x + 1, area.y + _TITLE, area.width - 2, area.height - _TITLE - 1)
     if inside.width < 3 or inside.height < 3:
         return
     items = _items(branch, inside.width * inside.height / branch.size)
     for (_, one), place in zip(items, _squarified([size for size, _ in items], inside), strict=True):
         if isinstance(one, Leaf):
-            _draw_leaf(drawing, one, place)
+            _draw_leaf(drawing, one, place, is_file=one.path != branch.path)
         elif place.width * place.height < _SMALLEST * 3:
-            _draw_leaf(drawing, Leaf(one.path, one.size, _common_shade(one)), place)
+            _draw_leaf(drawing, Leaf(one.path, one.size, _common_shade(one)), place, is_file=False)
         else:
             _draw(drawing, one, place, depth + 1)
 
@@ -138,12 +149,19 @@ def _common_shade(branch: _Branch) -> int:
     return max(sizes, key=lambda shade: (sizes[shade], -shade))
 
 
-def _draw_leaf(drawing: _Drawing, leaf: Leaf, area: _Area) -> None:
+def _draw_leaf(drawing: _Drawing, leaf: Leaf, area: _Area, *, is_file: bool) -> None:
     title, address = drawing.describe(leaf.path)
     rectangle = (
         f'<rect x="{area.x:.1f}" y="{area.y:.1f}" width="{max(0.5, area.width - 0.8):.1f}" '
         f'height="{max(0.5, area.height - 0.8):.1f}"><title>{escape(title)}</title></rect>'
     )
+    if is_file and area.width >= _LABEL_WIDTH and area.height >= _LABEL_HEIGHT:
+        name = cut(leaf.path.rpartition("/")[2], area.width - 6, 11, keeps_start=True)
+        colour = "#ffffff" if leaf.shade == len(SHADES) - 1 else INK
+        rectangle += (
+            f'<text x="{area.x + 3:.1f}" y="{area.y + 12:.1f}" font-size="10" fill="{colour}" class="l{leaf.shade}">'
+            f"{escape(name)}</text>"
+        )
     # Not reached by Tab: thousands of stops would be in the way, and the lists below have the same links.
     written = f'<a href="{escape(address)}" tabindex="-1">{rectangle}</a>' if address else rectangle
     drawing.leaves[leaf.shade].append(written)

@@ -12,6 +12,7 @@ from golore.graph.errors import UsageError
 from golore.graph.phrases import counted
 from golore.graph.queries.edges import symbol_columns, symbol_from
 from golore.mcp_server.services.knowledge.current_summary import written_summary
+from golore.mcp_server.view.card_sections import card_parts
 from golore.mcp_server.view.directories import REST, Layers, layers_below
 from golore.mcp_server.view.drawing.layered import Node, layered_picture
 from golore.mcp_server.view.drawing.treemap import SHADES, Leaf, treemap_picture
@@ -23,7 +24,7 @@ TREEMAP: Final = "treemap"
 COLOURS: Final = {
     "importance": "how much depends on the file",
     "changes": "how often the file changed recently",
-    "tests": "share of functions that tests reach",
+    "tests": "share of functions that tests call, directly or through helpers",
     "summaries": "quality of the summary",
 }
 _TOP_SHADE: Final = len(SHADES) - 1
@@ -60,6 +61,8 @@ def map_page(visit: Visit, overview: Overview, directory: str, show: str, colour
         "numbers": {"files": len(files), "lines": sum(one.lines for one in files)},
         "against": sorted(layers.layering.against.items(), key=lambda item: (-item[1], item[0])),
         "files": _files(visit, files, directory),
+        "unresolved": overview.unresolved,
+        "missing": overview.missing,
         **_package(visit, overview, directory),
     }
     return Page("map.html", directory or visit.repository_name, values, "map")
@@ -117,7 +120,7 @@ def _shade(colour: str, overview: Overview) -> Callable[[FileNumbers], int]:
 def _title(one: FileNumbers) -> str:
     reach = f", tests reach {one.tested:,} of {one.functions:,} functions" if one.functions and not one.test else ""
     commits = f", {counted(one.commits, 'commit')}" if one.commits else ""
-    return f"{one.path}: {one.lines:,} lines, importance {one.rank:.1f}{commits}{reach}, {one.quality}"
+    return f"{one.path}: {one.lines:,} lines, importance {one.rank:.1f} (average 1){commits}{reach}, {one.quality}"
 
 
 def _files(visit: Visit, files: list[FileNumbers], directory: str) -> list[tuple[FileNumbers, str, str]]:
@@ -131,7 +134,7 @@ def _package(visit: Visit, overview: Overview, directory: str) -> dict[str, Any]
     """The package of the directory: its documentation, card and exported declarations."""
     package = next((one for one in overview.packages.values() if one.dir == directory), None)
     if package is None:
-        return {"package": None, "doc": None, "card": "", "summary": None, "exported": [], "more_exported": 0}
+        return {"package": None, "doc": None, "card": [], "summary": None, "exported": [], "more_exported": 0}
     card = ""
     card_store = open_card_store(visit.opened.repository.store, write=False)
     if card_store is not None:
@@ -142,7 +145,7 @@ def _package(visit: Visit, overview: Overview, directory: str) -> dict[str, Any]
     return {
         "package": package,
         "doc": package.doc.partition("\n\n")[::2] if package.doc else None,
-        "card": card,
+        "card": card_parts(visit, card, directory),
         "summary": written_summary(visit.store, "package", package.id),
         "exported": exported[:_LISTED],
         "more_exported": max(0, len(exported) - _LISTED),

@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import Any, Final, NamedTuple
 
 from golore.graph.cards.card_store import Card, open_card_store
+from golore.graph.cards.stored_ranks import StoredRanks
 from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import PinnedNote, notes_in
@@ -20,6 +21,8 @@ from golore.graph.queries.questions import CALLABLE
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.content_digest import digest as digest_of
 from golore.mcp_server.services.knowledge.current_summary import written_summary
+from golore.mcp_server.view.card_sections import card_parts
+from golore.mcp_server.view.file_facts import NOT_USED, reasons, used_from
 from golore.mcp_server.view.go_source import DECLARED, Use, source_lines, use_form
 from golore.mcp_server.view.pages.symbol import commits_of
 from golore.mcp_server.view.rendering import Page
@@ -71,6 +74,7 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
     total = source.count("\n") + (not source.endswith("\n"))
     values: dict[str, Any] = {
         "path": path,
+        "reasons": [] if is_test else _reasons(visit, path),
         "parents": [(name, visit.links.map(directory)) for name, directory in parent_directories(path)],
         "lines": [Line(first + at, line, tuple(marks.get(first + at, ()))) for at, line in enumerate(text)],
         "is_current": is_current,
@@ -93,6 +97,21 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
         **_card(visit, path),
     }
     return Page("file.html", path, values, "file")
+
+
+def _reasons(visit: Visit, path: str) -> list[str]:
+    """Who uses the file, how often it changes and which of its functions tests reach."""
+    functions = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol) WHERE s.kind IN ['func', 'method'] "
+    (total,), *_ = visit.store.rows(f"{functions} RETURN count(*)", {"id": path})
+    tested = "MATCH (f:File {id: $id})-[:CONTAINS]->(s:Symbol)<-[:TESTS]-(:Symbol) WHERE s.kind IN ['func', 'method'] "
+    (reached,), *_ = visit.store.rows(f"{tested} RETURN count(DISTINCT s.id)", {"id": path})
+    commits = 0
+    card_store = open_card_store(visit.opened.repository.store, write=False)
+    if card_store is not None:
+        with closing(card_store):
+            history = StoredRanks(card_store).coupled(path)
+            commits = history.commits if history is not None else 0
+    return reasons(used_from(visit.store, [path]).get(path, NOT_USED), commits, total, reached)
 
 
 def _source(visit: Visit, path: str, digest: str) -> tuple[str, bool]:
@@ -221,4 +240,8 @@ def _card(visit: Visit, path: str) -> dict[str, Any]:
         with closing(card_store):
             card = card_store.card(path, include_empty=True) or card
     related = [(file, visit.links.file(file), why) for file, why in card.related[:8]]
-    return {"card": card.text, "related": related, "summary": written_summary(visit.store, "file", path)}
+    return {
+        "card": card_parts(visit, card.text),
+        "related": related,
+        "summary": written_summary(visit.store, "file", path),
+    }

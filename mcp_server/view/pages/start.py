@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from golore.graph.history.recent_commits import date_of, open_recent_commits
 from golore.graph.model.entities import REPOSITORY_ID
+from golore.graph.phrases import counted
 from golore.mcp_server.services.knowledge.current_summary import STRUCTURAL, written_summary
-from golore.mcp_server.view.overview import FileNumbers, Overview
+from golore.mcp_server.view.file_facts import NOT_USED, reasons, used_from
+from golore.mcp_server.view.overview import Overview
 from golore.mcp_server.view.readme import readme_of
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit
@@ -37,23 +39,48 @@ def start_page(visit: Visit, overview: Overview) -> Page:
             "files": len(overview.files),
             "lines": sum(one.lines for one in overview.files),
             "packages": len(overview.packages),
+            "test_packages": overview.test_packages,
             "symbols": overview.symbols,
         },
         "programs": _programs(visit, overview),
         "entries": _called(visit, overview),
-        "central": _central(visit, overview),
-        "risks": [(one, visit.links.file(one.path), _reasons(one)) for one in overview.riskiest(_RISKS)],
+        **_careful(visit, overview),
+        "unresolved": overview.unresolved,
+        "missing": overview.missing,
         "has_history": overview.has_history,
         "commits": _commits(visit),
     }
     return Page("start.html", visit.repository_name, values, "start")
 
 
-def _programs(visit: Visit, overview: Overview) -> list[tuple[str, str, str, int]]:
-    """The largest programs, documented ones first, those beside the code last: directory, address, sentence, number of
-    packages."""
+class _Program(NamedTuple):
+    """`main` is the address of its function `main`, declared at `place`; `packages` is the number of its packages."""
+
+    directory: str
+    address: str
+    main: str
+    place: str
+    place_address: str
+    sentence: str
+    packages: int
+
+
+def _programs(visit: Visit, overview: Overview) -> list[_Program]:
+    """The largest programs, documented ones first, those beside the code last."""
+    links = visit.links
+    programs: list[_Program] = []
     found = sorted(overview.programs(), key=lambda item: (_is_aside(item[0].dir), not item[0].doc))
-    return [(one.dir or ".", visit.links.map(one.dir), _sentence(one.doc), packages) for one, packages in found[:_FEW]]
+    for one, packages in found[:_FEW]:
+        main = overview.mains.get(one.id)
+        address, place, place_address = "", "", ""
+        if main is not None:
+            address, place = links.symbol(main.id), f"{main.file}:{main.line}"
+            place_address = links.file(main.file, main.line)
+        directory = one.dir or "."
+        programs.append(
+            _Program(directory, links.map(one.dir), address, place, place_address, _sentence(one.doc), packages)
+        )
+    return programs
 
 
 def _is_aside(directory: str) -> bool:
@@ -66,22 +93,26 @@ def _called(visit: Visit, overview: Overview) -> list[tuple[str, str, int]]:
     return [(visit.short_name(one.symbol), visit.links.symbol(one.symbol.id), one.callers) for one in overview.called]
 
 
-def _central(visit: Visit, overview: Overview) -> list[tuple[str, str]]:
+def _careful(visit: Visit, overview: Overview) -> dict[str, Any]:
+    """The riskiest files, with the reasons, and the most important ones, with their importance."""
+    risky = overview.riskiest(_RISKS)
     code = [one for one in overview.files if not one.test and not one.generated]
     code.sort(key=lambda one: (-one.rank, one.path))
-    return [(one.path, visit.links.file(one.path)) for one in code[:_FEW]]
-
-
-def _reasons(one: FileNumbers) -> list[str]:
-    reasons = [f"importance {one.rank:.1f}", f"{one.lines:,} lines"]
-    if one.commits:
-        reasons.append(f"{one.commits:,} commits")
-    untested = one.functions - one.tested
-    if untested:
-        reasons.append(f"no test is known to reach {untested:,} of {one.functions:,} functions")
-    else:
-        reasons.append("tests reach all functions")
-    return reasons
+    used = used_from(visit.store, [one.path for one in risky])
+    return {
+        "risks": [
+            (
+                one.path,
+                visit.links.file(one.path),
+                [
+                    *reasons(used.get(one.path, NOT_USED), one.commits, one.functions, one.tested),
+                    counted(one.lines, "line"),
+                ],
+            )
+            for one in risky
+        ],
+        "central": [(one.path, visit.links.file(one.path), f"{one.rank:.1f}") for one in code[:_FEW]],
+    }
 
 
 def _sentence(doc: str) -> str:

@@ -1,6 +1,7 @@
 """The page of a symbol: who uses it, what it uses, and what is known about it.
 
-The answers are those of the commands `callers`, `callees`, `users`, `implementers` and `tests`, with the same numbers.
+The answers are those of the commands `callers`, `callees`, `users`, `implementers` and `tests`, with the same numbers;
+only beside callees, the unresolved uses are those in the body, not those of the symbol's own name.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Column(NamedTuple):
     more_tests: int
     by_shape: int
     """what an interface would make possible if the type got into it, which it does nowhere here"""
+    inside: tuple[tuple[str, str, tuple[tuple[int, str], ...]], ...] = ()
+    """of callees: the unresolved uses in the body: name, reason, and lines with addresses"""
 
 
 def symbol_page(visit: Visit, text: str) -> Page:
@@ -64,7 +67,15 @@ def symbol_page(visit: Visit, text: str) -> Page:
     subject = matches.meanings[0]
     shown = questions.show(visit.store, subject)
     incoming, outgoing = _columns(visit, subject)
+    inside = _unresolved_inside(visit, subject)
     columns = [_column(visit, *answer) for answer in (*incoming, *outgoing)]
+    columns = [
+        # Uses of the subject's own name say nothing about what it calls.
+        one._replace(unresolved=sum(len(lines) for _, _, lines in inside), inside=tuple(inside))
+        if one.question == "callees"
+        else one
+        for one in columns
+    ]
     name = visit.short_name(subject.first)
     values: dict[str, Any] = {
         "name": name,
@@ -205,8 +216,8 @@ def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
         boxes.append(Box(f"{rest:,} more in the list below", "#lists", found[-1][1]))
     if tests:
         perhaps = sum(style == "candidate" for style in tests.values())
-        words = [f"{len(tests) - perhaps:,} from tests"] if perhaps < len(tests) else []
-        words += [f"{perhaps:,} perhaps from tests"] if perhaps else []
+        words = [f"{len(tests) - perhaps:,} in test files"] if perhaps < len(tests) else []
+        words += [f"{perhaps:,} candidates in test files"] if perhaps else []
         style = "candidate" if perhaps == len(tests) else "resolved"
         boxes.append(Box(", ".join(words), "#lists", style))
     return boxes
@@ -217,6 +228,15 @@ def _unresolved(visit: Visit, answer: Answer) -> list[tuple[str, str, str]]:
     return [
         (f"{use.file}:{use.line}", visit.links.file(use.file, use.line), use.reason)
         for use in answer.unresolved.examples
+    ]
+
+
+def _unresolved_inside(visit: Visit, subject: Meaning) -> list[tuple[str, str, tuple[tuple[int, str], ...]]]:
+    """The unresolved uses in a declaration: name, reason, and lines with addresses."""
+    statement = "MATCH (u:Unresolved) WHERE u.source IN $ids RETURN u.name, u.reason, u.file, u.sites ORDER BY u.id"
+    return [
+        (name, reason, tuple((line, visit.links.file(file, line)) for line in map(int, sites.split())))
+        for name, reason, file, sites in visit.store.rows(statement, {"ids": list(subject.ids)})
     ]
 
 

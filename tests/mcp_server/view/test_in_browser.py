@@ -66,6 +66,27 @@ def test_pages_fit_a_narrow_window_in_both_schemes(tab: Tab, viewed: Viewed, dar
         assert (shade != "rgb(255, 255, 255)") == dark
 
 
+def test_a_wide_picture_scrolls_in_its_own_box(tab: Tab, viewed: Viewed) -> None:
+    tab.look(width=400)
+    tab.open(f"{viewed.base}/symbol/{SHOP}.New")
+    assert tab.evaluate("(box => box.scrollWidth > box.clientWidth)(document.querySelector('.drawing .scroll'))")
+    assert tab.evaluate("getComputedStyle(document.querySelector('.drawing .scroll')).borderTopStyle") == "solid"
+    assert "scroll" in tab.evaluate("getComputedStyle(document.querySelector('.drawing'), '::before').content")
+    tab.look()
+
+
+def test_the_table_of_files_takes_the_room_that_there_is(tab: Tab, viewed: Viewed) -> None:
+    long = viewed.root / "store" / f"{'long_' * 9}name.go"
+    long.write_text("package store\n")
+    assert main(["learn", str(viewed.root), "--workers=0"]) == 0
+    tab.look(width=1400)
+    tab.open(f"{viewed.base}/map/")
+    tab.open(f"{viewed.base}/map/store")
+    assert long.name in tab.evaluate("document.querySelector('#files').textContent")
+    assert tab.evaluate("(box => box.scrollWidth <= box.clientWidth)(document.querySelector('#files .scroll'))")
+    tab.look()
+
+
 def test_the_browser_is_led_from_the_private_file_to_the_page(tab: Tab, viewed: Viewed) -> None:
     tab.open(viewed.redirect.as_uri())
     tab.wait_until(f"location.href === '{viewed.base}/' && document.readyState === 'complete'")
