@@ -41,7 +41,12 @@ _COMMON: Final = 30
 """With more unresolved uses than this, a name is so common that they say nothing about one method."""
 _ABSENT: Final = " is not at hand"
 """How the reason ends if the package of a dependency could not be read."""
-_SAYS_NOTHING: Final = frozenset(("error", "expvar.Var", "fmt.Stringer"))
+_SAYS_NOTHING: Final = frozenset(
+    (
+        *("error", "expvar.Var", "fmt.Stringer", "io.Closer", "sort.Interface"),
+        *("json.Marshaler", "json.Unmarshaler", "encoding.TextMarshaler", "encoding.TextUnmarshaler"),
+    )
+)
 """External interfaces that a reader sees from the method itself."""
 
 
@@ -196,14 +201,13 @@ def _used_by(facts: FileFacts, users: Users, used: Sequence[UsedDeclaration]) ->
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if tests == len(files) and not facts.test:
-        is_all = not any(users.possible(symbol) for symbol in facts.symbols)
-        title = "No use outside of tests is known" if is_all else "Its known users in other files are tests"
+        title = "Its known users in other files are tests"
     else:
-        directories = {directory_of(file) for file in files if not file.endswith("_test.go")}
+        directories = {directory_of(file) for file in files}
         title = f"Used from {counted(len(files), 'other file')}"
         title += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
-        is_own = not directories or directories == {directory_of(facts.path)}
-        title += ", all of its own package" if is_own else f" in {counted(len(directories), 'package')}"
+        is_own = directories == {directory_of(facts.path)}
+        title += " of its own package" if is_own else f" in {counted(len(directories), 'package')}"
     placed = users.placed(used)
     if len(placed) < len(used):
         title += f". {LEGEND}"
@@ -329,29 +333,29 @@ def _candidate_calls(facts: FileFacts, most: int) -> Iterable[CardSection]:
 def _tests(facts: FileFacts, most: int) -> Iterable[CardSection]:
     if facts.test or facts.generated:
         return
-    if facts.tests:
+    if facts.test_users:
         by_file: defaultdict[str, set[str]] = defaultdict(set)
-        for test, _ in facts.tests:
+        for test in facts.test_users:
             by_file[test.file].add(test.name)
         number = sum(map(len, by_file.values()))
         ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
-        verb = "reaches" if number == 1 else "reach"
-        title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {verb} it:"
+        verb = "uses" if number == 1 else "use"
+        title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {verb} it, directly or through helpers of test files:"
         if most < _LOCATIONS or len(ordered) > _LOCATIONS:
             files = listed([f"{file} ({len(names):,})" for file, names in ordered], _LOCATIONS)
             yield CardSection(f"{title} {files}")
         else:
             yield CardSection(title, tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered))
     elif facts.uses and not any(use.source.test for use in facts.uses):
-        is_certain = not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls
-        if is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
-            yield CardSection("No test calls it directly.")
+        possible = (facts.candidate_calls, facts.outside_calls, facts.unnamed_calls, facts.same_named_unresolved)
+        if not any(possible) and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
+            yield CardSection("No test is known that uses it directly.")
     yield from _candidate_tests(facts)
 
 
 def _candidate_tests(facts: FileFacts) -> Iterable[CardSection]:
     """Tests that call an interface method behind which a method of the file may be, and do not reach the file else."""
-    known = {test for test, _ in facts.tests}
+    known = set(facts.test_users)
     found: defaultdict[str, set[str]] = defaultdict(set)
     for reach in facts.candidate_calls:
         if not is_coincidence(facts, reach):
