@@ -17,7 +17,7 @@ from golore.graph.cards.card_users import LEFT_OUT, LEGEND, UsedDeclaration, Use
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, joined, listed
-from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName
+from golore.graph.queries.file_facts import CardSymbol, FileFacts
 from golore.graph.safety.visible_text import visible_line
 
 MAX_CARD_CHARACTERS: Final = 2_000
@@ -39,8 +39,6 @@ _OWN_SHARE: Final = 3
 """Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
 """With more unresolved uses than this, a name is so common that they say nothing about one method."""
-_ABSENT: Final = " is not at hand"
-"""How the reason ends if the package of a dependency could not be read."""
 _SAYS_NOTHING: Final = frozenset(
     (
         *("error", "expvar.Var", "fmt.Stringer", "io.Closer", "sort.Interface"),
@@ -75,7 +73,7 @@ def file_texts(
         before = [*_origin(facts), *before]
         minor = [*_last_commit(annotations), *_same_named_uses(facts)]
     exercised = [(target.file, target.local) for _, target in facts.tested]
-    own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not before and not after)
+    own = own_text(facts.path, exercised, longest, is_alone=not before and not after)
     room = longest - len(own) - 1
     if not rest.text(longest):
         return fit_sections([*before, *after, *minor], room), own
@@ -111,20 +109,13 @@ def _fit_with_list(
 
 
 def own_text(
-    exercised: Iterable[tuple[str, str]],
-    unresolved: Sequence[UnresolvedName],
-    longest: int = MAX_CARD_CHARACTERS,
-    *,
-    is_alone: bool,
+    path: str, exercised: Iterable[tuple[str, str]], longest: int = MAX_CARD_CHARACTERS, *, is_alone: bool
 ) -> str:
-    """The own part of a card: what tests in the file call, as pairs of file and name, and its unresolved uses.
+    """The own part of a file's card: what tests in the file call, as pairs of file and name.
 
-    `is_alone`: the card has no main part. Then unresolved uses alone give no text, and the part may fill the card.
+    `is_alone`: the card has no main part. Then the part may fill the card.
     """
-    own = [*_tested_files(exercised)]
-    if own or not is_alone:
-        own += _unresolved(unresolved)
-    return fit_sections(own, longest if is_alone else longest // _OWN_SHARE)
+    return fit_sections([*_tested_files(path, exercised)], longest if is_alone else longest // _OWN_SHARE)
 
 
 def with_annotations(text: str, annotations: Annotations, longest: int = MAX_CARD_CHARACTERS) -> str:
@@ -340,7 +331,8 @@ def _tests(facts: FileFacts, most: int) -> Iterable[CardSection]:
         number = sum(map(len, by_file.values()))
         ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
         verb = "uses" if number == 1 else "use"
-        title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {verb} it, directly or through helpers of test files:"
+        tests = f"{counted(number, 'test')} in {counted(len(by_file), 'file')}"
+        title = f"{tests} {verb} it, directly or through helpers of test files:"
         if most < _LOCATIONS or len(ordered) > _LOCATIONS:
             files = listed([f"{file} ({len(names):,})" for file, names in ordered], _LOCATIONS)
             yield CardSection(f"{title} {files}")
@@ -370,18 +362,25 @@ def _candidate_tests(facts: FileFacts) -> Iterable[CardSection]:
         yield CardSection(f"{counted(number, 'test')} may reach it through interfaces (candidates): {names}")
 
 
-def _tested_files(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
-    """For a test file: the files that declare the code it tests."""
+def _tested_files(path: str, exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
+    """For a test file: the files that declare the code it tests. Code of other packages may be no more than a harness,
+    so those of its own come first."""
     by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file, name in exercised:
         by_file[file][name] += 1
     if by_file:
-        ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
+        directory = directory_of(path)
+        ordered = sorted(
+            by_file.items(), key=lambda item: (directory_of(item[0]) != directory, -item[1].total(), item[0])
+        )
         lines = tuple(
             f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most_first)], _NAMES)}"
             for file, names in ordered[:_FEW]
         )
-        yield CardSection("What its tests call is declared in:", lines, len(ordered) - len(lines))
+        title = "What its tests call or pass on is declared in"
+        if directory_of(ordered[0][0]) != directory:
+            title = "No call of its own package by its tests is known. What they call is declared in"
+        yield CardSection(f"{title}:", lines, len(ordered) - len(lines))
 
 
 def _most_first(item: tuple[str, int]) -> tuple[int, str]:
@@ -412,17 +411,3 @@ def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
     if uses:
         names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
         yield CardSection(f"Unresolved uses in other files share names with its methods: {listed(names, _LOCATIONS)}")
-
-
-def _unresolved(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
-    """The unresolved uses in a file, but for those of dependencies whose source is not there: `golore learn` says that
-    once for the repository, and it is the same on most cards."""
-    reasons: Counter[str] = Counter()
-    for name in unresolved:
-        if not name.reason.endswith(_ABSENT):
-            reasons[name.reason] += name.sites
-    sites = reasons.total()
-    if sites:
-        reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
-        why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
-        yield CardSection(f"Unresolved in it: {counted(sites, 'use')} {why}")

@@ -19,7 +19,6 @@ from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import RELATIONS, USES, EdgeKind
 from golore.graph.model.entities import Edge, File, Symbol
 
-
 _TEST: Final = "_test.go"
 
 

@@ -87,14 +87,6 @@ class Reach(NamedTuple):
     tests: tuple[CardSymbol, ...] = ()
 
 
-class UnresolvedName(NamedTuple):
-    """The unresolved uses of a name in the file, with one reason: the number of their sites."""
-
-    name: str
-    reason: str
-    sites: int
-
-
 class FileFacts(NamedTuple):
     path: str
     digest: str
@@ -118,7 +110,6 @@ class FileFacts(NamedTuple):
     """methods of this file, with the external interfaces that require them and that their types satisfy"""
     calls: Mapping[str, int]
     """other file → number of `CALLS` edges from this file"""
-    unresolved: tuple[UnresolvedName, ...]
     same_named_unresolved: tuple[tuple[str, int], ...]
     """name of a method or field → number of unresolved uses of that name in other files, without candidates"""
     unnamed_calls: tuple[tuple[str, int], ...] = ()
@@ -146,7 +137,6 @@ class FactsBuilder:
         "symbols",
         "test_users",
         "tests",
-        "unresolved",
         "uses",
     )
 
@@ -162,7 +152,6 @@ class FactsBuilder:
         self.outside: list[tuple[CardSymbol, CardSymbol]] = []
         self.plain: set[str] = set()
         self.calls: Counter[str] = Counter()
-        self.unresolved: list[UnresolvedName] = []
 
     def build(
         self,
@@ -192,7 +181,6 @@ class FactsBuilder:
             tuple(sorted(set(self.reached))),
             tuple(sorted(set(self.outside))),
             self.calls,
-            tuple(sorted(self.unresolved)),
             _elsewhere(members, doubts, path),
             _elsewhere(methods, unnamed, path),
             frozenset(self.plain),
@@ -293,10 +281,9 @@ class WholeGraph:
             self._builders[path].test_users = tests
         self._add_tests(tables)
         self._add_interfaces(tables, callers, testers, packages)
-        columns = tables.node_columns("Unresolved", ("file", "name", "reason", "sites", "candidates"))
+        columns = tables.node_columns("Unresolved", ("file", "name", "sites", "candidates"))
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for _, file, name, reason, sites, candidates in _rows(columns):
-            self._builders[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
+        for _, file, name, sites, candidates in _rows(columns):
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
         self._unnamed: defaultdict[str, Counter[str]] = defaultdict(Counter)

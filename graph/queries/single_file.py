@@ -20,7 +20,6 @@ from golore.graph.queries.file_facts import (
     FileFacts,
     Reach,
     Row,
-    UnresolvedName,
     is_plain,
     is_test_function,
 )
@@ -75,9 +74,6 @@ class SingleFile:
                     self._mark_plain(builder, interface, called.method.qualified_name.rpartition(".")[0])
             for outside, required in self._outside_interfaces(owner):
                 builder.outside += [(named[name], outside) for name in required if name in named]
-        statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
-        for name, reason, sites in self._store.rows(statement, {"file": path}):
-            builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated, origin = rows[0]
         row = (digest, package, test, generated, origin)
         return builder.build(path, row, self._doubts(builder), self._unnamed_calls(), self._generated_files())

@@ -16,7 +16,7 @@ def named(name: str, file: str, line: int) -> CardSymbol:
 
 def facts(uses: list[Use]) -> FileFacts:
     symbols = tuple(dict.fromkeys(use.target for use in uses))
-    return FileFacts("a.go", "d", "m", False, False, "", symbols, tuple(uses), (), (), (), (), (), (), {}, (), ())
+    return FileFacts("a.go", "d", "m", False, False, "", symbols, tuple(uses), (), (), (), (), (), (), {}, ())
 
 
 def card(uses: list[Use], ranks: dict[str, float]) -> list[str]:
