@@ -290,6 +290,7 @@ def test_an_edited_test_that_hands_a_function_over_exercises_it_as_after_a_fresh
     tree.edit("shape/helper_test.go", "\tmeasure(s)", "\tdefer func() { _ = measure }()")
     # It now reaches measure as a value: one edge less, one more, and the same test edges.
     assert work(tree.learn()) == (1, 1, 1, 2)
+    assert differences(tree.kept(), tree.fresh()) == []
 
 
 def test_an_edited_comment_writes_no_edges(tree: Tree) -> None:
