@@ -115,7 +115,7 @@ def assignments(
         size += sum(len(package.files) for package in wanted) + touched[directory]
         if size >= BATCH_FILES:
             yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
-            directories, chosen, size = [], set(), 0
+            directories, chosen, size = [], set[str](), 0
     if directories:
         yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from golore.graph.errors import GoloreError
 from golore.mcp_server.services.targets import UnclearName
@@ -20,8 +20,15 @@ def within(least: int, most: int) -> AfterValidator:
     return AfterValidator(lambda number: min(max(number, least), most))
 
 
+def _known_scope(text: str) -> str:
+    """The schema does not list the values, which would cost an agent more tokens than a wrong one."""
+    if text not in ("", "fleet"):
+        raise ValueError("leave it empty, or write fleet")
+    return text
+
+
 RepositoryName = Annotated[str, Field(description="Name or path, if several.")]
-Scope = Annotated[Literal["", "fleet"], Field(description="fleet: all repositories of the team's lake.")]
+Scope = Annotated[str, AfterValidator(_known_scope), Field(description="fleet: the whole team.")]
 Budget = Annotated[int, within(SMALLEST, LARGEST), Field(description="Most tokens of the reply.")]
 
 READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -42,10 +42,10 @@ Question = Annotated[
     Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path", "affected"],
     Field(
         description="implementers: also the interfaces of a type. reads, writes: of a field. path: from symbol to `to`."
-        " affected: by a change; symbol empty or A..B."
+        " affected: symbol empty or A..B."
     ),
 ]
-Symbol = Annotated[str, Field(description="Such as Save, store.Memory.Save, io.Reader.")]
+Symbol = Annotated[str, Field(description="Such as Save, store.Memory.Save.")]
 Target = Annotated[str, Field(description="End of a path.")]
 Depth = Annotated[int, within(1, 10), Field(description="Steps of impact.")]
 

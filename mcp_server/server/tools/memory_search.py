@@ -19,13 +19,12 @@ from mcp.server import MCPServer
 from pydantic import Field, WithJsonSchema
 
 _DESCRIPTION: Final = """\
-Call this instead of grep to find where something is declared or done: by a name or part of one, typos tolerated, or \
-by words, which are compared with code, names, paths and commits."""
+Call this instead of grep to find where something is declared or done: by a name, typos tolerated, or by words."""
 
-Query = Annotated[str, Field(min_length=1, description="A name, words, or a sentence.")]
+Query = Annotated[str, Field(min_length=1, description="A name or words.")]
 Kind = Annotated[str, Field(description="Only this kind.", json_schema_extra={"enum": ["", *KINDS]})]
 Limit = Annotated[int, within(1, 200), Field(description="Most results.")]
-Path = Annotated[str, Field(description="Only below this directory, import path or glob.")]
+Path = Annotated[str, Field(description="Only below this path or glob.")]
 Tests = Annotated[
     bool | None, WithJsonSchema({"type": "boolean"}), Field(description="true: only tests; false: no tests.")
 ]
