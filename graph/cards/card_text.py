@@ -379,7 +379,7 @@ def _tested_files(path: str, exercised: Iterable[tuple[str, str]]) -> Iterable[C
         )
         title = "What its tests call or pass on is declared in"
         if directory_of(ordered[0][0]) != directory:
-            title = "No call of its own package by its tests is known. What they call is declared in"
+            title = "What its tests call is declared in other packages"
         yield CardSection(f"{title}:", lines, len(ordered) - len(lines))
 
 
