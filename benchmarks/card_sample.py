@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.database.store import Store
 from golore.graph.history.recent_commits import open_recent_commits
+from golore.graph.model.test_names import is_test_name
 from golore.mcp_server.services.repository import find_repository
 
 RUBRIC: Final = Path(__file__).with_name("cards_rubric.md")
@@ -112,14 +113,26 @@ def declarations_of(store: Store, path: str) -> list[Declaration]:
 
 
 def print_tests(store: Store, path: str) -> None:
-    statement = (
-        "MATCH (a:Symbol)-[:TESTS]->(b:Symbol) WHERE b.file = $file AND a.file <> $file RETURN DISTINCT a.file, a.id"
-    )
-    tests = list(store.rows(statement, {"file": path}))
-    print(f"  tests that reach it: {len(tests)} in {len({file for file, _ in tests})} files")
+    columns = "a.id, a.file, a.name, a.kind"
+    in_tests = f"<-[:{USES}]-(a:Symbol) WHERE a.file ENDS WITH '_test.go'"
+    direct = f"MATCH (b:Symbol){in_tests} AND b.file = $file AND a.file <> $file RETURN DISTINCT {columns}"
+    found: set[tuple[str, str, str, str]] = {(id, *row) for id, *row in store.rows(direct, {"file": path})}
+    print(f"  tests that use it directly: {_tests_and_files(found)}")
+    users = f"MATCH (b:Symbol {{id: $id}}){in_tests} RETURN DISTINCT {columns}"
+    pending = set() if path.endswith("_test.go") else set(found)
+    while pending:
+        further = {(id, *row) for helper in pending for id, *row in store.rows(users, {"id": helper[0]})}
+        pending = further - found
+        found |= pending
+    print(f"  and those that use helpers of test files that use it: {_tests_and_files(found)}")
     statement = "MATCH (a:Symbol)-[:IMPLEMENTS]->(b:Symbol) WHERE b.file = $file RETURN b.qualified_name, count(*)"
     for name, number in store.rows(statement, {"file": path}):
         print(f"  {name} is satisfied by {number} types")
+
+
+def _tests_and_files(found: set[tuple[str, str, str, str]]) -> str:
+    files = [file for _, file, name, kind in found if kind == "func" and is_test_name(name) and name != "TestMain"]
+    return f"{len(files)} in {len(set(files))} files"
 
 
 def print_commits(directory: Path, path: str) -> None:

@@ -43,7 +43,7 @@ from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import FileHistory, History, directory_of, file_histories
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
-from golore.graph.queries.file_facts import FileFacts, UnresolvedName, WholeGraph
+from golore.graph.queries.file_facts import FileFacts, WholeGraph
 from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
 from golore.graph.queries.single_file import SingleFile
 
@@ -60,7 +60,7 @@ _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "5"
+_TEXT_VERSION: Final = "6"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 
@@ -263,13 +263,12 @@ def _shift_lines(card_store: CardStore, changed: Collection[str], lines: Mapping
 
 class BodyEditCard(NamedTuple):
     """A file in which only function bodies were edited, so that the main part of its card is still right: its digests
-    before and after, and what the own part is made of (see `own_text`)."""
+    before and after, and what its tests call (see `own_text`)."""
 
     path: str
     before: str
     digest: str
     exercised: Sequence[tuple[str, str]]
-    unresolved: Sequence[UnresolvedName]
 
 
 def refresh_card_early(card_store: CardStore, file: BodyEditCard) -> None:
@@ -279,7 +278,7 @@ def refresh_card_early(card_store: CardStore, file: BodyEditCard) -> None:
     """
     card = card_store.card(file.path, include_empty=True)
     if card is not None:
-        own = own_text(file.exercised, file.unresolved, is_alone=not card.main)
+        own = own_text(file.path, file.exercised, is_alone=not card.main)
         if len(card.main) + 1 + len(own) <= MAX_CARD_CHARACTERS:
             card_store.update_own_part(file.path, file.before, file.digest, own)
 
@@ -356,7 +355,7 @@ def _unlearned_files(history: History | None, files: Mapping[str, object]) -> se
 
 
 def _unlearned_card(path: str, coupled: FileHistory | None, around: Surroundings) -> Card:
-    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, "", (), (), (), (), (), (), (), (), {}, (), ())
+    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, "", (), (), (), (), (), (), (), (), {}, ())
     return Card(path, "", "", to_json(related_files(no_facts, coupled, around)))
 
 

@@ -17,7 +17,7 @@ from golore.graph.cards.card_users import LEFT_OUT, LEGEND, UsedDeclaration, Use
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.history.co_change_edges import MIN_SHARED_COMMITS, MIN_SHARED_FRACTION
 from golore.graph.phrases import counted, joined, listed
-from golore.graph.queries.file_facts import CardSymbol, FileFacts, UnresolvedName
+from golore.graph.queries.file_facts import CardSymbol, FileFacts
 from golore.graph.safety.visible_text import visible_line
 
 MAX_CARD_CHARACTERS: Final = 2_000
@@ -39,9 +39,12 @@ _OWN_SHARE: Final = 3
 """Beside a main part, the own part takes at most one part in this many of a card."""
 _COMMON: Final = 30
 """With more unresolved uses than this, a name is so common that they say nothing about one method."""
-_ABSENT: Final = " is not at hand"
-"""How the reason ends if the package of a dependency could not be read."""
-_SAYS_NOTHING: Final = frozenset(("error", "expvar.Var", "fmt.Stringer"))
+_SAYS_NOTHING: Final = frozenset(
+    (
+        *("error", "expvar.Var", "fmt.Stringer", "io.Closer", "sort.Interface"),
+        *("json.Marshaler", "json.Unmarshaler", "encoding.TextMarshaler", "encoding.TextUnmarshaler"),
+    )
+)
 """External interfaces that a reader sees from the method itself."""
 
 
@@ -70,7 +73,7 @@ def file_texts(
         before = [*_origin(facts), *before]
         minor = [*_last_commit(annotations), *_same_named_uses(facts)]
     exercised = [(target.file, target.local) for _, target in facts.tested]
-    own = own_text(exercised, () if facts.test else facts.unresolved, longest, is_alone=not before and not after)
+    own = own_text(facts.path, exercised, longest, is_alone=not before and not after)
     room = longest - len(own) - 1
     if not rest.text(longest):
         return fit_sections([*before, *after, *minor], room), own
@@ -106,20 +109,13 @@ def _fit_with_list(
 
 
 def own_text(
-    exercised: Iterable[tuple[str, str]],
-    unresolved: Sequence[UnresolvedName],
-    longest: int = MAX_CARD_CHARACTERS,
-    *,
-    is_alone: bool,
+    path: str, exercised: Iterable[tuple[str, str]], longest: int = MAX_CARD_CHARACTERS, *, is_alone: bool
 ) -> str:
-    """The own part of a card: what tests in the file call, as pairs of file and name, and its unresolved uses.
+    """The own part of a file's card: what tests in the file call, as pairs of file and name.
 
-    `is_alone`: the card has no main part. Then unresolved uses alone give no text, and the part may fill the card.
+    `is_alone`: the card has no main part. Then the part may fill the card.
     """
-    own = [*_tested_files(exercised)]
-    if own or not is_alone:
-        own += _unresolved(unresolved)
-    return fit_sections(own, longest if is_alone else longest // _OWN_SHARE)
+    return fit_sections([*_tested_files(path, exercised)], longest if is_alone else longest // _OWN_SHARE)
 
 
 def with_annotations(text: str, annotations: Annotations, longest: int = MAX_CARD_CHARACTERS) -> str:
@@ -196,14 +192,13 @@ def _used_by(facts: FileFacts, users: Users, used: Sequence[UsedDeclaration]) ->
     files = {use.source.file for use in facts.uses}
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if tests == len(files) and not facts.test:
-        is_all = not any(users.possible(symbol) for symbol in facts.symbols)
-        title = "No use outside of tests is known" if is_all else "Its known users in other files are tests"
+        title = "Its known users in other files are tests"
     else:
-        directories = {directory_of(file) for file in files if not file.endswith("_test.go")}
+        directories = {directory_of(file) for file in files}
         title = f"Used from {counted(len(files), 'other file')}"
         title += f" ({counted(tests, 'test')} among them)" if tests and not facts.test else ""
-        is_own = not directories or directories == {directory_of(facts.path)}
-        title += ", all of its own package" if is_own else f" in {counted(len(directories), 'package')}"
+        is_own = directories == {directory_of(facts.path)}
+        title += " of its own package" if is_own else f" in {counted(len(directories), 'package')}"
     placed = users.placed(used)
     if len(placed) < len(used):
         title += f". {LEGEND}"
@@ -329,29 +324,30 @@ def _candidate_calls(facts: FileFacts, most: int) -> Iterable[CardSection]:
 def _tests(facts: FileFacts, most: int) -> Iterable[CardSection]:
     if facts.test or facts.generated:
         return
-    if facts.tests:
+    if facts.test_users:
         by_file: defaultdict[str, set[str]] = defaultdict(set)
-        for test, _ in facts.tests:
+        for test in facts.test_users:
             by_file[test.file].add(test.name)
         number = sum(map(len, by_file.values()))
         ordered = sorted(by_file.items(), key=lambda item: (-len(item[1]), item[0]))
-        verb = "reaches" if number == 1 else "reach"
-        title = f"{counted(number, 'test')} in {counted(len(by_file), 'file')} {verb} it:"
+        verb = "uses" if number == 1 else "use"
+        tests = f"{counted(number, 'test')} in {counted(len(by_file), 'file')}"
+        title = f"{tests} {verb} it, directly or through helpers of test files:"
         if most < _LOCATIONS or len(ordered) > _LOCATIONS:
             files = listed([f"{file} ({len(names):,})" for file, names in ordered], _LOCATIONS)
             yield CardSection(f"{title} {files}")
         else:
             yield CardSection(title, tuple(f"{file}: {listed(sorted(names), _NAMES)}" for file, names in ordered))
     elif facts.uses and not any(use.source.test for use in facts.uses):
-        is_certain = not facts.candidate_calls and not facts.outside_calls and not facts.unnamed_calls
-        if is_certain and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
-            yield CardSection("No test calls it directly.")
+        possible = (facts.candidate_calls, facts.outside_calls, facts.unnamed_calls, facts.same_named_unresolved)
+        if not any(possible) and any(symbol.kind in ("func", "method") for symbol in facts.symbols):
+            yield CardSection("No test is known that uses it directly.")
     yield from _candidate_tests(facts)
 
 
 def _candidate_tests(facts: FileFacts) -> Iterable[CardSection]:
     """Tests that call an interface method behind which a method of the file may be, and do not reach the file else."""
-    known = {test for test, _ in facts.tests}
+    known = set(facts.test_users)
     found: defaultdict[str, set[str]] = defaultdict(set)
     for reach in facts.candidate_calls:
         if not is_coincidence(facts, reach):
@@ -366,18 +362,25 @@ def _candidate_tests(facts: FileFacts) -> Iterable[CardSection]:
         yield CardSection(f"{counted(number, 'test')} may reach it through interfaces (candidates): {names}")
 
 
-def _tested_files(exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
-    """For a test file: the files that declare the code it tests."""
+def _tested_files(path: str, exercised: Iterable[tuple[str, str]]) -> Iterable[CardSection]:
+    """For a test file: the files that declare the code it tests. Code of other packages may be no more than a harness,
+    so those of its own come first."""
     by_file: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for file, name in exercised:
         by_file[file][name] += 1
     if by_file:
-        ordered = sorted(by_file.items(), key=lambda item: (-item[1].total(), item[0]))
+        directory = directory_of(path)
+        ordered = sorted(
+            by_file.items(), key=lambda item: (directory_of(item[0]) != directory, -item[1].total(), item[0])
+        )
         lines = tuple(
             f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most_first)], _NAMES)}"
             for file, names in ordered[:_FEW]
         )
-        yield CardSection("What its tests call is declared in:", lines, len(ordered) - len(lines))
+        title = "What its tests call or pass on is declared in"
+        if directory_of(ordered[0][0]) != directory:
+            title = "What its tests call is declared in other packages"
+        yield CardSection(f"{title}:", lines, len(ordered) - len(lines))
 
 
 def _most_first(item: tuple[str, int]) -> tuple[int, str]:
@@ -408,17 +411,3 @@ def _same_named_uses(facts: FileFacts) -> Iterable[CardSection]:
     if uses:
         names = [f"{name} ({number:,})" for name, number in sorted(uses, key=_most_first)]
         yield CardSection(f"Unresolved uses in other files share names with its methods: {listed(names, _LOCATIONS)}")
-
-
-def _unresolved(unresolved: Sequence[UnresolvedName]) -> Iterable[CardSection]:
-    """The unresolved uses in a file, but for those of dependencies whose source is not there: `golore learn` says that
-    once for the repository, and it is the same on most cards."""
-    reasons: Counter[str] = Counter()
-    for name in unresolved:
-        if not name.reason.endswith(_ABSENT):
-            reasons[name.reason] += name.sites
-    sites = reasons.total()
-    if sites:
-        reason, number = max(reasons.items(), key=lambda item: (item[1], item[0]))
-        why = f"({reason})" if number == sites else f"({number:,} of them: {reason})"
-        yield CardSection(f"Unresolved in it: {counted(sites, 'use')} {why}")

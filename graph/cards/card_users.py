@@ -61,7 +61,7 @@ class Users:
         """The known users; empty if there are none."""
         if symbol not in self._texts:
             uses = self.by_symbol.get(symbol)
-            self._texts[symbol] = self._users_text(uses, is_all=not self.possible(symbol)) if uses else ""
+            self._texts[symbol] = self._users_text(uses) if uses else ""
         return self._texts[symbol]
 
     def possible(self, symbol: CardSymbol) -> str:
@@ -85,8 +85,16 @@ class Users:
 
     def placed(self, used: Sequence[UsedDeclaration]) -> list[UsedDeclaration]:
         """The declarations whose users are shown with places, the first of `used`. Tests have their own section."""
-        is_shown = self._facts.test or not self._facts.tests
-        return [one for one in used[:_PLACED] if not one.in_tests or is_shown]
+        is_shown = self._facts.test or not self._facts.test_users
+        placed: list[UsedDeclaration] = []
+        for one in used[:_PLACED]:
+            # The users of a field are mostly those of its struct.
+            is_repeated = (
+                one.symbol.kind == "field" and placed and one.symbol.local.startswith(f"{placed[0].symbol.local}.")
+            )
+            if (is_shown or not one.in_tests) and not is_repeated:
+                placed.append(one)
+        return placed
 
     def places(self, one: UsedDeclaration) -> str:
         """A declaration with its counts and the places of its most important users."""
@@ -102,8 +110,8 @@ class Users:
         others = f" and {counted(more, 'other interface')}" if more else ""
         return f"may be called through {most.through.short} ({counted(most.callers, 'caller')}){others}"
 
-    def _users_text(self, uses: Sequence[Use], *, is_all: bool) -> str:
-        """The users of a declaration. `is_all`: no others are possible."""
+    def _users_text(self, uses: Sequence[Use]) -> str:
+        """The known users of a declaration. That all of these are tests does not mean that no others exist."""
         files = {use.source.file for use in uses}
         sources = {use.source for use in uses}
         tests = sum(1 for source in sources if source.test)
@@ -112,7 +120,7 @@ class Users:
         if len(files) > 1:
             text += f" in {len(files):,} files"
         if tests:
-            text += f", {tests:,} in tests" if tests < len(sources) else ", tests only" if is_all else ", in tests"
+            text += f", {tests:,} in tests" if tests < len(sources) else ", in tests"
         return f"{text}: {', '.join(map(_place, self._best_uses(uses, _LOCATIONS)))}"
 
     def _best_uses(self, uses: Sequence[Use], most: int) -> list[Use]:

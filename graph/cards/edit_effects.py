@@ -11,13 +11,15 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import Subgraph
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.edge_kinds import RELATIONS, EdgeKind
+from golore.graph.model.edge_kinds import RELATIONS, USES, EdgeKind
 from golore.graph.model.entities import Edge, File, Symbol
+
+_TEST: Final = "_test.go"
 
 
 class EditEffects(NamedTuple):
@@ -45,9 +47,35 @@ def effects_of(store: Store, old: Subgraph, new: Subgraph, delta: GraphDelta) ->
             lines[files[id]].append((before[id].line, after[id].line))
     for target in _moved_sites(old, new, edited, files, lines):
         used.add(target)
+    found = _files_of(store, used, files)
+    helpers = {id for id, path in found.items() if path.endswith(_TEST)}
     return EditEffects(
-        frozenset(_files_of(store, used, files)), {path: _line_map(lines[path]) for path in sorted(edited)}
+        frozenset((*found.values(), *_used_through(store, new, helpers, files))),
+        {path: _line_map(lines[path]) for path in sorted(edited)},
     )
+
+
+def _used_through(store: Store, new: Subgraph, helpers: Collection[str], files: Mapping[str, str]) -> set[str]:
+    """The files that these declarations of test files use, directly or through others: their cards count the tests."""
+    if not helpers:
+        return set()
+    uses: defaultdict[str, set[str]] = defaultdict(set)
+    for kind, edges in new.edges.items():
+        if kind.label in USES and kind.target == "Symbol":
+            for edge in edges:
+                uses[edge.source].add(edge.target)
+    statement = f"MATCH (a:Symbol {{id: $id}})-[:{'|'.join(USES)}]->(b:Symbol) RETURN b.id"
+    found: set[str] = set()
+    pending = set(helpers)
+    seen: set[str] = set()
+    while pending:
+        seen |= pending
+        used = {target for id in pending for target in uses.get(id, ())}
+        used |= {row[0] for id in sorted(pending) for row in store.rows(statement, {"id": id})}
+        targets = _files_of(store, used, files)
+        found.update(path for path in targets.values() if not path.endswith(_TEST))
+        pending = {id for id, path in targets.items() if path.endswith(_TEST)} - seen
+    return found
 
 
 def shift_lines(text: str, path: str, lines: Mapping[int, int]) -> str | None:
@@ -118,10 +146,11 @@ def _line_map(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
     return {line: new_line for line, new_line in new_lines.items() if line not in ambiguous}
 
 
-def _files_of(store: Store, symbols: set[str], known: Mapping[str, str]) -> set[str]:
+def _files_of(store: Store, symbols: set[str], known: Mapping[str, str]) -> dict[str, str]:
+    """The file of each of these symbols."""
     wanted = sorted(symbols - known.keys())
-    found = {known[id] for id in symbols & known.keys()}
+    found = {id: known[id] for id in symbols & known.keys()}
     if wanted:
-        statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.file"
-        found.update(row[0] for row in store.rows(statement, {"ids": wanted}))
+        statement = "UNWIND $ids AS i MATCH (s:Symbol {id: i}) RETURN s.id, s.file"
+        found.update((id, file) for id, file in store.rows(statement, {"ids": wanted}))
     return found

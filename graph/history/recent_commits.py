@@ -6,6 +6,7 @@ seconds since 1970 and are shown as dates: an age would become wrong on a stored
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +20,21 @@ from golore.graph.files.cache_tables import (
     read_table_meta,
     transaction,
 )
-from golore.graph.history.co_change import MAX_FOCUSED
 
 _VERSION: Final = "1"
 _SUBJECT_LENGTH: Final = 100
 """Most characters of a commit's subject in a line."""
 _CONSIDERED: Final = 5
-"""If so many commits of a file in a row are mass edits, no commit is shown for it."""
+"""If so many commits of a file in a row say nothing about it, no commit is shown for it."""
+_MOST_FILES: Final = 10
+"""A commit that changes more files than this says nothing about one of them."""
+_HOUSEKEEPING: Final = re.compile(
+    r"^merge\b|\bbump|\bre-?format|\bre-?generate|\bgo(?:fmt|fumpt|imports|critic)\b|\w*lint(?:er|ers|ing)?\b"
+    r"|\bgolangci|\b(?:license|copyright)\b.*\bheaders?\b|\bheaders?\b.*\b(?:license|copyright)\b"
+    r"|\btypos?\b|\bmisspell|\bspelling\b",
+    re.IGNORECASE,
+)
+"""Subjects of commits that change how code is written, not what it does."""
 _TABLES: Final = {
     "recent_commits": (
         "(number INTEGER PRIMARY KEY, id TEXT NOT NULL, time INTEGER NOT NULL, author TEXT NOT NULL, "
@@ -140,16 +149,16 @@ class LastCommits:
             self._recent.close()
 
     def line_of(self, card_path: str) -> str:
-        """One line about the last commit of a file that is no mass edit; empty if it is unknown, as at the end of a
-        shallow clone."""
+        """One line about the last commit of a file that is neither a mass edit nor housekeeping; empty if it is
+        unknown, as at the end of a shallow clone."""
         if self._recent is None or not card_path.endswith(".go"):
             return ""
         found = self._recent.commits_of(card_path, _CONSIDERED)
         for commit in found:
             if commit.id in self._roots:
                 break
-            if commit.files <= MAX_FOCUSED:
-                title = "Last commit" if commit is found[0] else f"Last commit of at most {MAX_FOCUSED} files"
+            if commit.files <= _MOST_FILES and not _HOUSEKEEPING.search(commit.subject):
+                title = "Last commit" if commit is found[0] else "Last commit but for mass edits and housekeeping"
                 return f"{title}: {commit_line(commit)}"
         return ""
 

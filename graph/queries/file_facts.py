@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from golore.graph.database.graph_tables import GraphTables
 from golore.graph.model.edge_kinds import USES, EdgeKind
+from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.names.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
@@ -86,14 +87,6 @@ class Reach(NamedTuple):
     tests: tuple[CardSymbol, ...] = ()
 
 
-class UnresolvedName(NamedTuple):
-    """The unresolved uses of a name in the file, with one reason: the number of their sites."""
-
-    name: str
-    reason: str
-    sites: int
-
-
 class FileFacts(NamedTuple):
     path: str
     digest: str
@@ -117,7 +110,6 @@ class FileFacts(NamedTuple):
     """methods of this file, with the external interfaces that require them and that their types satisfy"""
     calls: Mapping[str, int]
     """other file → number of `CALLS` edges from this file"""
-    unresolved: tuple[UnresolvedName, ...]
     same_named_unresolved: tuple[tuple[str, int], ...]
     """name of a method or field → number of unresolved uses of that name in other files, without candidates"""
     unnamed_calls: tuple[tuple[str, int], ...] = ()
@@ -126,6 +118,9 @@ class FileFacts(NamedTuple):
     """qualified names of the interfaces above that types satisfy by coincidence (see `is_plain`)"""
     generated_files: frozenset[str] = frozenset()
     """all generated files of the repository"""
+    test_users: tuple[CardSymbol, ...] = ()
+    """all tests in other files that use a declaration of this file, directly or through helpers in test files; none for
+    a test file"""
 
 
 class FactsBuilder:
@@ -140,8 +135,8 @@ class FactsBuilder:
         "satisfied",
         "satisfies",
         "symbols",
+        "test_users",
         "tests",
-        "unresolved",
         "uses",
     )
 
@@ -149,6 +144,7 @@ class FactsBuilder:
         self.symbols: list[CardSymbol] = []
         self.uses: list[Use] = []
         self.tests: list[tuple[CardSymbol, CardSymbol]] = []
+        self.test_users: set[CardSymbol] = set()
         self.exercised: list[tuple[CardSymbol, CardSymbol]] = []
         self.satisfies: list[tuple[CardSymbol, CardSymbol]] = []
         self.satisfied: list[tuple[CardSymbol, CardSymbol]] = []
@@ -156,7 +152,6 @@ class FactsBuilder:
         self.outside: list[tuple[CardSymbol, CardSymbol]] = []
         self.plain: set[str] = set()
         self.calls: Counter[str] = Counter()
-        self.unresolved: list[UnresolvedName] = []
 
     def build(
         self,
@@ -186,11 +181,11 @@ class FactsBuilder:
             tuple(sorted(set(self.reached))),
             tuple(sorted(set(self.outside))),
             self.calls,
-            tuple(sorted(self.unresolved)),
             _elsewhere(members, doubts, path),
             _elsewhere(methods, unnamed, path),
             frozenset(self.plain),
             generated_files,
+            tuple(sorted(self.test_users)),
         )
 
     def add_edge(self, label: str, source: CardSymbol, target: CardSymbol, sites: str | None, path: str) -> None:
@@ -215,6 +210,50 @@ def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path
     return tuple([(name, number) for name, number in found if number])
 
 
+class TestUses:
+    """The uses in test files, by the numbers of the symbols. `declared`: all declarations of test files. One that is no
+    test itself is a helper."""
+
+    __test__ = False  # for pytest
+
+    def __init__(self, symbols: Mapping[int, CardSymbol]) -> None:
+        self._symbols = symbols
+        self.declared = frozenset([at for at, symbol in symbols.items() if symbol.test])
+        self._users_of_file: defaultdict[str, set[int]] = defaultdict(set)
+        self._users_of_helper: defaultdict[int, list[int]] = defaultdict(list)
+        self._tests: dict[int, list[int]] = {}
+
+    def add(self, user: int, used: int) -> None:
+        if used in self.declared:
+            self._users_of_helper[used].append(user)
+        else:
+            self._users_of_file[self._symbols[used].file].add(user)
+
+    def tests_by_file(self) -> Iterable[tuple[str, set[CardSymbol]]]:
+        """Each file that is no test file, with the tests that use it, directly or through helpers."""
+        for path, users in self._users_of_file.items():
+            tests = {test for user in users for test in self._tests_of(user)}
+            yield path, {self._symbols[test] for test in tests}
+
+    def _tests_of(self, user: int) -> list[int]:
+        """The user itself if it is a test, else the tests that use it."""
+        if user not in self._tests:
+            tests: list[int] = []
+            pending = [user]
+            seen = {user}
+            while pending:
+                at = pending.pop()
+                if is_test_function(self._symbols[at]):
+                    tests.append(at)
+                    continue
+                for further in self._users_of_helper.get(at, ()):
+                    if further not in seen:
+                        seen.add(further)
+                        pending.append(further)
+            self._tests[user] = tests
+        return self._tests[user]
+
+
 class WholeGraph:
     """The whole graph in memory. `files` maps a path to the digest, package, test, generated and origin of the file."""
 
@@ -227,6 +266,7 @@ class WholeGraph:
         self._generated = frozenset(path for path, row in self.files.items() if row[3])
         packages = CardSymbolFactory(tables)
         self._symbols = _all_symbols(tables, packages)
+        test_uses = TestUses(self._symbols)
         self._builders: defaultdict[str, FactsBuilder] = defaultdict(FactsBuilder)
         self.uses: dict[tuple[str, str], int] = {}
         """(user, used) → number of uses of one file by another"""
@@ -235,14 +275,15 @@ class WholeGraph:
         callers: Counter[int] = Counter()
         testers: defaultdict[int, list[CardSymbol]] = defaultdict(list)
         for label in USES:
-            self._add_uses(tables, label, callers, testers)
+            self._add_uses(tables, label, callers, testers, test_uses)
         self._count_uses()
+        for path, tests in test_uses.tests_by_file():
+            self._builders[path].test_users = tests
         self._add_tests(tables)
         self._add_interfaces(tables, callers, testers, packages)
-        columns = tables.node_columns("Unresolved", ("file", "name", "reason", "sites", "candidates"))
+        columns = tables.node_columns("Unresolved", ("file", "name", "sites", "candidates"))
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for _, file, name, reason, sites, candidates in _rows(columns):
-            self._builders[file].unresolved.append(UnresolvedName(name, reason, len(sites.split())))
+        for _, file, name, sites, candidates in _rows(columns):
             if not candidates:
                 self._doubts[name][file] += len(sites.split())
         self._unnamed: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -255,9 +296,15 @@ class WholeGraph:
         return self._builders[path].build(path, self.files[path], self._doubts, self._unnamed, self._generated)
 
     def _add_uses(
-        self, tables: GraphTables, label: str, callers: Counter[int], testers: defaultdict[int, list[CardSymbol]]
+        self,
+        tables: GraphTables,
+        label: str,
+        callers: Counter[int],
+        testers: defaultdict[int, list[CardSymbol]],
+        test_uses: TestUses,
     ) -> None:
         symbols, builders, is_call = self._symbols, self._builders, label == "CALLS"
+        in_tests = test_uses.declared
         for source_at, target_at, sites in _edges(tables, label):
             source, target = symbols[source_at], symbols[target_at]
             if is_call and target.kind == "imethod":
@@ -266,6 +313,8 @@ class WholeGraph:
                     testers[target_at].append(source)
             if source.file != target.file:
                 builders[target.file].uses.append(Use(label, target, source, sites))
+            if source_at in in_tests:
+                test_uses.add(source_at, target_at)
 
     def _count_uses(self) -> None:
         """Count by file, which is quicker than by edge."""
@@ -327,7 +376,7 @@ class WholeGraph:
 
 
 def is_test_function(symbol: CardSymbol) -> bool:
-    return symbol.test and symbol.kind == "func" and symbol.name.startswith(("Test", "Benchmark", "Fuzz", "Example"))
+    return symbol.test and symbol.kind == "func" and is_test_name(symbol.name) and symbol.name != "TestMain"
 
 
 def _plain_interfaces(tables: GraphTables, symbols: Mapping[int, CardSymbol]) -> set[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.model.edge_kinds import RELATIONS
+from golore.graph.model.edge_kinds import RELATIONS, USES
 from golore.graph.queries.file_facts import (
     EXTERNAL_COLUMNS,
     FILE_COLUMNS,
@@ -20,7 +20,6 @@ from golore.graph.queries.file_facts import (
     FileFacts,
     Reach,
     Row,
-    UnresolvedName,
     is_plain,
     is_test_function,
 )
@@ -45,6 +44,7 @@ class SingleFile:
         self._packages = CardSymbolFactory(store)
         self._called_by_interface: dict[str, list[_CalledMethod]] = {}
         self._is_plain: dict[str, bool] = {}
+        self._users_in_tests: dict[str, list[tuple[str, CardSymbol]]] = {}
         self._generated: frozenset[str] | None = None
         self._unnamed: defaultdict[str, Counter[str]] | None = None
 
@@ -74,9 +74,6 @@ class SingleFile:
                     self._mark_plain(builder, interface, called.method.qualified_name.rpartition(".")[0])
             for outside, required in self._outside_interfaces(owner):
                 builder.outside += [(named[name], outside) for name in required if name in named]
-        statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
-        for name, reason, sites in self._store.rows(statement, {"file": path}):
-            builder.unresolved.append(UnresolvedName(name, reason, len(sites.split())))
         digest, package, test, generated, origin = rows[0]
         row = (digest, package, test, generated, origin)
         return builder.build(path, row, self._doubts(builder), self._unnamed_calls(), self._generated_files())
@@ -139,7 +136,8 @@ class SingleFile:
         owner: for two steps of containment and a use at once, the engine would scan whole tables. The engine keeps a
         result in its pool, so the declarations of a file that much depends on are queried one by one."""
         uses = f"<-[e:{'|'.join(RELATIONS)}]-(a:Symbol) "
-        columns = f"RETURN b.id, label(e), e.sites, {SYMBOL_COLUMNS.format('a')}"
+        columns = f"RETURN b.id, label(e), e.sites, a.id, {SYMBOL_COLUMNS.format('a')}"
+        testing: dict[str, CardSymbol] = {}
         of_file = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(b:Symbol){uses}"
         if next(iter(self._store.rows(f"{of_file} RETURN count(*)", {"id": path})))[0] <= _MOST_USES:
             queries = [(f"{of_file} {columns}", path, False)]
@@ -149,7 +147,7 @@ class SingleFile:
         of_members = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(b:Symbol){uses} {columns}"
         queries += [(of_members, id, True) for id in owners]
         for statement, start, is_type in queries:
-            for id, label, sites, *other in list(self._store.rows(statement, {"id": start})):
+            for id, label, sites, source_id, *other in list(self._store.rows(statement, {"id": start})):
                 target = own.get(id)
                 if target is None or is_type != (target.kind in ("field", "imethod")):
                     continue  # a type's methods are declarations of their own files
@@ -158,6 +156,31 @@ class SingleFile:
                     builder.add_edge(label, source, target, sites, path)
                     if label == "IMPLEMENTS":
                         self._mark_plain(builder, id, target.qualified_name)
+                    if label in USES and source.test:
+                        testing[source_id] = source
+        if testing and not path.endswith("_test.go"):
+            builder.test_users = self._tests_of(testing)
+
+    def _tests_of(self, users: Mapping[str, CardSymbol]) -> set[CardSymbol]:
+        """The tests among these declarations of test files, by id, and those that use the others (see `TestUses`)."""
+        known = dict(users)
+        pending = list(users)
+        while pending:
+            helpers = [id for id in pending if not is_test_function(known[id])]
+            self._read_users_in_tests([id for id in helpers if id not in self._users_in_tests])
+            further = {id: user for helper in helpers for id, user in self._users_in_tests[helper] if id not in known}
+            known.update(further)
+            pending = list(further)
+        return {symbol for symbol in known.values() if is_test_function(symbol)}
+
+    def _read_users_in_tests(self, helpers: Iterable[str]) -> None:
+        statement = (
+            f"MATCH (b:Symbol {{id: $id}})<-[:{'|'.join(USES)}]-(a:Symbol) WHERE a.file ENDS WITH '_test.go' "
+            f"RETURN a.id, {SYMBOL_COLUMNS.format('a')}"
+        )
+        for helper in helpers:
+            rows = self._store.rows(statement, {"id": helper})
+            self._users_in_tests[helper] = [(id, self._packages.named(*row)) for id, *row in rows]
 
     def _add_outbound(self, builder: FactsBuilder, own: Mapping[str, CardSymbol], path: str) -> None:
         start = "MATCH (f:File {id: $id})-[:CONTAINS]->(b:Symbol)"

@@ -27,17 +27,14 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.history.co_change import History
 from golore.graph.progress import Progress
-from golore.graph.queries.file_facts import UnresolvedName
 from golore.learner.checkout.git_log import head_commit, read_history
 from golore.learner.pipeline.incremental import BodyEdit
 
 
 def refresh_card(store_directory: Path, edit: BodyEdit) -> None:
     """Refresh the card of a file whose edit changed only function bodies, before the graph is updated."""
-    unresolved = () if edit.path.endswith("_test.go") else edit.unresolved
-    names = [UnresolvedName(row.name, row.reason, len(row.sites)) for row in unresolved]
     with suppress(sqlite3.Error), closing(create_card_store(store_directory)) as card_store:
-        refresh_card_early(card_store, BodyEditCard(edit.path, edit.before, edit.digest, edit.exercised, names))
+        refresh_card_early(card_store, BodyEditCard(edit.path, edit.before, edit.digest, edit.exercised))
 
 
 def update_cards(

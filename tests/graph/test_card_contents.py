@@ -129,15 +129,24 @@ def test_generated_neighbours_and_mass_edits_are_no_evidence_of_change(tmp_path:
     assert "Changes along with (commits out of 8): near.go (3)" in text.splitlines()
 
 
-def test_the_last_commit_is_the_last_one_that_is_no_mass_edit(tmp_path: Path) -> None:
+def test_the_last_commit_is_the_last_one_that_is_no_mass_edit_and_no_housekeeping(tmp_path: Path) -> None:
     (tmp_path / ".golore").mkdir()
     with create_recent_commits(tmp_path / ".golore") as recent:
-        commits = [RecentCommit("b", 2, "ann", "Reformat all", 300), RecentCommit("a", 1, "bob", "Fix the request", 2)]
-        recent.replace("b", (), commits, [("client/client.go", 0), ("client/client.go", 1), ("rpc/rpc.pb.go", 1)])
+        commits = [
+            RecentCommit("d", 4, "ann", "Move the client", 11),
+            RecentCommit("c", 3, "ann", "fix: enable errorlint in client", 2),
+            RecentCommit("b", 2, "ann", "chore: fix typos", 2),
+            RecentCommit("a", 1, "bob", "Fix the request", 2),
+        ]
+        touched = [*(("client/client.go", number) for number in range(4)), ("rpc/rpc.pb.go", 3)]
+        recent.replace("d", (), commits, touched)
     files = {"rpc/rpc.pb.go": PROTO + DECLARATIONS, "client/client.go": CLIENT}
     files["main_test.go"] = 'package m\n\nimport "example.com/m/client"\n\nvar _ = client.Ask()\n'
     texts = learned(tmp_path, files)
-    assert "Last commit of at most 20 files: 1970-01-01 by bob: “Fix the request”" in texts["client/client.go"]
+    assert (
+        "Last commit but for mass edits and housekeeping: 1970-01-01 by bob: “Fix the request”"
+        in texts["client/client.go"]
+    )
     assert "Last commit: 1970-01-01 by bob: “Fix the request”" in texts["rpc/rpc.pb.go"]
 
 
@@ -209,3 +218,119 @@ def test_tests_that_call_an_interface_are_candidates_of_its_implementations(tmp_
     )["kv/tx.go"]
     assert "1 test may reach it through interfaces (candidates): kv/kv_test.go (1)" in text
     assert "No test" not in text
+
+
+ROUTER = {
+    "router.go": """package m
+
+type Handler struct{ Next func() }
+
+func New() Handler { return Handler{} }
+
+func Compress() {}
+""",
+    "router_test.go": """package m
+
+import "testing"
+
+func TestNew(t *testing.T) { New() }
+
+func TestHandler(t *testing.T) { handle(t) }
+
+func handle(t *testing.T) Handler { return wrap(Handler{Next: Compress}) }
+""",
+    "helpers_test.go": "package m\n\nvar wrapped []Handler\n\nfunc wrap(h Handler) Handler { return h }\n",
+    "wrap_test.go": """package m
+
+import "testing"
+
+func TestWrapped(t *testing.T) { _ = wrapped }
+
+func BenchmarkNothing(b *testing.B) {}
+
+func TestMain(m *testing.M) { New() }
+""",
+    "other/other.go": 'package other\n\nimport m "example.com/m"\n\nfunc Use() { m.New() }\n',
+    "other/other_test.go": """package other_test
+
+import (
+	"testing"
+
+	m "example.com/m"
+	"example.com/m/other"
+)
+
+func TestValue(t *testing.T) { other.Use(); call(m.Compress) }
+
+func call(f func()) { f() }
+""",
+    "outer/outer_test.go": 'package outer\n\nimport m "example.com/m"\n\nvar _ = m.New()\n',
+}
+
+
+def test_every_test_counts_that_uses_a_file_directly_or_through_helpers_of_test_files(tmp_path: Path) -> None:
+    lines = learned(tmp_path, ROUTER)["router.go"].splitlines()
+    at = lines.index("4 tests in 3 files use it, directly or through helpers of test files:")
+    assert lines[at + 1 : at + 4] == [
+        "- router_test.go: TestHandler, TestNew",
+        "- other/other_test.go: TestValue",
+        "- wrap_test.go: TestWrapped",
+    ]
+
+
+def test_packages_are_counted_over_the_files_that_are_counted(tmp_path: Path) -> None:
+    text = learned(tmp_path, ROUTER)["router.go"]
+    assert text.startswith("Used from 6 other files (5 tests among them) in 3 packages.")
+
+
+def test_known_users_are_never_said_to_be_all_of_them(tmp_path: Path) -> None:
+    texts = learned(
+        tmp_path,
+        {
+            "near/near.go": "package near\n\ntype T struct{}\n\nfunc (T) Close() error { return nil }\n\nfunc F() {}\n",
+            "near/user.go": "package near\n\nfunc use(t T) { F(); t.Close() }\n",
+            "near/lone.go": "package near\n\nfunc Lone() {}\n",
+            "near/lone_test.go": 'package near\n\nimport "testing"\n\nfunc TestLone(t *testing.T) { Lone() }\n',
+            # Go leaves this directory out, and golore with it.
+            "_examples/main.go": 'package main\n\nimport "example.com/m/near"\n\nfunc main() { near.Lone() }\n',
+        },
+    )
+    assert texts["near/near.go"].startswith("Used from 1 other file of its own package.")
+    assert texts["near/lone.go"].startswith(
+        "Its known users in other files are tests. 3/2: 3 users in 2 files; no numbers: 1 user.\n- in tests: Lone\n"
+    )
+    assert not re.search(r"\b(only|all|none)\b", " ".join(texts.values()).lower())
+
+
+def test_functions_that_tests_pass_on_are_what_they_test_and_come_before_the_harness(tmp_path: Path) -> None:
+    texts = learned(
+        tmp_path,
+        {
+            "mux/mux.go": "package mux\n\nfunc New() Mux { return Mux{} }\n\ntype Mux struct{}\n\n"
+            "func (Mux) Use(f func()) {}\n",
+            "middle/id.go": "package middle\n\nfunc RequestID() {}\n\nfunc Strip() {}\n",
+            "middle/id_test.go": """package middle
+
+import (
+	"testing"
+
+	"example.com/m/mux"
+)
+
+var all = []func(){Strip}
+
+func TestRequestID(t *testing.T) { mux.New().Use(RequestID) }
+
+func TestAll(t *testing.T) { _ = all }
+
+func TestMux(t *testing.T) { r := mux.New(); r.Use(nil); r.Use(nil) }
+""",
+            "outer/outer.go": "package outer\n",
+            "outer/outer_test.go": 'package outer_test\n\nimport (\n\t"testing"\n\n\t"example.com/m/mux"\n)\n\n'
+            "func TestOuter(t *testing.T) { mux.New() }\n",
+        },
+    )
+    assert texts["middle/id_test.go"] == (
+        "What its tests call or pass on is declared in:\n- middle/id.go: RequestID, Strip\n- mux/mux.go: Mux.Use, New"
+    )
+    assert texts["outer/outer_test.go"] == "What its tests call is declared in other packages:\n- mux/mux.go: New"

@@ -16,7 +16,7 @@ def named(name: str, file: str, line: int) -> CardSymbol:
 
 def facts(uses: list[Use]) -> FileFacts:
     symbols = tuple(dict.fromkeys(use.target for use in uses))
-    return FileFacts("a.go", "d", "m", False, False, "", symbols, tuple(uses), (), (), (), (), (), (), {}, (), ())
+    return FileFacts("a.go", "d", "m", False, False, "", symbols, tuple(uses), (), (), (), (), (), (), {}, ())
 
 
 def card(uses: list[Use], ranks: dict[str, float]) -> list[str]:
@@ -51,7 +51,7 @@ def test_one_user_of_each_of_the_most_important_files_is_named_and_then_more_of_
     assert line == "- F: 4 callers in 3 files, 1 in tests: m.only (y.go:7), m.early (x.go:7), m.late (x.go:7)"
     tests_only = [Use("CALLS", target, named(f"t{n}", f"{n}_test.go", 1), "") for n in range(5)]
     text = Users(facts(tests_only), {"3_test.go": 1.0}).text(target)
-    assert text == "5 callers in 5 files, tests only: m.t3 (3_test.go:1), m.t0 (0_test.go:1), m.t1 (1_test.go:1)"
+    assert text == "5 callers in 5 files, in tests: m.t3 (3_test.go:1), m.t0 (0_test.go:1), m.t1 (1_test.go:1)"
 
 
 def test_the_best_are_those_that_sorting_all_of_them_gives() -> None:

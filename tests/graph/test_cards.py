@@ -68,21 +68,22 @@ def cards(root: Path) -> dict[str, Card]:
 
 def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop: Path) -> None:
     assert card(shop, "store/store.go").text == (
-        "Used from 2 other files (1 test among them) in 1 package. 3/2: 3 users in 2 files; no numbers: 1 user.\n"
+        "Used from 2 other files (1 test among them) in 2 packages. 3/2: 3 users in 2 files; no numbers: 1 user.\n"
         "- New 2/2: shop.run (main.go:13)\n"
         "- Put 2/2: shop.run (main.go:15)\n"
         "- Memory.Save, Limit\n"
         "Interfaces:\n"
         "- Saver is satisfied by Memory, Logged\n"
         "May be called through interfaces (candidates): Memory.Save behind store.Saver (1 caller)\n"
-        "1 test in 1 file reaches it:\n"
+        "1 test in 1 file uses it, directly or through helpers of test files:\n"
         "- store/store_test.go: TestPut\n"
         "Changes along with (commits out of 3): store/store_test.go (2)"
     ).replace("shop.run", "main.run")
 
 
 def test_a_test_file_tells_where_the_code_is_that_it_tests(shop: Path) -> None:
-    assert "What its tests call is declared in:\n- store/store.go: New, Put" in card(shop, "store/store_test.go").text
+    text = card(shop, "store/store_test.go").text
+    assert "What its tests call or pass on is declared in:\n- store/store.go: New, Put" in text
 
 
 def test_a_file_that_nothing_is_known_of_stays_silent_and_has_related_files_all_the_same(shop: Path) -> None:

@@ -183,6 +183,25 @@ def test_cards_of_what_is_used_otherwise_are_made_anew(root: Path) -> None:
     assert after == _cards(root)
 
 
+def test_cards_of_what_a_helper_uses_count_the_tests_that_begin_to_use_the_helper(tmp_path: Path) -> None:
+    root = make_shop(tmp_path)
+    (root / "store" / "help_test.go").write_text("package store\n\nfunc fixture() []Memory { return nil }\n")
+    extra = 'package store\n\nimport "testing"\n\nfunc TestExtra(t *testing.T) {}\n'
+    (root / "store" / "extra_test.go").write_text(extra)
+    _age(root)
+    finish(root, root / ".golore", changed=IncrementalLearner(root, workers=0).resume().changed)
+    assert "1 test in 1 file uses it" in _cards(root)["store/store.go"]
+    _edit(root / "store" / "extra_test.go", "{}", "{ fixture() }")
+    assert _resume(root).is_incremental
+    after = _cards(root)
+    assert "2 tests in 2 files use it" in after["store/store.go"]
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+    _edit(root / "store" / "extra_test.go", "{ fixture() }", "{}")
+    assert _resume(root).is_incremental
+    assert "1 test in 1 file uses it" in _cards(root)["store/store.go"]
+
+
 def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> None:
     learner = IncrementalLearner(root, workers=0)
     learner.resume()
@@ -198,7 +217,6 @@ def test_the_card_of_an_edited_file_is_fresh_before_the_graph_is(root: Path) -> 
     ((edit, before, renewed),) = told
     assert before.startswith(edit.before)
     assert renewed.startswith(edit.digest)
-    assert "Unresolved in it: 1 use" in renewed
     finish(root, root / ".golore", changed=update.changed)
     assert _cards(root)["store/store.go"] == renewed
 
@@ -218,7 +236,7 @@ def test_the_card_of_an_edited_test_is_fresh_before_the_graph_is(root: Path) -> 
     update = learner.update(["store/store_test.go"], early=early)
     assert graph_identity(root / ".golore") != before
     (renewed,) = told
-    assert "What its tests call is declared in:\n- store/store.go: Flush, New, Put" in renewed
+    assert "What its tests call or pass on is declared in:\n- store/store.go: Flush, New, Put" in renewed
     finish(root, root / ".golore", changed=update.changed)
     assert _cards(root)["store/store_test.go"] == renewed
 
