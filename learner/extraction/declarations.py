@@ -22,6 +22,8 @@ from golore.learner.extraction.tree_encoder import TreeEncoder
 
 MAX_VALUE_BYTES: Final = 80
 """A longer value is left out of the signature of a constant or variable."""
+_MAX_NESTED: Final = 100
+"""Levels of unnamed structs in structs whose fields are read."""
 _TYPE_KINDS: Final = {g.STRUCT_TYPE: "struct", g.INTERFACE_TYPE: "interface"}
 
 
@@ -280,8 +282,9 @@ class Declarations:
             text = one_line(self.encoder.text(type_node))
             text = ("*" if pointer else "") + text if embedded else f"{field_name} {text}"
             self._add_symbol("field", owner, field_name, name, field, text, doc, tag, embedded)
-            # Nested groups of names, as in `a, b struct{ a, b struct{} }`, double the fields at each level.
-            if number and len(self.symbols) > len(self.source):
+            # Nested groups of names, as in `a, b struct{ a, b struct{} }`, double the fields at each level, and each level
+            # takes some of Python's stack.
+            if (number and len(self.symbols) > len(self.source)) or owner.count(".") > _MAX_NESTED:
                 self.encoder.too_deep = True
             elif not embedded:
                 self._fields(f"{owner}.{field_name}", type_node)
