@@ -282,7 +282,7 @@ class Declarations:
             text = one_line(self.encoder.text(type_node))
             text = ("*" if pointer else "") + text if embedded else f"{field_name} {text}"
             self._add_symbol("field", owner, field_name, name, field, text, doc, tag, embedded)
-            # Nested groups of names, as in `a, b struct{ a, b struct{} }`, double the fields at each level, and each level
+            # Nested groups of names, as in `a, b struct{ a, b struct{} }`, double the fields at each level. Each level
             # takes some of Python's stack.
             if (number and len(self.symbols) > len(self.source)) or owner.count(".") > _MAX_NESTED:
                 self.encoder.too_deep = True
