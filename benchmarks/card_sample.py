@@ -119,9 +119,11 @@ def print_tests(store: Store, path: str) -> None:
     found: set[tuple[str, str, str, str]] = {(id, *row) for id, *row in store.rows(direct, {"file": path})}
     print(f"  tests that use it directly: {_tests_and_files(found)}")
     users = f"MATCH (b:Symbol {{id: $id}}){in_tests} RETURN DISTINCT {columns}"
-    pending = set() if path.endswith("_test.go") else set(found)
+    pending: set[tuple[str, str, str, str]] = set() if path.endswith("_test.go") else set(found)
     while pending:
-        further = {(id, *row) for helper in pending for id, *row in store.rows(users, {"id": helper[0]})}
+        further: set[tuple[str, str, str, str]] = {
+            (id, *row) for helper in pending for id, *row in store.rows(users, {"id": helper[0]})
+        }
         pending = further - found
         found |= pending
     print(f"  and those that use helpers of test files that use it: {_tests_and_files(found)}")

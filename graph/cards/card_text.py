@@ -377,7 +377,7 @@ def _tested_files(path: str, exercised: Iterable[tuple[str, str]]) -> Iterable[C
             f"{file}: {listed([name for name, _ in sorted(names.items(), key=_most_first)], _NAMES)}"
             for file, names in ordered[:_FEW]
         )
-        title = "What its tests call or pass on is declared in"
+        title = "What its tests call is declared in"
         if directory_of(ordered[0][0]) != directory:
             title = "What its tests call is declared in other packages"
         yield CardSection(f"{title}:", lines, len(ordered) - len(lines))

@@ -59,10 +59,8 @@ class Testing(NamedTuple):
 
     `tests`: id → name of its test functions. `own`: declarations in its test files. `helpers`: `own`, and the
     declarations in the test files of the package under test. `subjects`: declarations of the package under test outside
-    test files. `calls`: the calls in its test files, or in those of them that were resolved. `external_calls`: those of
-    `calls` whose target is external or an interface method. `functions`: the functions among `subjects`
-    and `helpers`, and the variables among `helpers`. `values`: the uses of `functions` without a call, in the same
-    files as `calls`.
+    test files. `calls`: the calls in its test files, or in those of them that were resolved. `beyond`: those of `calls`
+    whose target is external or an interface method.
     """
 
     tests: dict[str, str]
@@ -71,8 +69,6 @@ class Testing(NamedTuple):
     subjects: frozenset[str]
     calls: dict[str, dict[str, list[int]]]
     external_calls: frozenset[tuple[str, str]]
-    functions: frozenset[str]
-    values: dict[str, dict[str, list[int]]]
 
 
 ImportOf = Callable[[str], ImportTarget | None]
@@ -99,7 +95,6 @@ def package_rows(
         rows.edges[TESTS] += test_edges(
             testing.tests,
             testing.calls,
-            testing.values,
             testing.helpers,
             testing.subjects,
             lambda caller, target: (caller, target) not in testing.external_calls,
@@ -131,7 +126,7 @@ def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
     """The tests of a package, with the calls in those of `files` that are test files. Empty if those use nothing."""
     calls = {uses.source: uses.calls for file in files if file.entry.test for uses in file.uses.uses}
     if not calls:
-        return Testing({}, frozenset(), frozenset(), frozenset(), {}, frozenset(), frozenset(), {})
+        return Testing({}, frozenset(), frozenset(), frozenset(), {}, frozenset())
     declared = [decl for scope in package.files if scope.test for decl in scope.decls]
     tests = {decl.id: decl.name for decl in declared if decl.kind == f.FUNC and is_test_name(decl.name)}
     own = frozenset(decl.id for decl in declared)
@@ -146,20 +141,7 @@ def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
         for target in uses.calls
         if target in file.uses.externals or target in file.uses.interface_calls
     )
-    scopes = {*package.files, *under_test.files}
-    functions = frozenset(
-        decl.id
-        for scope in scopes
-        for decl in scope.decls
-        if decl.kind in (f.FUNC, f.METHOD) or (scope.test and decl.kind == f.VAR)
-    )
-    values = {
-        uses.source: {target: lines for target, lines in uses.references.items() if target in functions}
-        for file in files
-        if file.entry.test
-        for uses in file.uses.uses
-    }
-    return Testing(tests, own, helpers, subjects, calls, beyond, functions, values)
+    return Testing(tests, own, helpers, subjects, calls, beyond)
 
 
 def _add_file(

@@ -29,7 +29,7 @@ from golore.graph.database.subgraph import (
 )
 from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository
+from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository, Unresolved
 from golore.graph.progress import NoProgress, Progress
 from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.implements_edges import (
@@ -81,9 +81,9 @@ class GraphChange(NamedTuple):
     meta: Mapping[str, str]
 
 
-BodyEditCallback = Callable[[str, Sequence[tuple[str, str]]], None]
-"""Called before anything is written, for each file in which only bodies were edited, with its path and what its
-tests exercise in other files, as pairs of file and name, one pair for each test."""
+BodyEditCallback = Callable[[str, Sequence[Unresolved], Sequence[tuple[str, str]]], None]
+"""Called before anything is written, for each file in which only bodies were edited, with its path, its unresolved
+uses, and what its tests exercise in other files, as pairs of file and name, one pair for each test."""
 
 
 class PreparedUpdate(NamedTuple):
@@ -248,8 +248,9 @@ def _call_early(early: BodyEditCallback, results: Iterable[PackageResult], store
             exercised: Mapping[str, Sequence[tuple[str, str]]] = {}
             if store is not None and result.testing is not None:
                 exercised = exercised_elsewhere(store, result.rows, result.testing)
+            unresolved = [row for row in result.rows.nodes["Unresolved"] if isinstance(row, Unresolved)]
             for file in result.rows.nodes["File"]:
-                early(file[0], exercised.get(file[0], ()))
+                early(file[0], [row for row in unresolved if row.file == file[0]], exercised.get(file[0], ()))
 
 
 def _work(change: GraphChange, edited_of: Callable[[str, list[str]], Collection[str]]) -> _Work:

@@ -25,6 +25,7 @@ from golore.graph.files.file_state import FileState, is_unchanged, state_from
 from golore.graph.files.identity import graph_identity
 from golore.graph.files.store_path import CACHE_NAME, STORE_NAME
 from golore.graph.gc_pause import gc_disabled
+from golore.graph.model.entities import Unresolved
 from golore.graph.progress import NoProgress, Progress
 from golore.learner.checkout.discovery import DEFAULT_LIMITS, SourceFile, is_skipped_by_go
 from golore.learner.checkout.freshness import record_edits
@@ -81,11 +82,12 @@ class Update(NamedTuple):
 
 class BodyEdit(NamedTuple):
     """An edit inside function bodies, reported before the graph is written. `before` and `digest` are the digests of
-    the old and the new contents; `exercised` is as in `BodyEditCallback`."""
+    the old and the new contents; `unresolved` and `exercised` are as in `BodyEditCallback`."""
 
     path: str
     before: str
     digest: str
+    unresolved: Sequence[Unresolved]
     exercised: Sequence[tuple[str, str]]
 
 
@@ -274,9 +276,9 @@ class _WithDigests:
         self._before = before
         self._after = after
 
-    def __call__(self, path: str, exercised: Sequence[tuple[str, str]]) -> None:
+    def __call__(self, path: str, unresolved: Sequence[Unresolved], exercised: Sequence[tuple[str, str]]) -> None:
         if path in self._before and path in self._after:
-            self._report(BodyEdit(path, self._before[path].digest, self._after[path].digest, exercised))
+            self._report(BodyEdit(path, self._before[path].digest, self._after[path].digest, unresolved, exercised))
 
 
 def _looks_edited(before: CachedFile, now: SourceFile) -> bool:

@@ -1,13 +1,12 @@
-"""`TESTS` edges: from a test to the functions of the package under test that it calls or hands over as values, directly
-or through helpers.
+"""`TESTS` edges: from a test to the declarations of the package under test that it calls, directly or through helpers.
 
-Only resolved uses count. If a test reaches nothing in the package under test, the edges go to whatever else it calls in
+Only resolved calls count. If a test calls nothing in the package under test, the edges go to whatever else it calls in
 the repository. The name of a test only adds evidence to the target that it is named after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from golore.graph.model.entities import Edge
@@ -18,40 +17,37 @@ MOST_HELPERS: Final = 200
 
 
 Calls = Mapping[str, Mapping[str, list[int]]]
-"""The calls in test files, or the uses of functions as values: caller → callee → lines."""
+"""The calls in test files: caller → callee → lines."""
 
 
 def test_edges(
     tests: Mapping[str, str],
     calls: Calls,
-    values: Calls,
     helpers: Set[str],
     subjects: Set[str],
     is_inside: Callable[[str, str], bool],
 ) -> list[Edge]:
     """The `TESTS` edges of these tests (id → name).
 
-    `calls`: the calls of all declarations in test files that these tests reach. `values`: their uses without a call of
-    functions of the package under test, and of functions and variables of test files. `helpers`: ids of all
-    declarations in test files. `subjects`: ids of the declarations of the package under test.
-    `is_inside(caller, target)`: whether a call goes to a declaration of the repository, not through an interface.
+    `calls`: the calls of all declarations in test files that these tests reach. `helpers`: ids of all declarations in
+    test files. `subjects`: ids of the declarations of the package under test. `is_inside(caller, target)`: whether a
+    call goes to a declaration of the repository, not through an interface.
     """
     edges: list[Edge] = []
     for test, name in sorted(tests.items()):
-        called, handed = calls.get(test, {}), values.get(test, {})
-        reached = _reach(test, (calls, values), helpers)
+        direct = calls.get(test, {})
+        reached = _reach(test, calls, helpers)
         is_about_subjects = not subjects.isdisjoint(reached)
         for target in sorted(reached):
             if target in subjects if is_about_subjects else any(is_inside(by, target) for by in reached[target]):
-                evidence = "call" if target in called else "value" if target in handed else "helper"
+                evidence = "call" if target in direct else "helper"
                 if _is_named_after(name, target):
                     evidence += ", name"
-                sites = {*called.get(target, ()), *handed.get(target, ())}
-                edges.append(Edge(test, target, tuple(sorted(sites)), evidence))
+                edges.append(Edge(test, target, tuple(sorted(set(direct.get(target, ())))), evidence))
     return edges
 
 
-def _reach(test: str, uses: Sequence[Calls], helpers: Set[str]) -> dict[str, list[str]]:
+def _reach(test: str, calls: Calls, helpers: Set[str]) -> dict[str, list[str]]:
     """Targets that a test reaches and that are not helpers, each with the callers through which it is reached."""
     reached: dict[str, list[str]] = {}
     pending = [test]
@@ -59,7 +55,7 @@ def _reach(test: str, uses: Sequence[Calls], helpers: Set[str]) -> dict[str, lis
     while pending and len(seen) < MOST_HELPERS:
         caller = pending.pop()
         further: list[str] = []
-        for target in {target for one in uses for target in one.get(caller, ())}:
+        for target in calls.get(caller, ()):
             if target not in helpers:
                 reached.setdefault(target, []).append(caller)
             elif target not in seen:

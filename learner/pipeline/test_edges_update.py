@@ -27,19 +27,19 @@ def update_test_edges(store: Store, testing: Testing) -> tuple[Subgraph, Subgrap
 
 
 def _exercised(store: Store, testing: Testing, tests: Mapping[str, str]) -> list[Edge]:
-    calls, values, beyond = _calls_from(store, testing, tests)
+    calls, beyond = _calls_from(store, testing, tests)
     return test_edges(
-        tests, calls, values, testing.helpers, testing.subjects, lambda caller, target: (caller, target) not in beyond
+        tests, calls, testing.helpers, testing.subjects, lambda caller, target: (caller, target) not in beyond
     )
 
 
 def _callers_of_edited(store: Store, testing: Testing) -> set[str]:
-    """Ids of the declarations in edited test files, and of those in other test files of the package that use them,
+    """Ids of the declarations in edited test files, and of those in other test files of the package that call them,
     directly or not."""
     found = set(testing.calls)
     pending = sorted(found)
     while pending:
-        edges = [edge for label in ("CALLS", "REFERENCES") for edge in read_edges_at(store, label, "target", pending)]
+        edges = read_edges_at(store, "CALLS", "target", pending)
         # Calls from an external test package are not followed: what helpers of this package call counts only for the
         # tests of this package.
         callers = {edge.source for _, edge in edges if edge.source in testing.test_declarations}
@@ -48,13 +48,11 @@ def _callers_of_edited(store: Store, testing: Testing) -> set[str]:
     return found
 
 
-_Calls = dict[str, dict[str, list[int]]]
-
-
-def _calls_from(store: Store, testing: Testing, tests: Iterable[str]) -> tuple[_Calls, _Calls, set[tuple[str, str]]]:
-    """All calls that these tests reach, the functions that are used as values there, and those calls whose target is
-    external or an interface method."""
-    calls, values = dict(testing.calls), dict(testing.values)
+def _calls_from(
+    store: Store, testing: Testing, tests: Iterable[str]
+) -> tuple[dict[str, dict[str, list[int]]], set[tuple[str, str]]]:
+    """All calls that these tests reach, and those of them whose target is external or an interface method."""
+    calls = dict(testing.calls)
     beyond = set(testing.external_calls)
     pending = sorted(tests)
     seen = set(pending)
@@ -65,13 +63,11 @@ def _calls_from(store: Store, testing: Testing, tests: Iterable[str]) -> tuple[_
             calls[edge.source][edge.target] = list(edge.sites)
             if kind.target == "External" or edge.evidence == "interface":
                 beyond.add((edge.source, edge.target))
-        for _, edge in read_edges_at(store, "REFERENCES", "source", unread):
-            if edge.target in testing.functions:
-                values.setdefault(edge.source, {})[edge.target] = list(edge.sites)
-        reached = {target for id in pending for uses in (calls, values) for target in uses.get(id, ())}
-        pending = sorted((reached & testing.test_declarations) - seen)
+        pending = sorted(
+            {target for id in pending for target in calls.get(id, ()) if target in testing.test_declarations} - seen
+        )
         seen.update(pending)
-    return calls, values, beyond
+    return calls, beyond
 
 
 def exercised_elsewhere(store: Store, rows: Subgraph, testing: Testing) -> dict[str, list[tuple[str, str]]]:

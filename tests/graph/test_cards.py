@@ -83,7 +83,7 @@ def test_a_card_tells_who_uses_the_file_what_it_satisfies_and_what_tests_it(shop
 
 def test_a_test_file_tells_where_the_code_is_that_it_tests(shop: Path) -> None:
     text = card(shop, "store/store_test.go").text
-    assert "What its tests call or pass on is declared in:\n- store/store.go: New, Put" in text
+    assert "What its tests call is declared in:\n- store/store.go: New, Put" in text
 
 
 def test_a_file_that_nothing_is_known_of_stays_silent_and_has_related_files_all_the_same(shop: Path) -> None:

@@ -236,7 +236,7 @@ def test_the_card_of_an_edited_test_is_fresh_before_the_graph_is(root: Path) -> 
     update = learner.update(["store/store_test.go"], early=early)
     assert graph_identity(root / ".golore") != before
     (renewed,) = told
-    assert "What its tests call or pass on is declared in:\n- store/store.go: Flush, New, Put" in renewed
+    assert "What its tests call is declared in:\n- store/store.go: Flush, New, Put" in renewed
     finish(root, root / ".golore", changed=update.changed)
     assert _cards(root)["store/store_test.go"] == renewed
 

@@ -216,7 +216,8 @@ def test_the_process_ends_with_its_standard_input() -> None:
 
 
 def test_a_query_ends_even_if_nobody_kills_it(shop: Path) -> None:
-    request = {"store": str(shop / ".golore"), "cypher": SLOW_TO_PARSE, "parameters": {}, "seconds": 0.05, "most": None}
+    request: dict[str, object] = {"store": str(shop / ".golore"), "cypher": SLOW_TO_PARSE, "parameters": {}}
+    request |= {"seconds": 0.05, "most": None}
     with (
         unblocked_alarm(),
         subprocess.Popen(CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
