@@ -32,7 +32,7 @@ def test_lines_of_a_search_are_as_wide_as_the_terminal(
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["search", "saving things in memory", "--repo", str(shop)]) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert any(line.startswith("doc     README.md") for line in lines)
+    assert any(line.startswith("doc       README.md") for line in lines)
     assert max(map(len, lines)) <= 100
 
 
@@ -196,6 +196,9 @@ def test_packages_are_called_as_in_their_clause(tmp_path: Path, capsys: pytest.C
     learn_graph(tmp_path, workers=0)
     assert main(["callers", "Open", "--repo", str(tmp_path)]) == 0
     assert "dbclient.Use" in capsys.readouterr().out
+    finish(tmp_path, tmp_path / ".golore")
+    assert main(["search", "Open", "--repo", str(tmp_path)]) == 0
+    assert "func      client/client.go:3  dbclient.Open" in capsys.readouterr().out
 
 
 def test_titles_of_columns_are_not_wider_than_what_is_below_them_needs(
