@@ -23,7 +23,6 @@ FORGOTTEN: Final = "forgotten"
 RATED: Final = "rated"
 UNRATED: Final = "unrated"
 SUMMARY: Final = "summary"
-KINDS: Final = (NOTE, SUPERSEDED, CONFIRMED, DONE, FORGOTTEN, RATED, UNRATED, SUMMARY)
 ALL_ITEMS: Final = "*"
 """Subject of an `unrated` event that concerns all items."""
 LONGEST: Final = 1 << 20

@@ -5,8 +5,7 @@ task is done since the earliest `done`, a note is confirmed by the latest `confi
 later `unrated` removed it. Where a note belongs in this checkout is found by the next learn, as for notes of other
 worktrees.
 
-Events come from other people, so each is checked before anything is written: its text is what its id says, its fields
-have the right types, and its paths stay inside the repository.
+Events of other people come through `event_reading`, which checks them.
 """
 
 from __future__ import annotations
@@ -14,20 +13,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 import msgspec
-from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge, Transaction
 from golore.graph.files.shared_knowledge import CARD
 from golore.graph.knowledge import event_log
-from golore.graph.knowledge.event_log import ALL_ITEMS, Event, add_events, event_id, events_of, make_event
+from golore.graph.knowledge.event_log import ALL_ITEMS, Event, add_events, events_of, make_event
+from golore.graph.knowledge.event_reading import NoteBody, RatedBody, SummaryBody, body_of
 from golore.graph.knowledge.notes import (
-    KINDS,
     Anchor,
     checked_text,
-    cleaned,
     next_revision,
     note_event_parts,
     put_anchor,
@@ -35,7 +31,6 @@ from golore.graph.knowledge.notes import (
 )
 from golore.graph.knowledge.ratings import is_expired
 from golore.graph.knowledge.summaries import (
-    LEVELS,
     REVIEWED,
     SOURCES,
     SummaryRecord,
@@ -44,133 +39,22 @@ from golore.graph.knowledge.summaries import (
     update_parents,
 )
 
-_HEX: Final = frozenset("0123456789abcdef")
-_LONGEST_NAME: Final = 2_000
 
-
-class BadEvent(Exception):
-    """The text of an event cannot be used. The message says why, as the end of a sentence."""
-
-
-class _Head(msgspec.Struct):
-    golore: int
-    kind: str
-    subject: str
-    at: str
-
-
-class _Pinned(msgspec.Struct):
-    """The fields of `Anchor`."""
-
-    level: str
-    target: str
-    name: str
-    card_path: str
-    home_level: str
-    home: str
-    home_name: str
-    file: str
-    written: str
-    now: str
-    body: str
-    size: int
-    names: int
-    evidence: str
-    fate: str
-    signature: str
-
-
-class _Note(msgspec.Struct):
-    note: str
-    text: str
-    about: str
-    author: str
-    source: str
-    tags: list[str]
-    anchor: _Pinned
-    lookalikes: list[str]
-
-
-class _Superseded(msgspec.Struct):
-    by: str
-
-
-class _Confirmed(msgspec.Struct):
-    home: str
-    file: str
-    written: str
-
-
-class _Rated(msgspec.Struct):
-    useful: bool
-    by: str
-
-
-class _Summary(msgspec.Struct):
-    id: str
-    level: str
-    text: str
-    quality: str
-    source: str
-    model: str
-    prompt: str
-    inputs: str
-    supersedes: str
-    parts: list[tuple[str, str, str, str]]
-
-
-class _Nothing(msgspec.Struct):
-    pass
-
-
-_BODIES: Final[dict[str, type[msgspec.Struct]]] = {
-    event_log.NOTE: _Note,
-    event_log.SUPERSEDED: _Superseded,
-    event_log.CONFIRMED: _Confirmed,
-    event_log.DONE: _Nothing,
-    event_log.FORGOTTEN: _Nothing,
-    event_log.RATED: _Rated,
-    event_log.UNRATED: _Nothing,
-    event_log.SUMMARY: _Summary,
-}
-
-
-def read_event(id: str, data: bytes) -> Event:
-    """The event with this id, from the bytes of its file. Raises `BadEvent`."""
-    if len(data) > event_log.LONGEST:
-        raise BadEvent(f"has more than {event_log.LONGEST:,} bytes")
-    try:
-        text = data.decode()
-        head = msgspec.json.decode(data, type=_Head)
-    except (UnicodeDecodeError, msgspec.DecodeError) as failure:
-        raise BadEvent("is not an event") from failure
-    if event_id(text) != id:
-        raise BadEvent("was changed after it was written; an event never changes")
-    if head.golore != 1 or head.kind not in _BODIES:
-        raise BadEvent("was written by a newer golore; upgrade to read it")
-    event = Event(id, head.kind, head.subject, head.at, text)
-    _check(event, _body(event))
-    return event
-
-
-def add_received(knowledge: Knowledge, events: Iterable[Event]) -> int:
-    """Store events and apply them, in one transaction. Returns the number of those that were not known."""
+def add_received(knowledge: Knowledge, events: Iterable[Event]) -> None:
+    """Store the events that are not known yet and apply them, in one transaction."""
     with knowledge.transaction() as run:
         known = {id for (id,) in run.rows("SELECT id FROM events")}
         new = [event for event in events if event.id not in known]
         add_events(run, new)
         if new:
             _Replay(run).apply(new)
-    return len(new)
 
 
-def add_missing_events(knowledge: Knowledge) -> int:
-    """Make events of the notes, ratings and reviewed summaries that were written before there were events. Returns
-    their number."""
+def add_missing_events(knowledge: Knowledge) -> None:
+    """Make events of the notes, ratings and reviewed summaries that were written before there were events."""
     with knowledge.transaction() as run:
         missing = [*_missing_note_events(run), *_missing_rating_events(run), *_missing_summary_events(run)]
         add_events(run, missing)
-    return len(missing)
 
 
 class _Replay:
@@ -221,8 +105,8 @@ class _Replay:
             return
         if self._has("SELECT 1 FROM forgotten_notes WHERE id = ?", id):
             return
-        body = _body(event)
-        assert isinstance(body, _Note)
+        body = body_of(event)
+        assert isinstance(body, NoteBody)
         row = (id, body.note, checked_text(body.text), body.about, body.author, body.source)
         tags = json.dumps(sorted(set(body.tags)), ensure_ascii=False)
         values = (*row, event.at, event.at, tags, self._revision)
@@ -269,8 +153,8 @@ class _Replay:
             condition = "at <= ? AND (? IS NULL OR item = ?)"
             self._run.run(f"DELETE FROM ratings WHERE {condition}", (event.at, item, item))
             return
-        body = _body(event)
-        assert isinstance(body, _Rated)
+        body = body_of(event)
+        assert isinstance(body, RatedBody)
         row = (event.subject, body.useful, event.at, body.by)
         removed = "SELECT 1 FROM events WHERE kind = ? AND subject IN (?, ?) AND at >= ?"
         known = "SELECT 1 FROM ratings WHERE item = ? AND useful = ? AND at = ? AND by = ?"
@@ -282,8 +166,8 @@ class _Replay:
     def _add_summary(self, event: Event) -> None:
         """Store a reviewed text. It becomes the current one if it is from a better source than the local one, or newer
         from an equal source; a local text that is true of this checkout stays unless both have the same inputs."""
-        body = _body(event)
-        assert isinstance(body, _Summary)
+        body = body_of(event)
+        assert isinstance(body, SummaryBody)
         run, key = self._run, (body.level, event.subject)
         if self._has("SELECT 1 FROM summaries WHERE id = ?", body.id):
             return
@@ -314,74 +198,9 @@ class _Replay:
         record_change(run)
 
 
-def _is_better(body: _Summary, at: str, source: str, created: str, doubt: str, inputs: str) -> bool:
+def _is_better(body: SummaryBody, at: str, source: str, created: str, doubt: str, inputs: str) -> bool:
     ranks = SOURCES.index(body.source), SOURCES.index(source)
     return ranks[0] > ranks[1] or (ranks[0] == ranks[1] and at >= created and (doubt != "" or body.inputs == inputs))
-
-
-def _body(event: Event) -> msgspec.Struct:
-    try:
-        return msgspec.json.decode(event.text, type=_BODIES[event.kind])
-    except msgspec.DecodeError as failure:
-        raise BadEvent("is not an event") from failure
-
-
-def _check(event: Event, body: msgspec.Struct) -> None:
-    is_about_note = event.kind in (
-        event_log.NOTE,
-        event_log.SUPERSEDED,
-        event_log.CONFIRMED,
-        event_log.DONE,
-        event_log.FORGOTTEN,
-    )
-    texts: list[str] = [event.subject, event.at]
-    paths: list[str] = []
-    is_right = not is_about_note or _is_id(event.subject)
-    if isinstance(body, _Note):
-        anchor = body.anchor
-        texts += [body.about, body.author, body.source, *body.tags, *body.lookalikes]
-        texts += [value for value in msgspec.to_builtins(anchor).values() if isinstance(value, str)]
-        paths += [anchor.card_path, anchor.file]
-        is_right = is_right and body.note in KINDS and {anchor.level, anchor.home_level} <= set(LEVELS)
-        is_right = is_right and 0 <= anchor.size < 1 << 40 and 0 <= anchor.names < 1 << 40
-        try:
-            is_right = is_right and checked_text(body.text) == body.text
-        except UsageError as failure:
-            raise BadEvent("has no text, or one that is too long") from failure
-    elif isinstance(body, _Superseded):
-        is_right = is_right and _is_id(body.by)
-    elif isinstance(body, _Confirmed):
-        texts += [body.home, body.file, body.written]
-        paths += [body.file]
-    elif isinstance(body, _Rated):
-        texts += [body.by]
-    elif isinstance(body, _Summary):
-        texts += [body.id, body.text, body.model, body.prompt, body.inputs, body.supersedes]
-        texts += [text for part in body.parts for text in part]
-        paths += [part[2] for part in body.parts]
-        is_right = body.level in LEVELS and body.quality == REVIEWED and body.source in SOURCES
-    if not is_right or not all(map(_is_plain, texts)) or not all(map(_is_inside, paths)) or not _is_time(event.at):
-        raise BadEvent("has fields that no golore writes")
-
-
-def _is_id(text: str) -> bool:
-    return 8 <= len(text) <= 64 and set(text) <= _HEX
-
-
-def _is_plain(text: str) -> bool:
-    return len(text) <= _LONGEST_NAME and cleaned(text) == text and "\n" not in text
-
-
-def _is_inside(path: str) -> bool:
-    """Whether a path stays inside the repository."""
-    return not path.startswith(("/", "~")) and "\\" not in path and ".." not in PurePosixPath(path).parts
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 def _missing_note_events(run: Transaction) -> Iterator[Event]:

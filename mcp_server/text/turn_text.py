@@ -40,7 +40,7 @@ def _lines(found: Affected) -> Iterator[str]:
     yield f"Changed: {listed([_changed(one) for one in found.changed], _NAMES)}."
     tests = len(found.tests.tests)
     if not tests:
-        yield "No test reaches it."
+        yield "No test that reaches it is known."
     else:
         yield f"{counted(tests, 'test')} can reach it:" if tests > 1 else "1 test can reach it:"
         yield from found.commands

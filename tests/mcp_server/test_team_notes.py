@@ -14,7 +14,8 @@ import pytest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.event_directory import DIRECTORY_NAME, EventDirectory
 from golore.graph.knowledge.event_log import Event, all_events, make_event
-from golore.graph.knowledge.event_replay import BadEvent, add_received, read_event
+from golore.graph.knowledge.event_reading import BadEvent, read_event
+from golore.graph.knowledge.event_replay import add_received
 from golore.graph.knowledge.notes import (
     Anchor,
     NewNote,

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple, Protocol
 
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.event_log import FORGOTTEN, Event, all_events, event_ids
-from golore.graph.knowledge.event_replay import BadEvent, add_missing_events, add_received, read_event
+from golore.graph.knowledge.event_reading import BadEvent, read_event
+from golore.graph.knowledge.event_replay import add_missing_events, add_received
 from golore.graph.phrases import counted
 from golore.graph.safety.secret_filter import remove_secrets
 
