@@ -11,9 +11,10 @@ from typing import Final
 from golore.graph.errors import StoreError
 from golore.graph.files import locks
 from golore.graph.files.manifest import Manifest
+from golore.graph.safety.system import is_running
 
 _OUR_DIRECTORIES: Final = re.compile(r"bulk-\d+\.tmp|incoming\.tmp")
-_OUR_FILES: Final = re.compile(r"(plan|id)\.tmp|(\.gitignore|[\w-]+(\.[\w-]+)?)\.\d+\.tmp")
+_OUR_FILES: Final = re.compile(r"(plan|id)\.tmp|(\.gitignore|[\w-]+(\.[\w-]+)?)\.(?P<writer>[1-9]\d{0,9})\.tmp")
 """`NAME.PID.tmp` is a file that `atomic_write` had not yet renamed."""
 _DATABASES: Final = re.compile(r"graph-(\d+)\.(db(\.[a-z]+)*|digests)")
 
@@ -28,7 +29,10 @@ def prepare_directory(directory: Path, manifest: Manifest | None) -> str:
 
 def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
     """Remove files of interrupted writers and databases that are no longer current, and return their names. Removes
-    nothing while a reader has the store open."""
+    nothing while a reader has the store open.
+
+    Files that are derived from the graph are replaced without the lock, so a file may be in use or vanish meanwhile.
+    """
     try:
         lock = locks.acquire(directory / "lock", exclusive=True, timeout=0, purpose="cleaned")
     except StoreError:
@@ -43,14 +47,20 @@ def remove_leftovers(directory: Path, manifest: Manifest | None) -> list[str]:
                 if not _OUR_DIRECTORIES.fullmatch(path.name):
                     continue
                 shutil.rmtree(path)
-            elif _OUR_FILES.fullmatch(path.name) or generation_of(path.name) not in (0, current):
-                path.unlink()
+            elif _is_left_behind(path.name) or generation_of(path.name) not in (0, current):
+                path.unlink(missing_ok=True)
             else:
                 continue
             removed.append(path.name)
     finally:
         lock.release()
     return removed
+
+
+def _is_left_behind(name: str) -> bool:
+    """Whether a name is that of a temporary file whose writer no longer runs."""
+    found = _OUR_FILES.fullmatch(name)
+    return found is not None and not (found["writer"] and is_running(int(found["writer"])))
 
 
 def next_database(directory: Path, manifest: Manifest | None) -> Path:

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from golore.graph.errors import (
     StoreMissing,
     UsageError,
 )
+from golore.graph.files.atomic_write import replacing
 from golore.graph.files.layout import digests_file
 from golore.graph.files.manifest import read_manifest, write_manifest
 from golore.graph.model.delta import GraphDelta
@@ -473,7 +475,9 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / "bulk-1.tmp").mkdir()
     (tmp_path / "bulk-1.tmp" / "Symbol.parquet").write_text("x")
-    (tmp_path / "store.json.1.tmp").write_text("x")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / f"store.json.{dead.pid}.tmp").write_text("x")
     (tmp_path / "graph-7.db").write_text("x")
     (tmp_path / "graph-7.db.wal").write_text("x")
     (tmp_path / "graph-7.digests").write_text("x")
@@ -486,6 +490,28 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path: Path) -> None:
         "store.json",
         "writer.lock",
     ]
+
+
+def test_a_file_that_another_process_is_replacing_is_left_to_it(tmp_path: Path) -> None:
+    fill(tmp_path)
+    freshness = tmp_path / "freshness"
+    with replacing(freshness) as file:
+        file.write(b"new")
+        Store.open(tmp_path, write=True).close()
+    assert freshness.read_bytes() == b"new"
+
+
+def test_a_file_that_vanishes_while_leftovers_are_removed_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path)
+    gone = tmp_path / "graph-7.db"
+
+    def listed(_: Path) -> Iterator[Path]:
+        return iter([gone])
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    Store.open(tmp_path, write=True).close()
 
 
 def test_second_writer_learns_who_the_first_is(tmp_path: Path) -> None:
