@@ -21,6 +21,8 @@ from golore.graph.search.terms import STOP_WORDS, parts, stem, words
 PIECE: Final = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """Pieces of bytes: positions in files are those of bytes. Only ASCII letters are compared."""
 _PREFIX, _BEGINNING, _RELATION = 4, 0.7, 0.5
+_SHORTEST: Final = 2
+"""A word and its stem have at least as many first letters in common, and so have two words that match."""
 _MIN_FILES, _COMMON = 3, 0.25
 """Initials that are in fewer files are a coincidence, and in more than this share of all files they say nothing."""
 _QUESTION_WORDS: Final = frozenset(
@@ -48,6 +50,8 @@ class QuestionTerms:
         self.total = sum(term.weight for term in self.terms)
         self.seen: dict[bytes, Matches] = {}
         """What `matches` has returned, for loops over many pieces."""
+        stems = {term.stem for term in self.terms}
+        self._beginnings = frozenset(one[:_SHORTEST] for stem in stems for one in (stem, *RELATED.get(stem, ())))
 
     def weighted_by(self, documents: Sequence[Hits]) -> QuestionTerms:
         """The same terms, with weights that also say how rare each is among these documents: what all of them have
@@ -63,7 +67,7 @@ class QuestionTerms:
         """What a short text has."""
         found: dict[int, float] = {}
         for piece in PIECE.findall(text.encode("utf-8", "replace")):
-            for number, strength in self.seen.get(piece) or self.matches(piece):
+            for number, strength in self.matches(piece):
                 found[number] = found.get(number, 0.0) + strength
         return found
 
@@ -80,9 +84,12 @@ class QuestionTerms:
         return sum(self.terms[number].weight * value for number, value in values) / self.total if self.total else 0.0
 
     def matches(self, piece: bytes) -> Matches:
-        if piece not in self.seen:
-            self.seen[piece] = tuple(self._compared(stem(piece.decode().lower())))
-        return self.seen[piece]
+        known = self.seen.get(piece)
+        if known is None:
+            lowered = piece.decode().lower()
+            is_compared = lowered[:_SHORTEST] in self._beginnings
+            known = self.seen[piece] = tuple(self._compared(stem(lowered))) if is_compared else ()
+        return known
 
     def _compared(self, piece: str) -> Iterator[tuple[int, float]]:
         related = RELATED.get(piece, frozenset())

@@ -1,55 +1,61 @@
-"""Where files have terms of a question: the pieces of their text that match, with their positions."""
+"""Where files have terms of a question: the pieces of their text that match, with their lines.
+
+The text of a declaration is split by one call of `re`, and each distinct piece is compared with the question once:
+judging a question splits a megabyte or two.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+import re
+from collections import Counter
+from typing import Final
 
 from golore.graph.explore.declarations import Declaration, SourceReader
-from golore.graph.explore.question_terms import PIECE, Matches, QuestionTerms
+from golore.graph.explore.question_terms import PIECE, QuestionTerms
+
+_LINE_PIECE: Final = re.compile(rb"\n|" + PIECE.pattern)
 
 
 class FileHits:
     """The matches in one file, by position in bytes."""
 
     def __init__(self, terms: QuestionTerms, data: bytes) -> None:
+        self._terms = terms
         self._data = data
-        self._offsets: list[int] = []
-        self._matches: list[Matches] = []
-        known = terms.seen
-        for found in PIECE.finditer(data):
-            piece = found[0]
-            matches = known.get(piece)
-            if matches is None:
-                matches = terms.matches(piece)
-            if matches:
-                self._offsets.append(found.start())
-                self._matches.append(matches)
 
     def between(self, start: int, end: int) -> dict[int, float]:
         """Number of a term → how often it is matched, weighted by how well."""
         hits: dict[int, float] = {}
-        for at in range(bisect_left(self._offsets, start), bisect_left(self._offsets, end)):
-            for number, strength in self._matches[at]:
-                hits[number] = hits.get(number, 0.0) + strength
+        known, matches_of = self._terms.seen, self._terms.matches
+        for piece, times in Counter(PIECE.findall(self._data, start, end)).items():
+            matches = known.get(piece)
+            if matches is None:
+                matches = matches_of(piece)
+            for number, strength in matches:
+                hits[number] = hits.get(number, 0.0) + times * strength
         return hits
 
-    def by_line(self, start: int, end: int) -> Iterator[tuple[int, dict[int, float]]]:
+    def by_line(self, start: int, end: int) -> list[tuple[int, dict[int, float]]]:
         """The lines that have matches, counted from 0 at `start`, each with its best match of every term."""
-        line, at = 0, start
+        found: list[tuple[int, dict[int, float]]] = []
+        pieces = _LINE_PIECE.findall(self._data, start, end)
+        relevant = {piece: matches for piece in set(pieces) if (matches := self._terms.matches(piece))}
+        if not relevant:
+            return found
+        line = 0
         hits: dict[int, float] = {}
-        for index in range(bisect_left(self._offsets, start), bisect_left(self._offsets, end)):
-            offset = self._offsets[index]
-            further = self._data.count(b"\n", at, offset)
-            at = offset
-            if further:
+        for piece in pieces:
+            if piece == b"\n":
                 if hits:
-                    yield line, hits
-                line, hits = line + further, {}
-            for number, strength in self._matches[index]:
-                hits[number] = max(hits.get(number, 0.0), strength)
+                    found.append((line, hits))
+                    hits = {}
+                line += 1
+            elif piece in relevant:
+                for number, strength in relevant[piece]:
+                    hits[number] = max(hits.get(number, 0.0), strength)
         if hits:
-            yield line, hits
+            found.append((line, hits))
+        return found
 
 
 class TermHits:
@@ -66,4 +72,4 @@ class TermHits:
         return self._files[path]
 
     def by_line(self, one: Declaration) -> list[tuple[int, dict[int, float]]]:
-        return list(self.in_file(one.file).by_line(one.start, one.end))
+        return self.in_file(one.file).by_line(one.start, one.end)

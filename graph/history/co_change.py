@@ -1,7 +1,8 @@
 """Counts which files change together: `History` → `FileHistory` for each file and directory.
 
 A commit weighs less the older it is, measured from the newest commit and not from the clock, and less the more files it
-changes; a commit that changes more than `MAX_FILES_PER_COMMIT` files is ignored. Only files that exist are counted.
+changes; a commit that changes more than `MAX_FILES_PER_COMMIT` files is ignored, and so is housekeeping (see
+`housekeeping`). Only files that exist are counted.
 `golore.learner.checkout.git_log` reads the history from git.
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from math import log1p
 from typing import Final, NamedTuple
+
+from golore.graph.history.housekeeping import is_housekeeping
 
 MAX_FILES_PER_COMMIT: Final = 50
 """A commit that changes more files than this is ignored: it says nothing about any two of them."""
@@ -88,6 +91,18 @@ def directory_of(path: str) -> str:
     return path[: path.rfind("/") + 1] or "./"
 
 
+def telling_commits(history: History | None) -> list[Commit]:
+    """The commits that say something about the files which they change."""
+    if history is None:
+        return []
+    subjects = history.subjects or ("",) * len(history.commits)
+    return [
+        commit
+        for commit, subject in zip(history.commits, subjects, strict=True)
+        if len(commit.paths) <= MAX_FILES_PER_COMMIT and not is_housekeeping(subject)
+    ]
+
+
 def file_histories(history: History | None, files: Collection[str]) -> dict[str, FileHistory]:
     """One entry for every existing file that a counted commit changed, and one for its directory ("dir/")."""
     if history is None or not history.commits:
@@ -100,9 +115,9 @@ def file_histories(history: History | None, files: Collection[str]) -> dict[str,
     masses: defaultdict[str, float] = defaultdict(float)
     totals: defaultdict[str, int] = defaultdict(int)
     busy: defaultdict[str, float] = defaultdict(float)
-    for time, changed in history.commits:
+    for time, changed in telling_commits(history):
         paths = sorted({path for path in changed if path in existing})
-        if not paths or len(changed) > MAX_FILES_PER_COMMIT:
+        if not paths:
             continue
         age = now - time
         weight, recent = 0.5 ** (age / HALF_LIFE), 0.5 ** (age / RECENT)

@@ -1,8 +1,8 @@
 """`CHANGES_WITH` edges: one for each pair of files that changed together often enough.
 
-Counts are whole commits, not weights that decay, so that a new commit changes only the pairs that it touches. Commits
-that change more than `MAX_FILES_PER_COMMIT` files are ignored, as in `co_change`. All pairs of the history are stored
-in `cache.db`, also those of files that are not in the graph now, because such files may come back.
+Counts are whole commits, not weights that decay, so that a new commit changes only the pairs that it touches. The same
+commits are ignored as in `co_change`. All pairs of the history are stored in `cache.db`, also those of files that are
+not in the graph now, because such files may come back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from golore.graph.database.subgraph import Subgraph, difference, read_edges, rea
 from golore.graph.files.cache_tables import CacheTables, open_tables, read_table_meta, transaction
 from golore.graph.files.identity import graph_identity, record_equivalent_state
 from golore.graph.files.manifest import read_manifest
-from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, History
+from golore.graph.history.co_change import History, telling_commits
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge
@@ -69,11 +69,10 @@ def pairs_in(history: History | None) -> list[Pair]:
     """
     totals: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
-    for _, changed in history.commits if history is not None else ():
-        if len(changed) <= MAX_FILES_PER_COMMIT:
-            paths = sorted(set(changed))
-            totals.update(paths)
-            shared.update(combinations(paths, 2))
+    for _, changed in telling_commits(history):
+        paths = sorted(set(changed))
+        totals.update(paths)
+        shared.update(combinations(paths, 2))
     return [
         Pair(first, second, number, totals[first], totals[second])
         for (first, second), number in sorted(shared.items())

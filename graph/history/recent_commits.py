@@ -6,7 +6,6 @@ seconds since 1970 and are shown as dates: an age would become wrong on a stored
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from golore.graph.files.cache_tables import (
     read_table_meta,
     transaction,
 )
+from golore.graph.history.housekeeping import is_housekeeping
 
 _VERSION: Final = "1"
 _SUBJECT_LENGTH: Final = 100
@@ -28,13 +28,6 @@ _CONSIDERED: Final = 5
 """If so many commits of a file in a row say nothing about it, no commit is shown for it."""
 _MOST_FILES: Final = 10
 """A commit that changes more files than this says nothing about one of them."""
-_HOUSEKEEPING: Final = re.compile(
-    r"^merge\b|\bbump|\bre-?format|\bre-?generate|\bgo(?:fmt|fumpt|imports|critic)\b|\w*lint(?:er|ers|ing)?\b"
-    r"|\bgolangci|\b(?:license|copyright)\b.*\bheaders?\b|\bheaders?\b.*\b(?:license|copyright)\b"
-    r"|\btypos?\b|\bmisspell|\bspelling\b",
-    re.IGNORECASE,
-)
-"""Subjects of commits that change how code is written, not what it does."""
 _TABLES: Final = {
     "recent_commits": (
         "(number INTEGER PRIMARY KEY, id TEXT NOT NULL, time INTEGER NOT NULL, author TEXT NOT NULL, "
@@ -157,7 +150,7 @@ class LastCommits:
         for commit in found:
             if commit.id in self._roots:
                 break
-            if commit.files <= _MOST_FILES and not _HOUSEKEEPING.search(commit.subject):
+            if commit.files <= _MOST_FILES and not is_housekeeping(commit.subject):
                 title = "Last commit" if commit is found[0] else "Last commit but for mass edits and housekeeping"
                 return f"{title}: {commit_line(commit)}"
         return ""

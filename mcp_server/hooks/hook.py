@@ -265,7 +265,9 @@ def _beginning(text: str) -> str:
         return text
     end = text.rfind("\n", 0, _BEGINNING_LENGTH)
     kept = text[: end if end > 0 else _BEGINNING_LENGTH]
-    return kept[: kept.rfind("\n")] if kept.endswith(":") and "\n" in kept else kept
+    if kept.endswith(":"):
+        return kept[: kept.rfind("\n")] if "\n" in kept else kept[:-1]
+    return kept
 
 
 def _new_text(parts: list[_Part], card_store: CardStore, session: str, agent: str, budget: int) -> str:
