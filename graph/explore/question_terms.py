@@ -40,8 +40,11 @@ Hits = Mapping[int, float]
 
 
 class Term(NamedTuple):
+    """`is_initials`: only a piece that is written so matches it."""
+
     stem: str
     weight: float
+    is_initials: bool = False
 
 
 class QuestionTerms:
@@ -59,7 +62,7 @@ class QuestionTerms:
         counts = Counter(number for hits in documents for number in hits)
         total = len(documents)
         return QuestionTerms(
-            Term(term.stem, sqrt(term.weight * rarity(counts[number], total)) if counts[number] else 0.0)
+            term._replace(weight=sqrt(term.weight * rarity(counts[number], total)) if counts[number] else 0.0)
             for number, term in enumerate(self.terms)
         )
 
@@ -88,14 +91,18 @@ class QuestionTerms:
         if known is None:
             lowered = piece.decode().lower()
             is_compared = lowered[:_SHORTEST] in self._beginnings
-            known = self.seen[piece] = tuple(self._compared(stem(lowered))) if is_compared else ()
+            known = self.seen[piece] = tuple(self._compared(lowered)) if is_compared else ()
         return known
 
-    def _compared(self, piece: str) -> Iterator[tuple[int, float]]:
+    def _compared(self, word: str) -> Iterator[tuple[int, float]]:
+        piece = stem(word)
         related = RELATED.get(piece, frozenset())
         beginning = piece[:_PREFIX]
-        for number, (wanted, _) in enumerate(self.terms):
-            if piece == wanted:
+        for number, (wanted, _, is_initials) in enumerate(self.terms):
+            if is_initials:
+                if word == wanted:
+                    yield number, 1.0
+            elif piece == wanted:
                 yield number, 1.0
             elif (
                 len(piece) >= _PREFIX
@@ -113,12 +120,13 @@ def question_terms(text: str, index: SearchIndex, view: IndexView) -> QuestionTe
     total = len(view.files)
     stems = dict.fromkeys(stem(word) for word in _content_words(text))
     counts = {one: len(index.postings(FILES, one).documents) for one in stems}
-    for one in _initials(text):
-        number = len(index.postings(FILES, one).documents)
-        if _MIN_FILES <= number < _COMMON * total:
-            counts.setdefault(one, number)
     # A word that no file has may still begin one that some have: it is taken as neither rare nor common.
-    return QuestionTerms(Term(one, rarity(number or total // 10, total)) for one, number in counts.items())
+    terms = [Term(one, rarity(number or total // 10, total)) for one, number in counts.items()]
+    for one in dict.fromkeys(_initials(text)):
+        number = len(index.postings(FILES, one).documents)
+        if one not in counts and _MIN_FILES <= number < _COMMON * total:
+            terms.append(Term(one, rarity(number, total), is_initials=True))
+    return QuestionTerms(terms)
 
 
 def _content_words(text: str) -> Iterator[str]:

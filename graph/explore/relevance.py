@@ -16,9 +16,10 @@ from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration, declarations_in
 from golore.graph.explore.question_terms import Hits, QuestionTerms, question_terms
 from golore.graph.explore.term_hits import TermHits
+from golore.graph.search.close_reading.word_forms import question_with_forms
 from golore.graph.search.index_entries import GENERATED, TEST
 from golore.graph.search.results.hits import SearchContext
-from golore.graph.search.signals import question_of, signals_of
+from golore.graph.search.signals import signals_of
 from golore.graph.search.weights import best_of, weighted_sums
 
 _MAX_FILES: Final = 40
@@ -74,13 +75,21 @@ class _Matched(NamedTuple):
 def word_question(sources: SearchContext, text: str) -> WordQuestion:
     """Rank the files for a question in words."""
     view = sources.view
-    signals = signals_of(sources.index, view, question_of(text))
+    signals = signals_of(sources.index, view, question_with_forms(sources.index, text))
     totals = {file: value for file, value in weighted_sums(signals).items() if file in view.files}
 
     def is_code(file: int) -> bool:
         return not view.files[file].flags & (TEST | GENERATED)
 
-    both = {file: (value + signals["words"].get(file, 0.0)) / 2 for file, value in totals.items()}
+    about_tests = _ABOUT_TESTS.search(text) is not None
+
+    def support(path: str) -> float:
+        return _TEST_SUPPORT if not about_tests and _TEST_DIRECTORY.search(path) else 1.0
+
+    both = {
+        file: (value + signals["words"].get(file, 0.0)) / 2 * support(view.files[file].path)
+        for file, value in totals.items()
+    }
     chosen = best_of(both, _MAX_FILES, lambda file: view.files[file].path, is_code)
     best = max((totals[file] for file in chosen), default=0.0) or 1.0
     paths = {file: view.files[file].path for file in chosen}
