@@ -236,7 +236,7 @@ def _tail(store: Store, selection: Selection, shown: Sequence[Declaration], room
     tests = surroundings.test_line(store, shown)
     for title, lines in (
         ("Notes, as written by people and agents:", surroundings.note_lines(store, shown)),
-        ("Calls among them (⇢ may run):", tuple(surroundings.call_lines(store, calls, shown, names))),
+        ("Calls among them (⇢ may run):", tuple(surroundings.call_lines(calls, shown, names))),
         ("Entered from:", tuple(surroundings.entry_lines(calls, shown, names))),
         ("Tests:", (tests,) if tests else ()),
         ("Left out:", (left_out,) if left_out else ()),

@@ -7,7 +7,7 @@ call very much, or are called from everywhere, pass on and receive less. Tests a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from golore.graph.queries.answers import Ref
@@ -22,6 +22,8 @@ _MAX_SOURCES: Final = 60
 _MAX_SECOND: Final = 30
 _MAX_CALLERS: Final = 40
 """A function with more callers is a utility: its callers say nothing about it."""
+_MAX_RUNNING: Final = 80
+"""With more types that satisfy an interface, a call of its method says nothing about any of them."""
 
 
 class Neighbour(NamedTuple):
@@ -33,12 +35,14 @@ class Neighbour(NamedTuple):
 class Calls:
     """The calls between functions of a store, through interfaces too. Create one for each question."""
 
-    def __init__(self, steps: Steps, excluded_files: Collection[str]) -> None:
+    def __init__(self, steps: Steps, is_excluded: Callable[[str], bool]) -> None:
+        """Files for which `is_excluded` are not followed."""
         self.steps = steps
         self._types = InterfaceDispatch(steps)
-        self._excluded = excluded_files
+        self._is_excluded = is_excluded
         self._out: dict[int, tuple[Neighbour, ...]] = {}
         self._in: dict[int, tuple[Neighbour, ...]] = {}
+        self._implementations: dict[int, Sequence[int]] = {}
 
     def called_by(self, number: int) -> tuple[Neighbour, ...]:
         if number not in self._out:
@@ -49,7 +53,7 @@ class Calls:
                 if steps.is_external(called):
                     continue
                 if steps.kind(called) == "imethod":
-                    running = [one for one in self._types.implementations(called) if self._is_followed(one)]
+                    running = [one for one in self._running(called) if self._is_followed(one)]
                     for one in running:
                         found[one] = max(found.get(one, 0.0), 1 / len(running))
                 elif self._is_followed(called):
@@ -63,20 +67,27 @@ class Calls:
             steps = self.steps
             found = dict.fromkeys(steps.inbound(number, "CALLS"), 1.0)
             for method in self._types.interface_methods(number):
-                if not steps.is_external(method):
+                if not steps.is_external(method) and (running := self._running(method)):
                     callers = [one for one in steps.inbound(method, "CALLS") if one not in found]
-                    share = 1 / (1 + len(self._types.implementations(method)))
-                    found.update(dict.fromkeys(callers, share))
+                    found.update(dict.fromkeys(callers, 1 / (1 + len(running))))
             found.pop(number, None)
             self._in[number] = tuple(Neighbour(*item) for item in found.items() if self._is_followed(item[0]))
         return self._in[number]
+
+    def _running(self, method: int) -> Sequence[int]:
+        """The methods that may run when an interface method is called; none if there are very many."""
+        if method not in self._implementations:
+            owner = self.steps.symbol(self.steps.ref(method).owner)
+            is_common = owner is not None and len(self.steps.inbound(owner, "IMPLEMENTS")) > _MAX_RUNNING
+            self._implementations[method] = () if is_common else self._types.implementations(method)
+        return self._implementations[method]
 
     def ref(self, number: int) -> Ref:
         return self.steps.ref(number)
 
     def _is_followed(self, number: int) -> bool:
         ref = self.steps.ref(number)
-        return not ref.external and not ref.test and ref.file not in self._excluded
+        return not ref.external and not ref.test and not self._is_excluded(ref.file)
 
 
 def near_values(calls: Calls, values: Mapping[int, float]) -> dict[int, float]:

@@ -23,6 +23,7 @@ broken corrupt damaged invalid bad torn
 buffer buf cache
 change modify update edit
 character char rune
+choose pick select
 check validate verify ensure
 clone copy dup
 combine merge join concat
@@ -32,6 +33,7 @@ configuration config settings options cfg opts
 connection conn
 construct create make build new init
 convert transform translate
+compute calculate
 count number num total
 crash panic fatal
 current cur

@@ -8,7 +8,7 @@ code are left out; code that supports tests counts less unless the question is a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -23,6 +23,8 @@ from golore.graph.search.signals import signals_of
 from golore.graph.search.weights import best_of, weighted_sums
 
 _MAX_FILES: Final = 40
+_MAX_RANKED: Final = 3 * _MAX_FILES
+"""Files among which those are chosen that do not only support tests."""
 _WINDOW: Final = 6
 """Lines that count as one place."""
 _DENSITY, _SHARE, _PLACE, _DOC, _OWNER_DOC, _NAME = 1.0, 0.6, 1.0, 0.3, 0.3, 0.3
@@ -57,9 +59,11 @@ class FileValues(NamedTuple):
 
 
 class WordQuestion(NamedTuple):
-    text: str
+    """`support_factor`: see `test_support`."""
+
     terms: QuestionTerms
     files: FileValues
+    support_factor: Callable[[str], float]
 
 
 class _Matched(NamedTuple):
@@ -81,23 +85,25 @@ def word_question(sources: SearchContext, text: str) -> WordQuestion:
     def is_code(file: int) -> bool:
         return not view.files[file].flags & (TEST | GENERATED)
 
-    about_tests = _ABOUT_TESTS.search(text) is not None
-
-    def support(path: str) -> float:
-        return _TEST_SUPPORT if not about_tests and _TEST_DIRECTORY.search(path) else 1.0
-
-    both = {
-        file: (value + signals["words"].get(file, 0.0)) / 2 * support(view.files[file].path)
-        for file, value in totals.items()
-    }
-    chosen = best_of(both, _MAX_FILES, lambda file: view.files[file].path, is_code)
+    both = {file: (value + signals["words"].get(file, 0.0)) / 2 for file, value in totals.items()}
+    support_factor = test_support(text)
+    ranked = best_of(both, _MAX_RANKED, lambda file: view.files[file].path, is_code)
+    chosen = sorted(ranked, key=lambda file: -both[file] * support_factor(view.files[file].path))[:_MAX_FILES]
     best = max((totals[file] for file in chosen), default=0.0) or 1.0
     paths = {file: view.files[file].path for file in chosen}
     values = FileValues(
         {paths[file]: totals[file] / best for file in chosen},
         {paths[file]: max(_MIN_WORDS, signals["words"].get(file, 0.0)) for file in chosen},
     )
-    return WordQuestion(text, question_terms(text, sources.index, view), values)
+    return WordQuestion(question_terms(text, sources.index, view), values, support_factor)
+
+
+def test_support(text: str) -> Callable[[str], float]:
+    """A function from a file to its factor: less than 1 if it only supports tests, and the question is not about
+    tests."""
+    if _ABOUT_TESTS.search(text):
+        return lambda _: 1.0
+    return lambda path: _TEST_SUPPORT if _TEST_DIRECTORY.search(path) else 1.0
 
 
 def judge_files(store: Store, hits: TermHits, question: WordQuestion) -> tuple[list[Judged], QuestionTerms]:
@@ -162,5 +168,4 @@ def _prior(question: WordQuestion, one: Declaration) -> float:
         value *= _EXPORTED if one.name[:1].isupper() else 1.0
     else:
         value *= _VALUE if one.kind in ("const", "var") else _TYPE
-    is_support = _TEST_DIRECTORY.search(one.file) and not _ABOUT_TESTS.search(question.text)
-    return value * (_TEST_SUPPORT if is_support else 1.0)
+    return value * question.support_factor(one.file)

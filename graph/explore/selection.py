@@ -6,7 +6,7 @@ the graph (see `proximity`): what explains something is rarely one function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
@@ -26,6 +26,7 @@ from golore.graph.queries.names.written_names import FileLines
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.search.index_entries import GENERATED, TEST
 from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.signals import IndexView
 
 _MAX_CHOSEN: Final = 80
 _MAX_MEANINGS: Final = 3
@@ -69,8 +70,7 @@ def select(sources: SearchContext, names: NameResolver, steps: Steps, reader: So
     messages: list[str] = []
     seeds = [*_frame_seeds(store, names, asked.frames), *_place_seeds(store, asked.places, messages)]
     seeds += _name_seeds(names, asked, messages)
-    excluded = {row.path for row in sources.view.files.values() if row.flags & (TEST | GENERATED)}
-    calls = Calls(steps, excluded)
+    calls = Calls(steps, _excluded(sources.view))
     is_by_words = bool(asked.words) and not (asked.is_list and seeds)
     judged: list[Judged] = []
     terms = QuestionTerms(())
@@ -88,6 +88,16 @@ def select(sources: SearchContext, names: NameResolver, steps: Steps, reader: So
         values[number] = max(values.get(number, 0.0), _CALLED_AT_FRAME)
     totals = _with_types(calls, near_values(calls, values))
     return Selection(tuple(_in_order(store, calls, totals, seeds, judged)), terms, hits, calls, tuple(messages))
+
+
+def _excluded(view: IndexView) -> Callable[[str], bool]:
+    """Whether a file is a test or generated."""
+
+    def is_excluded(path: str) -> bool:
+        row = view.files.get(view.numbers.get(path, 0))
+        return row is not None and bool(row.flags & (TEST | GENERATED))
+
+    return is_excluded
 
 
 def _in_order(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from golore.graph.cards.annotations import AnnotationReader
@@ -10,9 +12,8 @@ from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration
 from golore.graph.explore.proximity import Calls
 from golore.graph.phrases import listed
-from golore.graph.queries.answers import Meaning, Ref
+from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import inbound
-from golore.graph.queries.impact import path
 from golore.graph.queries.names.short_names import Naming, ShortNames
 
 _MAX_CALLERS: Final = 12
@@ -27,7 +28,7 @@ _MOST_STEPS: Final = 150
 CALL, MAY_RUN = "→", "⇢"
 
 
-def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: Naming) -> Iterator[str]:
+def call_lines(calls: Calls, shown: Sequence[Declaration], names: Naming) -> Iterator[str]:
     """The calls among what is shown, then paths between the best ones that no call joins. A dashed arrow leads to a
     method that may run, through an interface or a function value."""
     numbers = {calls.steps.number(one.ref): one for one in shown}
@@ -49,20 +50,39 @@ def call_lines(store: Store, calls: Calls, shown: Sequence[Declaration], names: 
     best = list(numbers)[:_BEST]
     apart = [number for number in best if number not in joined_to[best[0]]] if best else []
     for number in apart[:_MAX_PATHS]:
-        yield from _path_line(store, calls, best[0], number, names)
+        yield from _path_line(calls, best[0], number, names)
 
 
-def _path_line(store: Store, calls: Calls, source: int, target: int, names: Naming) -> Iterator[str]:
+def _path_line(calls: Calls, source: int, target: int, names: Naming) -> Iterator[str]:
     for first, last in ((source, target), (target, source)):
-        start, end = (Meaning(ref.qualified_name, (ref,)) for ref in (calls.ref(first), calls.ref(last)))
-        route = path(store, start, end, _MOST_STEPS, calls.steps)
-        if len(route.steps) > 2:
+        route = _path(calls, first, last)
+        if len(route) > 2:
             hops = [
-                f"{CALL if step.how == 'calls' else MAY_RUN} {names(step.symbol.qualified_name)}"
-                for step in route.steps[1:]
+                f"{CALL if to in calls.steps.outbound(start, 'CALLS') else MAY_RUN} {names(calls.ref(to).qualified_name)}"
+                for start, to in pairwise(route)
             ]
-            yield f"{names(route.steps[0].symbol.qualified_name)} {' '.join(hops)}"
+            yield f"{names(calls.ref(first).qualified_name)} {' '.join(hops)}"
             return
+
+
+def _path(calls: Calls, source: int, target: int) -> list[int]:
+    """A shortest chain of calls; empty if there is none among the functions that a short search meets."""
+    came_from = {source: source}
+    pending = deque((source,))
+    for _ in range(_MOST_STEPS):
+        if not pending or target in came_from:
+            break
+        number = pending.popleft()
+        for one in calls.called_by(number):
+            if one.number not in came_from:
+                came_from[one.number] = number
+                pending.append(one.number)
+    if target not in came_from:
+        return []
+    route = [target]
+    while route[-1] != source:
+        route.append(came_from[route[-1]])
+    return route[::-1]
 
 
 def entry_lines(calls: Calls, shown: Sequence[Declaration], names: Naming) -> Iterator[str]:
