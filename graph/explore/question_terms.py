@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -18,8 +19,9 @@ from golore.graph.search.index import FILES, SearchIndex
 from golore.graph.search.signals import IndexView, rarity
 from golore.graph.search.terms import STOP_WORDS, parts, stem, words
 
-PIECE: Final = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-"""Pieces of bytes: positions in files are those of bytes. Only ASCII letters are compared."""
+_PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""Only ASCII letters are compared."""
+_MAX_CACHED: Final = 1 << 16
 _PREFIX, _BEGINNING, _RELATION = 4, 0.7, 0.5
 _SHORTEST: Final = 2
 """A word and its stem have at least as many first letters in common, and so have two words that match."""
@@ -51,8 +53,10 @@ class QuestionTerms:
     def __init__(self, terms: Iterable[Term]) -> None:
         self.terms = tuple(terms)
         self.total = sum(term.weight for term in self.terms)
-        self.seen: dict[bytes, Matches] = {}
-        """What `matches` has returned, for loops over many pieces."""
+        self._seen: dict[str, Matches] = {}
+        self._words: dict[bytes, Matches] = {}
+        self._others: set[bytes] = set()
+        """Words that match nothing."""
         stems = {term.stem for term in self.terms}
         self._beginnings = frozenset(one[:_SHORTEST] for stem in stems for one in (stem, *RELATED.get(stem, ())))
 
@@ -69,9 +73,21 @@ class QuestionTerms:
     def hits(self, text: str) -> dict[int, float]:
         """What a short text has."""
         found: dict[int, float] = {}
-        for piece in PIECE.findall(text.encode("utf-8", "replace")):
-            for number, strength in self.matches(piece):
+        for piece in _PIECE.findall(text):
+            for number, strength in self._matches(piece.lower()):
                 found[number] = found.get(number, 0.0) + strength
+        return found
+
+    def matching_words(self, words: set[bytes]) -> Mapping[bytes, Matches]:
+        """Word of ASCII letters and digits → the matches of all its pieces, for those of the words that have any, and
+        for those of earlier calls."""
+        matches_of, found = self._matches, self._words
+        for word in words.difference(self._others, found):
+            matches = [match for piece in _pieces(word) for match in matches_of(piece)]
+            if matches:
+                found[word] = tuple(matches)
+            else:
+                self._others.add(word)
         return found
 
     def share(self, hits: Hits) -> float:
@@ -86,12 +102,11 @@ class QuestionTerms:
     def _sum(self, values: Iterable[tuple[int, float]]) -> float:
         return sum(self.terms[number].weight * value for number, value in values) / self.total if self.total else 0.0
 
-    def matches(self, piece: bytes) -> Matches:
-        known = self.seen.get(piece)
+    def _matches(self, piece: str) -> Matches:
+        known = self._seen.get(piece)
         if known is None:
-            lowered = piece.decode().lower()
-            is_compared = lowered[:_SHORTEST] in self._beginnings
-            known = self.seen[piece] = tuple(self._compared(lowered)) if is_compared else ()
+            is_compared = piece[:_SHORTEST] in self._beginnings
+            known = self._seen[piece] = tuple(self._compared(piece)) if is_compared else ()
         return known
 
     def _compared(self, word: str) -> Iterator[tuple[int, float]]:
@@ -113,6 +128,11 @@ class QuestionTerms:
                 yield number, _BEGINNING
             elif wanted in related:
                 yield number, _RELATION
+
+
+@lru_cache(_MAX_CACHED)
+def _pieces(word: bytes) -> tuple[str, ...]:
+    return tuple(map(str.lower, _PIECE.findall(word.decode("ascii", "replace"))))
 
 
 def question_terms(text: str, index: SearchIndex, view: IndexView) -> QuestionTerms:

@@ -42,6 +42,7 @@ _PIECE_LENGTH: Final = 6
 """Characters of a text for each piece of it, on average."""
 _MAX_PLACES: Final = 250
 """Declarations whose lines are examined."""
+_MAX_JUDGED: Final = 400
 
 
 class Judged(NamedTuple):
@@ -119,7 +120,7 @@ def judge_files(store: Store, hits: TermHits, question: WordQuestion) -> tuple[l
         judged.append(Judged(one.declaration, (value + place) * _prior(question, one.declaration)))
     best = max((one.value for one in judged), default=0.0) or 1.0
     judged = [Judged(one.declaration, (one.value / best) ** _SHARPNESS) for one in judged]
-    return sorted(judged, key=lambda item: (-item.value, item.declaration.id)), terms
+    return sorted(judged, key=lambda item: (-item.value, item.declaration.id))[:_MAX_JUDGED], terms
 
 
 def _matched(store: Store, hits: TermHits, file: str) -> Iterator[_Matched]:
@@ -149,12 +150,14 @@ def _text_value(terms: QuestionTerms, one: _Matched) -> float:
 def _place_value(terms: QuestionTerms, lines: Sequence[tuple[int, Hits]]) -> float:
     """The largest share of the question within a few lines."""
     best = 0.0
-    for at, (first, _) in enumerate(lines):
-        together: dict[int, float] = {}
-        for line, hits in lines[at : at + _WINDOW]:
-            if line < first + _WINDOW:
-                for number, value in hits.items():
-                    together[number] = max(together.get(number, 0.0), value)
+    for at, (first, hits) in enumerate(lines):
+        together = dict(hits)
+        for line, more in lines[at + 1 : at + _WINDOW]:
+            if line >= first + _WINDOW:
+                break
+            for number, value in more.items():
+                if together.get(number, 0.0) < value:
+                    together[number] = value
         best = max(best, terms.share(together))
     return _PLACE * best
 

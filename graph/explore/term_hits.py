@@ -1,60 +1,50 @@
-"""Where files have terms of a question: the pieces of their text that match, with their lines.
+"""Where files have terms of a question: the words of their text that match, with their lines.
 
-The text of a declaration is split by one call of `re`, and each distinct piece is compared with the question once:
-judging a question splits a megabyte or two.
+A question reads one or two megabytes. So the text is split by the methods of `bytes`, and each distinct word of a file
+is compared with the question once.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import Final
 
 from golore.graph.explore.declarations import Declaration, SourceReader
-from golore.graph.explore.question_terms import PIECE, QuestionTerms
+from golore.graph.explore.question_terms import QuestionTerms
 
-_LINE_PIECE: Final = re.compile(rb"\n|" + PIECE.pattern)
+_ONLY_WORDS: Final = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256))
+"""Replaces all bytes but ASCII letters and digits by spaces."""
+_LINES_OF_WORDS: Final = _ONLY_WORDS[:10] + b"\n" + _ONLY_WORDS[11:]
+"""Like `_ONLY_WORDS`, but keeps the ends of lines."""
 
 
 class FileHits:
     """The matches in one file, by position in bytes."""
 
     def __init__(self, terms: QuestionTerms, data: bytes) -> None:
-        self._terms = terms
-        self._data = data
+        self._text = data.translate(_LINES_OF_WORDS)
+        self._matching = terms.matching_words(set(self._text.split()))
 
     def between(self, start: int, end: int) -> dict[int, float]:
         """Number of a term → how often it is matched, weighted by how well."""
         hits: dict[int, float] = {}
-        known, matches_of = self._terms.seen, self._terms.matches
-        for piece, times in Counter(PIECE.findall(self._data, start, end)).items():
-            matches = known.get(piece)
-            if matches is None:
-                matches = matches_of(piece)
-            for number, strength in matches:
-                hits[number] = hits.get(number, 0.0) + times * strength
+        matching = self._matching
+        for word in filter(matching.__contains__, self._text[start:end].split()):
+            for number, strength in matching[word]:
+                hits[number] = hits.get(number, 0.0) + strength
         return hits
 
     def by_line(self, start: int, end: int) -> list[tuple[int, dict[int, float]]]:
         """The lines that have matches, counted from 0 at `start`, each with its best match of every term."""
         found: list[tuple[int, dict[int, float]]] = []
-        pieces = _LINE_PIECE.findall(self._data, start, end)
-        relevant = {piece: matches for piece in set(pieces) if (matches := self._terms.matches(piece))}
-        if not relevant:
-            return found
-        line = 0
-        hits: dict[int, float] = {}
-        for piece in pieces:
-            if piece == b"\n":
-                if hits:
-                    found.append((line, hits))
-                    hits = {}
-                line += 1
-            elif piece in relevant:
-                for number, strength in relevant[piece]:
-                    hits[number] = max(hits.get(number, 0.0), strength)
-        if hits:
-            found.append((line, hits))
+        matching = self._matching
+        for line, text in enumerate(self._text[start:end].split(b"\n")):
+            hits: dict[int, float] = {}
+            for word in filter(matching.__contains__, text.split()):
+                for number, strength in matching[word]:
+                    if hits.get(number, 0.0) < strength:
+                        hits[number] = strength
+            if hits:
+                found.append((line, hits))
         return found
 
 

@@ -98,13 +98,11 @@ class InterfaceDispatch:
 
     def interface_methods(self, method: int) -> list[int]:
         """The interface methods through which a method may be called, also by way of types that promote it."""
-        named = self._methods_named(method, self._satisfied(method, by_shape=False))
-        return named + self._unnamed(method, by_shape=False)
+        return self._named(method, by_shape=False) + self._unnamed(method, by_shape=False)
 
     def interface_methods_by_shape(self, method: int) -> list[int]:
         """Those through which it would be called if its type got into the interface."""
-        named = self._methods_named(method, self._satisfied(method, by_shape=True))
-        return named + self._unnamed(method, by_shape=True)
+        return self._named(method, by_shape=True) + self._unnamed(method, by_shape=True)
 
     def _unnamed(self, method: int, *, by_shape: bool) -> list[int]:
         """The methods of unnamed interfaces through which a method may be called, or would be."""
@@ -122,13 +120,6 @@ class InterfaceDispatch:
                 found.append(one)
         return found
 
-    def _methods_named(self, method: int, interfaces: list[int]) -> list[int]:
-        if not interfaces:
-            return []
-        name = self._steps.ref(method).name
-        found = (self._interface_method(interface, name) for interface in interfaces)
-        return self._steps.by_location([one for one in found if one is not None])
-
     def outside_interfaces(self, method: int) -> list[str]:
         """The external interfaces that require this method and that its type, or one that promotes it, satisfies."""
         name = self._steps.ref(method).name
@@ -143,14 +134,23 @@ class InterfaceDispatch:
             }
         )
 
-    def _satisfied(self, method: int, *, by_shape: bool) -> list[int]:
-        """The interfaces that a type with this method satisfies and gets into, or does not get into."""
-        entered: dict[int, None] = {}
-        others: dict[int, None] = {}
+    def _named(self, method: int, *, by_shape: bool) -> list[int]:
+        """The methods of this name in interfaces that a type with this method satisfies and gets into, or does not get
+        into."""
+        steps, name = self._steps, self._steps.ref(method).name
+        required: dict[int, int | None] = {}
+        entered: dict[int, int] = {}
+        others: dict[int, int] = {}
         for type in self.types_with(method):
-            for interface in (*self._steps.outbound(type, "IMPLEMENTS"), *self._steps.conversions_of(type)):
-                (entered if self._steps.gets_into(type, interface) else others)[interface] = None
-        return [one for one in others if one not in entered] if by_shape else list(entered)
+            for interface in (*steps.outbound(type, "IMPLEMENTS"), *steps.conversions_of(type)):
+                if interface not in required:
+                    required[interface] = self._interface_method(interface, name)
+                # Most interfaces require other methods, and finding out what a type gets into takes longer.
+                if (own := required[interface]) is not None:
+                    (entered if steps.gets_into(type, interface) else others)[interface] = own
+        if by_shape:
+            return steps.by_location([own for interface, own in others.items() if interface not in entered])
+        return steps.by_location(list(entered.values()))
 
     def types_with(self, method: int) -> list[int]:
         """The type of a method and the types that promote it; none for other symbols."""

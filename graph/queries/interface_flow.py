@@ -60,6 +60,8 @@ class InterfaceFlow:
         """The inverse of `direct`."""
 
     def reaches(self, type: str, place: str) -> bool:
+        if place in self.targets.get(type, ()):
+            return True
         places = self._conversions.places
         if type not in places:
             places[type] = frozenset(self._places_of(type))
