@@ -173,7 +173,8 @@ def _is_seen(store: Store, one: Declaration, needed: list[Declaration], lines: s
 
 
 def _verdict(result: Result) -> str:
-    return f"{'right' if result.is_right else 'wrong'} {sum(result.seen)}/{len(result.seen)} {result.tokens:.0f} {result.seconds * 1000:.0f} ms"
+    answer = f"{'right' if result.is_right else 'wrong'} {sum(result.seen)}/{len(result.seen)}"
+    return f"{answer} {result.tokens:.0f} {result.seconds * 1000:.0f} ms"
 
 
 def _print(name: str, found: list[Result]) -> None:

@@ -8,7 +8,7 @@ code are left out; code that supports tests counts less unless the question is a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from golore.graph.explore.declarations import Declaration, declarations_in
 from golore.graph.explore.question_terms import Hits, QuestionTerms, question_terms
 from golore.graph.explore.term_hits import TermHits
 from golore.graph.search.close_reading.word_forms import question_with_forms
-from golore.graph.search.index_entries import GENERATED, TEST
+from golore.graph.search.index_entries import GENERATED, TEST, FileRow
 from golore.graph.search.results.hits import SearchContext
 from golore.graph.search.signals import signals_of
 from golore.graph.search.weights import best_of, weighted_sums
@@ -25,6 +25,9 @@ from golore.graph.search.weights import best_of, weighted_sums
 _MAX_FILES: Final = 40
 _MAX_RANKED: Final = 3 * _MAX_FILES
 """Files among which those are chosen that do not only support tests."""
+_FIRST, _MAX_TERMS = 8, 200_000
+"""Files that are examined however long they are, and terms of all files together. Long files are mostly tables and
+types; without this limit, ten of them took as much time as a hundred others."""
 _WINDOW: Final = 6
 """Lines that count as one place."""
 _DENSITY, _SHARE, _PLACE, _DOC, _OWNER_DOC, _NAME = 1.0, 0.6, 1.0, 0.3, 0.3, 0.3
@@ -89,7 +92,8 @@ def word_question(sources: SearchContext, text: str) -> WordQuestion:
     both = {file: (value + signals["words"].get(file, 0.0)) / 2 for file, value in totals.items()}
     support_factor = test_support(text)
     ranked = best_of(both, _MAX_RANKED, lambda file: view.files[file].path, is_code)
-    chosen = sorted(ranked, key=lambda file: -both[file] * support_factor(view.files[file].path))[:_MAX_FILES]
+    ranked.sort(key=lambda file: -both[file] * support_factor(view.files[file].path))
+    chosen = list(_affordable([view.files[file] for file in ranked]))[:_MAX_FILES]
     best = max((totals[file] for file in chosen), default=0.0) or 1.0
     paths = {file: view.files[file].path for file in chosen}
     values = FileValues(
@@ -97,6 +101,15 @@ def word_question(sources: SearchContext, text: str) -> WordQuestion:
         {paths[file]: max(_MIN_WORDS, signals["words"].get(file, 0.0)) for file in chosen},
     )
     return WordQuestion(question_terms(text, sources.index, view), values, support_factor)
+
+
+def _affordable(ranked: Iterable[FileRow]) -> Iterator[int]:
+    """The first files, and of the others, those that are not too long for the room that is left."""
+    room = _MAX_TERMS
+    for at, row in enumerate(ranked):
+        if at < _FIRST or row.length <= room:
+            room -= row.length
+            yield row.id
 
 
 def test_support(text: str) -> Callable[[str], float]:

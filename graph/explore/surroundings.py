@@ -57,12 +57,13 @@ def _path_line(calls: Calls, source: int, target: int, names: Naming) -> Iterato
     for first, last in ((source, target), (target, source)):
         route = _path(calls, first, last)
         if len(route) > 2:
-            hops = [
-                f"{CALL if to in calls.steps.outbound(start, 'CALLS') else MAY_RUN} {names(calls.ref(to).qualified_name)}"
-                for start, to in pairwise(route)
-            ]
+            hops = [f"{_arrow(calls, *hop)} {names(calls.ref(hop[1]).qualified_name)}" for hop in pairwise(route)]
             yield f"{names(calls.ref(first).qualified_name)} {' '.join(hops)}"
             return
+
+
+def _arrow(calls: Calls, source: int, target: int) -> str:
+    return CALL if target in calls.steps.outbound(source, "CALLS") else MAY_RUN
 
 
 def _path(calls: Calls, source: int, target: int) -> list[int]:
