@@ -1,7 +1,7 @@
 """The context of a file, a package, the repository or a symbol: its card and the related files.
 
 A learn makes the cards; here they are only read. With a budget, the card of a file is built from the graph, and other
-texts are cut.
+texts are cut. What builds texts is imported when it is needed, which is rare and takes as long as a question.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from contextlib import closing
 from typing import NamedTuple
 
 from golore.graph.cards.annotations import AnnotationReader
-from golore.graph.cards.card_builder import card_text, declaration_text
 from golore.graph.cards.card_store import Card, CardStore, open_card_store
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMissing, UsageError
+from golore.graph.queries.answers import Ref
 from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.content_digest import digest
@@ -60,7 +60,7 @@ def _context(
         answer = _symbol_context(opened, card_store, target, card, text)
         return answer if budget is None else answer._replace(text=_cut(answer.text, budget))
     if target.level == "file":
-        shown = card.text if budget is None else card_text(opened.store, card_store, path, budget)
+        shown = card.text if budget is None else _card_text(opened.store, card_store, path, budget)
         return ContextAnswer(path, "file", shown, card.related, _is_stale(opened.repository, card))
     shown = card.text if budget is None else _cut(card.text, budget)
     stale = _is_changed(opened.repository, opened.store, path)
@@ -73,13 +73,29 @@ def _symbol_context(
     symbols = target.symbols
     if not symbols:
         raise UsageError(f"{text} is declared outside the repository. `golore users {text}` lists its users.")
-    lines = [declaration_text(opened.store, card_store, symbol.file, symbol.qualified_name) for symbol in symbols]
+    lines = [_declaration_text(opened.store, card_store, symbol) for symbol in symbols]
     with AnnotationReader(opened.repository.store, naming=ShortNames(opened.store)) as annotation_reader:
         lines += [f"- {line}" for line in annotation_reader.note_lines_of(symbol.id for symbol in symbols)]
         documents = annotation_reader.documents_of(symbol.id for symbol in symbols)
         lines += ["Documents:", *(f"- {line}" for line in documents)] if documents else []
     stale = _is_stale(opened.repository, card)
     return ContextAnswer(symbols[0].file, "symbol", "\n".join(filter(None, lines)), card.related, stale)
+
+
+def _declaration_text(store: Store, card_store: CardStore, symbol: Ref) -> str:
+    """The line about a declaration that a learn has stored; if there is none, one that is made of the graph."""
+    for line in card_store.symbols(symbol.name):
+        if (line.path, line.qualified_name) == (symbol.file, symbol.qualified_name):
+            return line.text
+    from golore.graph.cards.card_builder import declaration_text
+
+    return declaration_text(store, card_store, symbol.file, symbol.qualified_name)
+
+
+def _card_text(store: Store, card_store: CardStore, path: str, longest: int) -> str:
+    from golore.graph.cards.card_builder import card_text
+
+    return card_text(store, card_store, path, longest)
 
 
 def _is_stale(repository: LearnedRepository, card: Card) -> bool:
