@@ -60,7 +60,7 @@ _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
 TASKS: Final = "tasks"
 """Meta: the open tasks as text, shown at the start of a session."""
-_TEXT_VERSION: Final = "6"
+_TEXT_VERSION: Final = "7"
 """Version of the card texts. Cards of another version are rebuilt."""
 
 

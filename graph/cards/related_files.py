@@ -25,6 +25,8 @@ _SECOND: Final = 25
 """Number of partners that are considered of each of those."""
 _NAMESAKES: Final = 30
 """With this many files of one stem or more, the stem is ignored."""
+CONVENTIONAL: Final = frozenset(("doc", "main"))
+"""Stems that every package may have: two such files have nothing to do with each other."""
 _CAMEL: Final = re.compile(r"([a-z0-9])([A-Z])")
 _WORD: Final = re.compile(r"[a-z]+|[0-9]+")
 _BUILDS: Final = frozenset(
@@ -162,8 +164,9 @@ def _add_names(
         scored[other] += sibling_score + (
             weights.alike * shared / (len(words) + len(other_words) - shared) if shared else 0.0
         )
-    namesakes = around.namesakes(stem_of(path))
-    if len(namesakes) < _NAMESAKES:
+    stem = stem_of(path)
+    namesakes = around.namesakes(stem)
+    if len(namesakes) < _NAMESAKES and stem not in CONVENTIONAL:
         for other in namesakes:
             if directory_of(other) != directory:
                 scored[other] += weights.namesake / sqrt(len(namesakes))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from golore.graph.cards.related_files import Surroundings, UseCounts, best_files, scores, stem_of
+from golore.graph.cards.related_files import (
+    CONVENTIONAL,
+    Surroundings,
+    UseCounts,
+    best_files,
+    scores,
+    stem_of,
+)
 from golore.graph.history.co_change import FileHistory, Partner, directory_of
 from golore.graph.phrases import counted
 from golore.graph.queries.file_facts import FileFacts
@@ -59,7 +66,8 @@ def _reason(inputs: _ReasonInputs, path: str) -> str:
         reasons.append(f"uses its declarations ({uses.used[path]})")
     if len(reasons) < _REASONS:
         is_sibling = directory_of(path) == directory_of(facts.path)
-        if stem_of(path) == stem_of(facts.path):
+        stem = stem_of(path)
+        if stem == stem_of(facts.path) and (is_sibling or stem not in CONVENTIONAL):
             reasons.append("same name, another build or test" if is_sibling else "same name in another package")
         elif is_sibling:
             reasons.append("same directory")

@@ -33,7 +33,7 @@ MIN_SHARED_FRACTION: Final = 0.1
 """Smallest share that the shared commits must have in all commits of one of the two files."""
 CHANGES_WITH: Final = EdgeKind("CHANGES_WITH", "File", "File")
 _DIGEST_KEY: Final = "projected CHANGES_WITH"
-_RULES_VERSION: Final = "1"
+_RULES_VERSION: Final = "2"
 """Version of the rules that make a pair. Pairs that were counted with another version are counted again."""
 _COUNTED_KEY: Final = "pairs counted"
 _PROJECTED_KEY: Final = "pairs projected"

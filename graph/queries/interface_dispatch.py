@@ -98,11 +98,16 @@ class InterfaceDispatch:
 
     def interface_methods(self, method: int) -> list[int]:
         """The interface methods through which a method may be called, also by way of types that promote it."""
-        return self._named(method, by_shape=False) + self._unnamed(method, by_shape=False)
+        return self._required_by(method, by_shape=False)
 
     def interface_methods_by_shape(self, method: int) -> list[int]:
         """Those through which it would be called if its type got into the interface."""
-        return self._named(method, by_shape=True) + self._unnamed(method, by_shape=True)
+        return self._required_by(method, by_shape=True)
+
+    def _required_by(self, method: int, *, by_shape: bool) -> list[int]:
+        if self._steps.kind(method) not in ("method", "imethod") or not self._steps.is_required(method):
+            return []
+        return self._named(method, by_shape=by_shape) + self._unnamed(method, by_shape=by_shape)
 
     def _unnamed(self, method: int, *, by_shape: bool) -> list[int]:
         """The methods of unnamed interfaces through which a method may be called, or would be."""

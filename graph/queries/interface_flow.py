@@ -91,6 +91,12 @@ _last: Final[dict[Path, tuple[str, _Conversions]]] = {}
 """The conversions of each store, with the generation of its graph: they take a scan."""
 
 
+def is_flow_known(store: Store) -> bool:
+    """Whether this process has read the conversions of the graph already."""
+    known = _last.get(store.directory)
+    return known is not None and known[0] == store.generation
+
+
 def interface_flow(store: Store) -> InterfaceFlow:
     generation = store.generation
     known = _last.get(store.directory)

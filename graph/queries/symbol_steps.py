@@ -18,7 +18,7 @@ from golore.graph.queries.adjacency_file import HAS_TWINS, Adjacency, open_adjac
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
-from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow
+from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow, is_flow_known
 from golore.graph.queries.unnamed_interfaces import UnnamedInterfaces, is_unnamed, unnamed_interfaces
 from golore.graph.queries.warm_tables import WarmTables, count_question
 
@@ -54,6 +54,8 @@ class Steps:
         """The neighbours that were read from the engine, by symbol and relation with a direction."""
         self._members: dict[tuple[int, str], int | None] = {}
         """The members that were looked up, by type and name."""
+        self._required: dict[str, bool] = {}
+        """Whether interfaces may require methods of a name."""
         self._changed, self._gone, self._new = drift
 
     @property
@@ -152,6 +154,24 @@ class Steps:
     @cached_property
     def _unnamed(self) -> UnnamedInterfaces:
         return unnamed_interfaces(self._store)
+
+    def is_required(self, method: int) -> bool:
+        """Whether some interface may require a method of this name. Not asked of the graph if this process has read all
+        conversions, which takes several times as long: then the answer is True."""
+        if self._is_flow_known:
+            return True
+        name = self.ref(method).name
+        statements = (
+            ("MATCH (e:External) WHERE e.id ENDS WITH $end RETURN e.id LIMIT 1", {"end": f".{name}"}),
+            ("MATCH (s:Symbol) WHERE s.name = $name AND s.kind = 'imethod' RETURN s.id LIMIT 1", {"name": name}),
+        )
+        if name not in self._required:
+            self._required[name] = any(True for statement in statements for _ in self._store.rows(*statement))
+        return self._required[name]
+
+    @cached_property
+    def _is_flow_known(self) -> bool:
+        return is_flow_known(self._store)
 
     def unnamed_methods(self) -> list[int]:
         """The methods of unnamed interfaces that the repository calls."""

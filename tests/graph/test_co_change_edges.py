@@ -38,6 +38,12 @@ def test_one_common_commit_is_no_pair_and_neither_is_a_small_share_of_both() -> 
     assert pairs_in(history(*rare, *[("a.go",)] * 40, *[("b.go",)] * 40)) == []
 
 
+def test_housekeeping_makes_no_pairs() -> None:
+    pairs = history(*[("a.go", "b.go")] * 2)
+    assert pairs_in(pairs._replace(subjects=("Bump the linter", "Fix the linter"))) == []
+    assert len(pairs_in(pairs._replace(subjects=("Move keys", "Order keys")))) == 1
+
+
 def test_commits_of_very_many_files_count_for_nothing() -> None:
     many = tuple(f"f{number}.go" for number in range(MAX_FILES_PER_COMMIT + 1))
     assert pairs_in(history(many, many, many)) == []

@@ -131,6 +131,18 @@ def test_commits_of_many_files_say_less_and_huge_ones_nothing() -> None:
     assert found["a.go"].commits == 2
 
 
+@pytest.mark.parametrize(
+    "subject",
+    ["Bump go 1.19", "server: Update go.mod", "chore: fix lint issues", "Fix copyright headers", "*: gofmt", "fix typos"],
+)
+def test_housekeeping_is_no_evidence_that_files_belong_together(subject: str) -> None:
+    commits = (Commit(NOW, ("a.go", "tools.go")), Commit(NOW, ("a.go", "b.go")))
+    history = History("x", commits, subjects=(subject, "Keep keys in order"))
+    found = file_histories(history, {"a.go", "b.go", "tools.go"})
+    assert [partner.path for partner in found["a.go"].partners] == ["b.go"]
+    assert found["a.go"].commits == 1
+
+
 def test_age_is_measured_from_the_newest_commit_and_not_from_the_clock() -> None:
     def weights(now: int) -> dict[str, float]:
         history = History("x", (Commit(now, ("a.go", "b.go")), Commit(now - 1000 * DAY, ("a.go", "c.go"))))
