@@ -162,7 +162,7 @@ class Steps:
             return True
         name = self.ref(method).name
         statements = (
-            ("MATCH (e:External) WHERE e.id ENDS WITH $end RETURN e.id LIMIT 1", {"end": f".{name}"}),
+            ("MATCH (e:External) WHERE e.id ENDS WITH $ending RETURN e.id LIMIT 1", {"ending": f".{name}"}),
             ("MATCH (s:Symbol) WHERE s.name = $name AND s.kind = 'imethod' RETURN s.id LIMIT 1", {"name": name}),
         )
         if name not in self._required:
