@@ -73,6 +73,8 @@ _ROOM_ROWS: Final = 2_000
 """Rows of a delta that take as much room as a statement with a hundred vectors."""
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
+_WRITE_POOL: Final = 1 << 30
+"""Bytes. A change that thousands of packages see reads and compares all their rows."""
 _LARGEST_POOL: Final = 512 << 20
 """Bytes for one of golore's own questions, if smaller pools are too small for it."""
 
@@ -440,7 +442,7 @@ class Store:
             self._digests_at_open = recorded
             if write:
                 remove_digests(path)
-            session = Session(path, write=write, pool=self._pool)
+            session = Session(path, write=write, pool=_WRITE_POOL if write else self._pool)
             _require_schema(session, path)
         except BaseException:
             lock.release()
