@@ -43,6 +43,8 @@ TEXTS: Final = 2
 """What the documents of a posting are: values of the column `room` of `search_terms`."""
 GRAPH: Final = "graph"
 """Name of the meta row that identifies the graph which the index was made from."""
+HEAD: Final = "head"
+"""Name of the meta row that has the HEAD at which the commits were read."""
 HISTORY: Final = "history"
 """Name of the meta row that has the commits."""
 _WAIT: Final = 5.0
@@ -107,6 +109,15 @@ class SearchIndex(OpenTables):
 
     def set_meta(self, name: str, value: bytes) -> None:
         self._connection.execute("INSERT OR REPLACE INTO search_notes VALUES (?, ?)", (name, value))
+
+    @property
+    def state(self) -> bytes:
+        """A value that changes whenever the indexed graph or HEAD changes."""
+        return b"\n".join((self.meta(GRAPH), self.meta(HEAD)))
+
+    def is_made_from(self, generation: str) -> bool:
+        """Whether the index was made from this state of the graph."""
+        return self.meta(GRAPH).decode() == generation
 
     def set_ratings(self, worth: Mapping[str, float]) -> None:
         """Replace the copy of the ratings, which is for the hook (see `knowledge.ratings`)."""

@@ -1,7 +1,7 @@
 """Updates the search index: declarations from the graph, words from the files, commit subjects from git.
 
 If the changed files are known, only those are read; otherwise all digests are compared. The index records which graph
-it was made from, and a search that finds another graph updates the index first (see `is_current`). If a file changed
+it was made from, and a search that finds another graph updates the index first (see `SearchIndex`). If a file changed
 after it was learned, its words are those on disk, and its entry is made again by a later update.
 """
 
@@ -19,7 +19,7 @@ from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import score_changes
 from golore.graph.progress import Progress
-from golore.graph.search.index import COMMITS, GRAPH, HISTORY, SearchIndex, open_index
+from golore.graph.search.index import COMMITS, GRAPH, HEAD, HISTORY, SearchIndex, open_index
 from golore.graph.search.index_entries import FileText
 from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
 from golore.graph.search.index_sources import (
@@ -43,7 +43,6 @@ _BATCH: Final = 64
 _MANY: Final = 1_000
 """From this many files on, worker processes are used."""
 _TEXTS: Final = "texts"
-_HEAD: Final = "head"
 _UNFINISHED: Final = "unfinished"
 """Set while the index is being written. If it is still set at the next update, the whole index is rebuilt."""
 
@@ -53,16 +52,6 @@ class IndexUpdate(NamedTuple):
 
     files: int
     whole: bool
-
-
-def is_current(index: SearchIndex, store: Store) -> bool:
-    """Whether the index was made from this state of the graph."""
-    return index.meta(GRAPH).decode() == store.generation
-
-
-def index_state(index: SearchIndex) -> bytes:
-    """A value that changes whenever the indexed graph or HEAD changes."""
-    return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))
 
 
 def load_parts(root: Path, store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
@@ -142,7 +131,7 @@ def update_open_index(
 def _has_all(index: SearchIndex, store: Store, indexed_graph: bytes, root: Path) -> bool:
     """Whether the index is of this graph and of HEAD. Does not open the graph."""
     is_same_graph = bool(indexed_graph) and indexed_graph.decode() == store.generation_on_disk
-    return is_same_graph and index.meta(_HEAD) == head_commit(root).encode() and bool(index.meta(HISTORY))
+    return is_same_graph and index.meta(HEAD) == head_commit(root).encode() and bool(index.meta(HISTORY))
 
 
 def _complete(index: SearchIndex, store: Store, root: Path) -> IndexUpdate:
@@ -221,9 +210,9 @@ def _update_ratings(index: SearchIndex, store_directory: Path) -> None:
 
 def _update_history(index: SearchIndex, root: Path) -> None:
     head = head_commit(root)
-    if index.meta(_HEAD) == head.encode() and index.meta(HISTORY):
+    if index.meta(HEAD) == head.encode() and index.meta(HISTORY):
         return
     work, found = commit_terms(read_history(root, head) if head else None)
     index.replace_postings(COMMITS, found)
     index.set_meta(HISTORY, packed(work))
-    index.set_meta(_HEAD, head.encode())
+    index.set_meta(HEAD, head.encode())

@@ -24,12 +24,18 @@ def learner_version() -> str:
     return f"{f.EXTRACTOR}.{RESOLVER}"
 
 
+STORED_VERSION: Final = f"MATCH (m:{META_TABLE} {{id: '{VERSION_META}'}}) RETURN m.value AS version"
+"""The query for the version that made a graph."""
+
+
 def is_outdated(store: Store) -> bool:
     """Whether an older version than this one made the graph."""
-    stored = [
-        value for (value,) in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": VERSION_META})
-    ]
-    return _numbers(stored[0] if stored else "") < _numbers(learner_version())
+    return is_older(next((value for (value,) in store.rows(STORED_VERSION)), ""))
+
+
+def is_older(version: str) -> bool:
+    """Whether a version, empty if there is none, is older than this one."""
+    return _numbers(version) < _numbers(learner_version())
 
 
 def replacement_message(store: Store, meta: Mapping[str, str]) -> str:

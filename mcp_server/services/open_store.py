@@ -10,13 +10,16 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreOutdated
-from golore.graph.queries.names.name_resolver import NameResolver
 from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.services.repository import LearnedRepository, find_repository
 from golore.mcp_server.text.output import print_message
+
+if TYPE_CHECKING:
+    from golore.graph.queries.names.name_resolver import NameResolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class OpenRepository:
 @contextmanager
 def open_repository(start: Path) -> Generator[OpenRepository]:
     """Open the learned repository that contains `start`."""
+    from golore.graph.queries.names.name_resolver import NameResolver  # not needed by a search
+
     repository = find_repository(start)
     with open_current_store(repository) as store:
         yield OpenRepository(repository, store, NameResolver(store), (Path.cwd(), start.resolve()))

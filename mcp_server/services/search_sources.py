@@ -22,7 +22,6 @@ from golore.graph.search.index import SearchIndex, open_index
 from golore.graph.search.index_sources import file_rows
 from golore.graph.search.results.hits import SearchContext
 from golore.graph.search.signals import IndexView, view_of
-from golore.learner.derived.search_step import index_state, is_current, update_open_index
 from golore.mcp_server.services.repository import LearnedRepository
 
 _views: dict[Path, tuple[bytes, IndexView]] = {}
@@ -45,15 +44,17 @@ def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchC
         if (repository.store / VECTOR_MODEL_FILE).exists():
             from golore.mcp_server.services.knowledge.vectors import meaning_search
 
-            meaning = meaning_search(repository.store, index, index_state(index))
+            meaning = meaning_search(repository.store, index, index.state)
         yield SearchContext(index, view, store, _reader(repository.root), _favours(repository.store), meaning)
 
 
 def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, bool]:
     """The index, brought up to date if possible, and whether it is still behind the graph."""
     index = open_index(repository.store)
-    if index is not None and is_current(index, store):
+    if index is not None and index.is_made_from(store.generation):
         return index, False
+    from golore.learner.derived.search_step import update_open_index
+
     try:
         writer = open_index(repository.store, write=True, wait=_WAIT)
         if writer is not None:
@@ -70,7 +71,7 @@ def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, 
 
 
 def _view_of(directory: Path, index: SearchIndex) -> IndexView:
-    state = index_state(index)
+    state = index.state
     known = _views.get(directory)
     if known is None or known[0] != state:
         while len(_views) >= _MOST_VIEWS:

@@ -133,7 +133,14 @@ def test_commits_of_many_files_say_less_and_huge_ones_nothing() -> None:
 
 @pytest.mark.parametrize(
     "subject",
-    ["Bump go 1.19", "server: Update go.mod", "chore: fix lint issues", "Fix copyright headers", "*: gofmt", "fix typos"],
+    [
+        "Bump go 1.19",
+        "server: Update go.mod",
+        "chore: fix lint issues",
+        "Fix copyright headers",
+        "*: gofmt",
+        "fix typos",
+    ],
 )
 def test_housekeeping_is_no_evidence_that_files_belong_together(subject: str) -> None:
     commits = (Commit(NOW, ("a.go", "tools.go")), Commit(NOW, ("a.go", "b.go")))

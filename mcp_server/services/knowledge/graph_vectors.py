@@ -30,7 +30,7 @@ from golore.graph.database.vector_columns import (
 )
 from golore.graph.errors import ModelUnavailable, UsageError
 from golore.graph.search.embedded_texts import meaning_key
-from golore.graph.search.index import GRAPH, open_index
+from golore.graph.search.index import open_index
 from golore.graph.search.node_texts import Texts, all_texts, texts_of
 from golore.graph.search.vectors import StoredVectors, VectorFile
 from golore.mcp_server.services.knowledge.embedders import embedder_named, read_selection
@@ -66,7 +66,7 @@ def _with_other_text(directory: Path, paths: set[str], state: VectorState) -> It
         yield from paths
         return
     with index, Store.open(directory, write=False) as store:
-        is_current = index.meta(GRAPH).decode() == store.generation_on_disk
+        is_current = index.is_made_from(store.generation_on_disk)
         for path in paths:
             if not is_current or index.file_text_key(path).hex() != state.files.get(path, ""):
                 yield path

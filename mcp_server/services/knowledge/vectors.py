@@ -31,7 +31,6 @@ from golore.graph.search.index import SearchIndex
 from golore.graph.search.index_entries import FileRow, ShortText
 from golore.graph.search.signals import view_of
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch, stored_vectors
-from golore.learner.derived.search_step import index_state
 from golore.mcp_server.services.knowledge.embedders import embedder_named, read_selection
 from golore.mcp_server.services.knowledge.graph_vectors import changed_nodes, texts_to_embed, update_graph_vectors
 from golore.mcp_server.services.open_store import OpenRepository
@@ -172,7 +171,7 @@ def similar_symbols(opened: OpenRepository, subject: Ref, limit: int) -> tuple[S
         raise ModelUnavailable(f"{reason}. Run `golore embed` to make them.")
     index, _ = index_of(opened.repository, opened.store)
     with index, index.reading():
-        space = _space(directory, file, index, index_state(index))
+        space = _space(directory, file, index, index.state)
         rows = {row.id: row for row in index.files()}
         home = next((row for row in rows.values() if row.path == subject.file), None)
         ids = _ids_of(index, home) if home is not None else []
