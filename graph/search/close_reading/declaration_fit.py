@@ -19,7 +19,7 @@ _ACTION_BONUS: Final = 1.0
 """How much more a word in a name counts if it is the action, and the name has another word of the question."""
 _UNCHANGED: Final = 3
 """A stem differs from its word in at most so many last letters, and keeps so many first ones (see `terms.stem`). Most
-declarations have no beginning of a stem, which is found out faster than their terms."""
+declarations have no beginning of a stem, or too few to be the best, which is found out faster than their terms."""
 _NAME_BONUS: Final = 0.35
 """How much it counts that a name has no other words than those of the question."""
 
@@ -31,13 +31,17 @@ def best_fit(
     are what the question asks for the place of: then functions count more than types, and more if they are called like
     the action."""
     best = 0.0
-    beginnings = {term[: max(_UNCHANGED, len(term) - _UNCHANGED)] for term in weights}
+    beginnings = [(term[: max(_UNCHANGED, len(term) - _UNCHANGED)], weight / total) for term, weight in weights.items()]
+    most = 1 + _ACTION_BONUS if actions else 1.0
     for symbol in symbols:
         factor = _KIND_FACTORS.get(symbol.kind, 1.0)
         if actions and symbol.kind not in _DOING:
             factor *= _NOT_DOING_FACTOR
+        if factor <= best:
+            continue
         text = f"{symbol.local} {symbol.about}".lower()
-        if factor > best and any(beginning in text for beginning in beginnings):
+        bound = sum([share for beginning, share in beginnings if beginning in text])
+        if bound and factor * most * bound > best:
             best = max(best, factor * _fit(symbol, weights, total, actions))
     return best
 
