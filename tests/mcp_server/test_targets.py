@@ -84,6 +84,19 @@ def test_context_and_notes_take_lines_with_one_declaration_only(ask: Ask) -> Non
     assert "'store/store.go:13-20' is ambiguous: it may mean 3 symbols." in err
 
 
+@pytest.mark.parametrize("text", [":", "::", "...", "_", ""])
+def test_what_has_no_letter_is_no_name(ask: Ask, text: str) -> None:
+    code, _, err = ask("show", text)
+    assert (code, err.strip().splitlines()) == (
+        2,
+        [f"golore: {text!r} is no name. Name a symbol such as Store.Save, a file, or a line such as store.go:18."],
+    )
+
+
+def test_a_file_may_be_followed_by_a_colon_as_in_messages(ask: Ask) -> None:
+    assert ask("context", "store.go:") == ask("context", "store.go")
+
+
 def test_what_is_no_code_is_refused_with_advice(ask: Ask) -> None:
     for command in ("callers", "context"):
         code, _, err = ask(command, "stroe.go")

@@ -34,7 +34,7 @@ def suggested_symbols(store: Store, plain: str) -> list[Ref]:
         "lower(s.name) CONTAINS $name",
     ):
         used = {key: value for key, value in values.items() if f"${key}" in condition}
-        found = symbols_where(store, condition, **used)
+        found = [one for one in symbols_where(store, condition, **used) if one.name != "_"]
         if "levenshtein" in condition:
             found = [one for one in found if edit_distance(one.name.lower(), name.lower()) <= typos]
         if found:

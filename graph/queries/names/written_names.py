@@ -30,9 +30,9 @@ class FileLines(NamedTuple):
 
 
 def file_lines(text: str) -> FileLines | None:
-    """The file and lines of `lessor.go`, `lessor.go:281`, `lessor.go:10-40`, `lessor.go:12:5: undefined` or
-    `lessor.go#L10-L40`; None if the text is something else."""
-    text = text.strip(_QUOTES).replace("\\", "/")
+    """The file and lines of `lessor.go`, `lessor.go:`, `lessor.go:281`, `lessor.go:10-40`, `lessor.go:12:5: undefined`
+    or `lessor.go#L10-L40`; None if the text is something else."""
+    text = text.strip(_QUOTES).rstrip(":").replace("\\", "/")
     if text.endswith(".go"):
         return FileLines(text)
     found = _LINES.match(text)
