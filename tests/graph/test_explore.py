@@ -12,7 +12,9 @@ from golore.graph.errors import UsageError
 from golore.graph.explore.asked import asked_for
 from golore.graph.explore.excerpts import Excerpts
 from golore.graph.explore.explore import Exploration, explore
+from golore.graph.explore.question_terms import QuestionTerms, Term
 from golore.graph.explore.statements import Statement, statements_of
+from golore.graph.explore.term_hits import FileHits
 from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
 from golore.learner.learn import learn
@@ -177,6 +179,21 @@ def test_a_method_behind_an_interface_is_found_and_marked_as_possible(post: Path
     assert "\n  Queue.retry ⇢ Printer.Deliver\n" in found.text
 
 
+def test_a_path_joins_what_no_call_joins(post: Path) -> None:
+    found = explored(post, "main.main queue.Queue.retry", budget=220)
+    assert "queue.Queue.Flush" not in shown(found)
+    assert "\n  main.main → queue.Queue.Flush → queue.Queue.retry\n" in found.text
+
+
+def test_code_that_supports_tests_comes_last_unless_it_is_asked_for(tmp_path: Path) -> None:
+    fake = "package fakes\n\n// Flush hands waiting letters over, oldest first.\nfunc Flush(waiting, letters, oldest int) {}\n"
+    (tmp_path / "post/fakes").mkdir(parents=True)
+    (tmp_path / "post/fakes/fakes.go").write_text(fake, encoding="utf-8")
+    root = make_post(tmp_path / "post")
+    assert shown(explored(root, "how are waiting letters handed over, oldest first?"))[0] == "queue.Queue.Flush"
+    assert shown(explored(root, "how do fakes hand waiting letters over, oldest first?"))[0] == "fakes.Flush"
+
+
 def test_entries_and_tests_are_listed(post: Path) -> None:
     found = explored(post, "queue.Queue.Flush queue.Queue.retry", budget=280)
     assert "post.main" not in shown(found)
@@ -306,6 +323,15 @@ def test_the_tool_answers_and_refuses_like_the_others(post: Path) -> None:
 def test_names_of_code_are_told_from_words(text: str, names: tuple[str, ...], is_list: bool) -> None:
     asked = asked_for(text)
     assert (asked.names, asked.is_list) == (names, is_list)
+
+
+def test_pieces_of_names_match_words_of_the_question_and_initials_only_themselves() -> None:
+    terms = QuestionTerms((Term("schedul", 1.0), Term("sam", 1.0, is_initials=True)))
+    text = b"func (s *Scheduler) run() {\n\tsame(sample)\n\treschedule(SAMReader, schedulable)\n}"
+    hits = FileHits(terms, text)
+    assert hits.between(0, len(text)) == pytest.approx({0: 1.0 + 0.7, 1: 1.0})
+    assert hits.by_line(0, len(text)) == [(0, {0: 1.0}), (2, {1: 1.0, 0: 0.7})]
+    assert terms.hits("same SAM scheduling") == {0: 1.0, 1: 1.0}
 
 
 def own_lines(statements: list[Statement]) -> Iterator[int]:
