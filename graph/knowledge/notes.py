@@ -181,14 +181,15 @@ def supersede(knowledge: Knowledge, newer: str, older: str) -> None:
 
 
 def confirm(knowledge: Knowledge, id: str, anchor: Anchor, lookalikes: Sequence[str] = (), *, now: str = "") -> None:
-    """Record that a note still holds for the code as it is; `anchor` and `lookalikes` replace the stored ones."""
+    """Record that a note still holds for the code as it is; `anchor` and `lookalikes` replace the stored ones. Previous
+    homes are kept: the code as it is may be that of a branch."""
     with knowledge.transaction() as run:
         at = now or now_text()
         run.run("UPDATE notes SET confirmed = ?, revision = ? WHERE id = ?", (at, next_revision(run), id))
+        _leave_home(run, id, anchor)
         put_anchor(run, id, anchor)
         pinned = {"home": anchor.home, "file": anchor.file, "written": anchor.written}
         event_log.record(run, event_log.CONFIRMED, id, at, pinned)
-        run.run("DELETE FROM note_trail WHERE note = ?", (id,))
         _put_lookalikes(run, id, lookalikes)
 
 
@@ -227,9 +228,7 @@ def move_anchors(knowledge: Knowledge, moved: Mapping[str, Anchor], lookalikes: 
     with knowledge.transaction() as run:
         revision = next_revision(run)
         for id, anchor in moved.items():
-            for home, file in list(run.rows("SELECT home, file FROM note_anchors WHERE note = ?", (id,))):
-                if home != anchor.home:
-                    run.run("INSERT OR REPLACE INTO note_trail VALUES (?,?,?)", (id, home, file))
+            _leave_home(run, id, anchor)
             put_anchor(run, id, anchor)
             run.run("UPDATE notes SET revision = ? WHERE id = ?", (revision, id))
         for id, others in lookalikes.items():
@@ -417,6 +416,13 @@ def put_anchor(run: Transaction, id: str, anchor: Anchor) -> None:
     run.run(f"INSERT OR REPLACE INTO note_anchors VALUES ({placeholders})", (id, *anchor))
     if anchor.written:
         run.run("INSERT OR IGNORE INTO note_holds VALUES (?,?)", (id, anchor.written))
+
+
+def _leave_home(run: Transaction, id: str, anchor: Anchor) -> None:
+    """Record the present home of a note as a previous one, if the anchor has another."""
+    for home, file in list(run.rows("SELECT home, file FROM note_anchors WHERE note = ?", (id,))):
+        if home != anchor.home:
+            run.run("INSERT OR REPLACE INTO note_trail VALUES (?,?,?)", (id, home, file))
 
 
 def _put_lookalikes(run: Transaction, id: str, others: Sequence[str]) -> None:

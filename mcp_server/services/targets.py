@@ -119,7 +119,9 @@ def directory_below(opened: OpenRepository, text: str) -> str:
 
 def _only_symbol(opened: OpenRepository, text: str, kinds: frozenset[str] = frozenset()) -> Meaning:
     if not any(map(str.isalnum, text)):
-        raise UsageError(f"{text!r} is no name. Name a symbol such as Store.Save, a file, or a line such as store.go:18.")
+        raise UsageError(
+            f"{text!r} is no name. Name a symbol such as Store.Save, a file, or a line such as store.go:18."
+        )
     matches = opened.names.find(text, kinds)
     if len(matches.meanings) == 1:
         return matches.meanings[0]

@@ -11,7 +11,7 @@ from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_ca
 from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
 from golore.graph.cards.edit_effects import EditEffects
 from golore.graph.cards.page_rank import page_ranks
-from golore.graph.cards.related_files import stem_of
+from golore.graph.cards.related_files import UseCounts, scores, stem_of, surroundings
 from golore.graph.database.store import Store
 from golore.graph.history.co_change import Commit, History
 from golore.graph.queries.file_facts import WholeGraph
@@ -288,6 +288,14 @@ def test_a_file_matters_more_when_files_that_matter_use_it() -> None:
 )
 def test_tests_and_builds_of_a_file_share_its_stem(path: str, stem: str) -> None:
     assert stem_of(path) == stem
+
+
+def test_a_name_that_every_package_may_have_relates_no_files() -> None:
+    files = ("a/main.go", "b/main.go", "a/doc.go", "b/doc.go", "a/lease.go", "b/lease.go")
+    around = surroundings({}, files)
+    assert "b/lease.go" in scores("a/lease.go", around, UseCounts({}, {}, {}))
+    for name in ("main.go", "doc.go"):
+        assert f"b/{name}" not in scores(f"a/{name}", around, UseCounts({}, {}, {}))
 
 
 def test_what_was_shown_is_kept_apart_by_session_and_agent(tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def test_a_path_joins_what_no_call_joins(post: Path) -> None:
 
 
 def test_code_that_supports_tests_comes_last_unless_it_is_asked_for(tmp_path: Path) -> None:
-    fake = "package fakes\n\n// Flush hands waiting letters over, oldest first.\nfunc Flush(waiting, letters, oldest int) {}\n"
+    comment = "// Flush hands waiting letters over, oldest first."
+    fake = f"package fakes\n\n{comment}\nfunc Flush(waiting, letters, oldest int) {{}}\n"
     (tmp_path / "post/fakes").mkdir(parents=True)
     (tmp_path / "post/fakes/fakes.go").write_text(fake, encoding="utf-8")
     root = make_post(tmp_path / "post")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from golore.graph.cards.card_store import create_card_store
 from golore.graph.search.prompt_recall import CHARACTERS, recalled
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
@@ -82,6 +83,18 @@ def test_a_hook_tells_what_a_prompt_brings_to_mind_once_and_briefly(market: Path
     assert prompted(market, PROMPT, "one") == ""
     assert prompted(market, PROMPT, "two") == told
     assert prompted(market, GENERIC[0], "three") == ""
+
+
+def test_a_card_that_is_cut_does_not_end_in_a_title_without_lines(market: Path) -> None:
+    path = "refund/expired.go"
+    with create_card_store(market / ".golore") as card_store:
+        card = card_store.card(path)
+        assert card is not None
+        long = f"Used from 4 other files, all of its own package:\n- {'x' * 400}"
+        card_store.update_texts([(path, long)], [])
+        told = prompted(market, PROMPT, "six")
+        card_store.update_texts([(path, card.main)], [])
+    assert "Used from 4 other files, all of its own package" in told.splitlines()
 
 
 def test_whoever_saw_the_card_is_not_told_of_the_file_again(market: Path) -> None:

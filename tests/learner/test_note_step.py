@@ -93,6 +93,21 @@ def test_notes_of_deleted_code_move_up_and_say_so_and_go_home_when_it_comes_back
     assert "which is gone" not in bank.card("") + bank.card("ledger/")
 
 
+def test_a_note_that_was_confirmed_on_a_branch_goes_home_with_the_code(bank: Bank) -> None:
+    bank.pin("symbol", REPORT, "incident", "It is called at night.")
+    text = (bank.root / "ledger/report.go").read_text()
+    (bank.root / "ledger/report.go").write_text(text.replace("func Report", "func Tell"))
+    bank.learn()
+    assert bank.described() == [("It is called at night.", "example.com/bank/ledger.Tell", "")]
+    bank.edit("ledger/report.go", "return l.sum }", "l.sum++; return 2 * l.sum }")
+    bank.learn()
+    bank.run("note", "--confirm", bank.only()["id"])
+    assert bank.only()["drifted"] == ""
+    (bank.root / "ledger/report.go").write_text(text)  # as git stash does
+    bank.learn()
+    assert bank.described() == [("It is called at night.", "example.com/bank/ledger.Report", "")]
+
+
 def test_where_two_have_the_same_body_none_is_taken_for_the_one_that_is_gone(bank: Bank) -> None:
     bank.pin("symbol", REPORT, "note", "It is called at night.")
     twice = "".join(f"func {name}(l *Ledger) int {{ return l.sum }}\n\n" for name in ("Tell", "Say"))

@@ -41,6 +41,14 @@ def test_rows_come_with_the_names_of_their_columns(shop: Path, capsys: pytest.Ca
     assert inside(talk, shop) == '1 row of ["name", "line"]:\n  ["Saver", 7]'
 
 
+def test_only_the_process_of_the_query_opens_the_database(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the database was opened")
+
+    monkeypatch.setattr("golore.graph.database.store.Session", refuse)
+    assert main(["query", "MATCH (f:File) RETURN f.path", "--repo", str(shop)]) == 0
+
+
 def test_a_question_by_nearness_is_the_same_everywhere(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:

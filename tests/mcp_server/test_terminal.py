@@ -13,6 +13,7 @@ from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.cli import history_arguments, learn_arguments, note_arguments, question_arguments
 from golore.mcp_server.cli.completion import names_from
 from golore.mcp_server.cli.main import build_parser, main
+from support.hook_process import GOLORE
 from support.shop import make_shop
 
 
@@ -215,3 +216,12 @@ def test_a_command_that_reads_is_declared_without_all_others(command: str) -> No
     assert alone[command].format_help() == every[command].format_help()
     groups = (question_arguments, learn_arguments, history_arguments, note_arguments)
     assert len(alone) < len(every) - len(groups)
+
+
+@pytest.mark.parametrize("arguments", [("context", "store.Put"), ("show", "store.Put"), ("search", "what is put")])
+def test_a_command_that_reads_loads_nothing_for_tables_or_for_learning(shop: Path, arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-X", "importtime", GOLORE, *arguments]
+    done = subprocess.run(command, cwd=shop, capture_output=True, check=True)
+    loaded = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
+    assert "golore.graph.database.store" in loaded
+    assert not loaded & {"asyncio", "multiprocessing", "numpy", "pyarrow", "golore.graph.cards.card_builder"}
