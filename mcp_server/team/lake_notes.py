@@ -23,6 +23,7 @@ from golore.graph.lake.bucket import Lake
 from golore.graph.lake.lake_events import LakeEvents
 from golore.mcp_server.services.knowledge.team_notes import Exchange, sync_events
 from golore.mcp_server.services.open_store import OpenRepository
+from golore.mcp_server.team.served_publication import ServedPublication
 
 _LOCK_NAME: Final = "notes.lock"
 _WAIT: Final = 10.0
@@ -48,14 +49,21 @@ def exchange_notes(store: Path, lake: Lake, repository: str, *, wait: float) -> 
         lock.release()
 
 
-def receive_notes(opened: OpenRepository, lake: Lake, repository: str) -> None:
-    """Exchange events and show those that came. Does nothing if another process does so."""
-    with suppress(StoreBusy):
-        exchange = exchange_notes(opened.repository.store, lake, repository, wait=0)
-        if exchange.received:
-            with Knowledge.open(opened.repository.store) as knowledge:
-                changed = card_paths(knowledge)
-            show_notes(opened, changed)
+def receive_notes(served: ServedPublication, lake: Lake, *, shows_all: bool) -> None:
+    """Exchange events, and show those that came, or all. Does nothing if another process does so. Raises `LakeError`
+    after showing those that are here."""
+    has_new = shows_all
+    try:
+        with suppress(StoreBusy), served.kept() as store:
+            has_new = bool(exchange_notes(store, lake, served.name, wait=0).received) or shows_all
+    finally:
+        if has_new:
+            with served.opened() as opened:
+                store = opened.repository.store
+                if Knowledge.exists(store):
+                    with Knowledge.open(store) as knowledge:
+                        changed = card_paths(knowledge)
+                    show_notes(opened, changed)
 
 
 def show_notes(opened: OpenRepository, changed: Collection[str]) -> None:

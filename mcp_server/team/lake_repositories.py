@@ -22,6 +22,7 @@ from golore.graph.lake.keys import HeadKey
 from golore.graph.phrases import listed
 from golore.mcp_server.server.open_repositories import OpenServedRepository
 from golore.mcp_server.team.caller import current_caller
+from golore.mcp_server.team.lake_notes import receive_notes
 from golore.mcp_server.team.served_publication import ServedPublication
 from golore.mcp_server.team.token_file import Grant
 
@@ -35,8 +36,7 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class LakeRepositories:
-    """Use it as a context manager: it runs a thread that looks for new publications. `after_renewal` is called with
-    each repository that is in use, whenever the lake was listed."""
+    """Use it as a context manager: it runs a thread that looks for new publications and notes."""
 
     def __init__(
         self,
@@ -45,7 +45,6 @@ class LakeRepositories:
         *,
         refresh: float = REFRESH_SECONDS,
         on_lake_error: Callable[[], None] = lambda: None,
-        after_renewal: Callable[[ServedPublication], None] = lambda _: None,
     ) -> None:
         self.lake = lake
         self.failure = ""
@@ -53,7 +52,6 @@ class LakeRepositories:
         self._folder = folder
         self._refresh = refresh
         self._on_lake_error = on_lake_error
-        self._after_renewal = after_renewal
         self._keys: dict[str, list[HeadKey]] | None = None
         self._permitted: dict[Grant, tuple[object, dict[str, list[HeadKey]]]] = {}
         self._listed_at = 0.0
@@ -103,7 +101,9 @@ class LakeRepositories:
     @contextmanager
     def opened(self, name: str = "") -> Generator[OpenServedRepository]:
         served, keys = self.find(name)
-        with served.opened(keys) as opened:
+        if not served.is_used:
+            self._renew(served, keys)
+        with served.opened() as opened:
             yield opened
 
     def find(self, name: str) -> tuple[ServedPublication, list[HeadKey]]:
@@ -132,11 +132,12 @@ class LakeRepositories:
     def _keep(self) -> None:
         while not self._over.wait(_LOOK_EVERY):
             if time.monotonic() - self._listed_at >= self._refresh:
-                self._list_again()
+                self.list_again()
             for one in self._all_served():
                 one.close_if_idle(_MAX_IDLE)
 
-    def _list_again(self) -> None:
+    def list_again(self) -> None:
+        """Look for new publications, and install those of repositories that are in use."""
         self._listed_at = time.monotonic()
         try:
             self._keys = _by_repository(head_keys(self.lake))
@@ -148,10 +149,17 @@ class LakeRepositories:
             keys = self._keys.get(one.name)
             if keys and one.is_used and not self._over.is_set():
                 try:
-                    one.renew(keys)
-                    self._after_renewal(one)
+                    self._renew(one, keys)
                 except (GoloreError, OSError) as failure:
                     self._report(failure)
+
+    def _renew(self, served: ServedPublication, keys: Sequence[HeadKey]) -> None:
+        """Install the newest publication of a repository, and exchange its notes."""
+        is_new = served.renew(keys)
+        try:
+            receive_notes(served, self.lake, shows_all=is_new)
+        except LakeError as failure:
+            self._report(failure)
 
     def _report(self, failure: Exception) -> None:
         self._on_lake_error()

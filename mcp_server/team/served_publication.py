@@ -1,7 +1,7 @@
 """A repository of a team server: its newest usable publication, opened when somebody asks, closed when nobody does.
 
-A question waits for an installation only if there is nothing to answer from; else a newer publication is installed in
-the background (see `renew`) and used from the next question on. Answers one question at a time.
+A newer publication is installed beside the one that is used, and takes its place between two questions. Answers one
+question at a time.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from golore.mcp_server.team.installed_store import (
     Installed,
     InstalledStore,
     install_newest,
+    keep,
     remove_unused,
     repository_folder,
 )
@@ -63,10 +64,8 @@ class ServedPublication:
         return self._installed is not None
 
     @contextmanager
-    def opened(self, keys: Sequence[HeadKey]) -> Generator[OpenServedRepository]:
-        """`keys`: the publications of the repository."""
-        if self._installed is None:
-            self.renew(keys)
+    def opened(self) -> Generator[OpenServedRepository]:
+        """Call `renew` first."""
         with self._lock:
             installed = self._installed
             if installed is None:
@@ -94,17 +93,30 @@ class ServedPublication:
             finally:
                 self._used_at = time.monotonic()
 
-    def renew(self, keys: Sequence[HeadKey]) -> InstalledStore:
-        """Install the newest publication, if another one is used."""
+    @contextmanager
+    def kept(self) -> Generator[Path]:
+        """The directory of the store, which is not removed during the block."""
+        with self._lock:
+            if self._installed is None:
+                raise LakeError(f"{self.name} is not available at the moment. Ask again.")
+            store = self._installed.store
+            lock = keep(store)
+        try:
+            yield store
+        finally:
+            lock.release()
+
+    def renew(self, keys: Sequence[HeadKey]) -> bool:
+        """Install the newest publication, if another one is used. Returns whether it did."""
         with self._renewing:
             current = self._installed
             newest = max(keys, key=lambda one: (one.stamp, one.publication))
             if current is not None and current.publication.publication == newest.publication:
-                return current
+                return False
             found = install_newest(self._folder, self._lake, keys)
             if current is not None and current.directory == found.directory:
                 found.used.release()
-                return current
+                return False
             with self._lock:
                 self._close_store()
                 self._installed, self._names = found, None
@@ -112,7 +124,7 @@ class ServedPublication:
             if current is not None:
                 current.used.release()
             remove_unused(self._folder, found)
-            return found
+            return True
 
     def close_if_idle(self, seconds: float) -> None:
         """Close the store if nobody has asked for so long, to free its memory."""

@@ -25,10 +25,8 @@ from golore.mcp_server.server.app import prepare_process
 from golore.mcp_server.team.gate import MAX_BODY, TeamGate
 from golore.mcp_server.team.installed_store import installed_bytes
 from golore.mcp_server.team.json_log import set_up_log
-from golore.mcp_server.team.lake_notes import receive_notes
 from golore.mcp_server.team.lake_repositories import LakeRepositories
 from golore.mcp_server.team.metrics import Metrics
-from golore.mcp_server.team.served_publication import ServedPublication
 from golore.mcp_server.team.team_server import build_team_server
 from golore.mcp_server.team.token_file import TokenFile
 from mcp.server.transport_security import TransportSecuritySettings
@@ -58,17 +56,8 @@ def run_worker(setup: WorkerSetup) -> int:
     set_up_log()
     metrics = Metrics(setup.metrics, setup.number, setup.processes)
     lake = open_lake(setup.lake)
-
-    def renewed(served: ServedPublication) -> None:
-        with served.opened(()) as opened:
-            receive_notes(opened, lake, served.name)
-
     repositories = LakeRepositories(
-        lake,
-        cache_folder(),
-        refresh=setup.refresh,
-        on_lake_error=metrics.count_lake_error,
-        after_renewal=renewed,
+        lake, cache_folder(), refresh=setup.refresh, on_lake_error=metrics.count_lake_error
     )
     with repositories, socket.socket(fileno=setup.socket) as listening:
         config = uvicorn.Config(
