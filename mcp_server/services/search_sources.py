@@ -34,9 +34,7 @@ VECTOR_MODEL_FILE: Final = "vectors.model"
 
 
 @contextmanager
-def sources_of(
-    repository: LearnedRepository, store: Store, *, may_update: bool = True
-) -> Generator[SearchContext]:
+def sources_of(repository: LearnedRepository, store: Store, *, may_update: bool = True) -> Generator[SearchContext]:
     """Open the sources of a search. `store` is open for reading. `may_update`: whether an index that is behind the
     graph is updated, which needs the files."""
     index, is_behind = index_of(repository, store, may_update=may_update)

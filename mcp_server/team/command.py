@@ -104,9 +104,8 @@ def _announce(address: Address, published: int, grants: int, options: TeamOption
     is_encrypted = options.certificate is not None
     url = f"http{'s' if is_encrypted else ''}://{address.shown}/mcp"
     if as_json:
-        print_json_line(
-            {"url": url, "repositories": published, "tokens": grants, "processes": options.processes, "tls": is_encrypted}
-        )
+        numbers = {"repositories": published, "tokens": grants, "processes": options.processes}
+        print_json_line({"url": url, "tls": is_encrypted, **numbers})
         return
     counts = f"{counted(published, 'repository')} for {counted(grants, 'token')}"
     print_message(f"Serving {counts} on {url} in {counted(options.processes, 'process')}. Press Ctrl-C to stop.")

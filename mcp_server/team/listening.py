@@ -53,15 +53,13 @@ def listening_sockets(address: Address, number: int) -> list[socket.socket]:
     """So many sockets that listen on the address. Port 0 chooses a free one."""
     is_shared = number > 1 and sys.platform == "linux"
     with ExitStack() as opened:
-        found: list[socket.socket] = []
         try:
             # Without sharing first: otherwise two servers of one user could have the same port without noticing.
             with _bound(address, is_shared=False) as first:
                 address = Address(address.host, first.getsockname()[1])
                 if not is_shared:
                     return [first.dup()] * number
-            for _ in range(number):
-                found.append(opened.enter_context(_bound(address, is_shared=True)))
+            found = [opened.enter_context(_bound(address, is_shared=True)) for _ in range(number)]
         except OSError as failure:
             if failure.errno in _REASONS:
                 reason = _REASONS[failure.errno]

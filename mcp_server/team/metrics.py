@@ -63,7 +63,7 @@ class Metrics:
         self._own[_RUNNING] += by
 
     def text(self, cache_bytes: int) -> str:
-        totals = [sum(self._all[at :: _WIDTH].tolist()) for at in range(_WIDTH)]
+        totals = [sum(self._all[at::_WIDTH].tolist()) for at in range(_WIDTH)]
         lines = ["# TYPE golore_requests_total counter"]
         for row, tool in enumerate(_TOOLS):
             for column, status in enumerate(STATUSES):

@@ -27,8 +27,8 @@ class RequestLimits:
         self._uses: dict[str, _Use] = {}
 
     def enter(self, grant: Grant) -> float:
-        """Count a request that begins. Returns 0, or the seconds after which to try again if it is refused; then it must
-        not be ended with `leave`."""
+        """Count a request that begins, and must be ended with `leave`. Returns 0. If it is refused, returns the seconds
+        after which to try again, and counts nothing."""
         now = self._clock()
         most = grant.per_second * _BURST_SECONDS
         use = self._uses.get(grant.digest)

@@ -156,5 +156,3 @@ def _sentence(found: Installed) -> str:
     version = f" ({found.version})" if found.version else ""
     more = f" A newer publication is not used: {found.message}" if found.message else ""
     return f"{found.repository} at {found.commit[:12]}{version}, published {age(seconds)}.{more}"
-
-

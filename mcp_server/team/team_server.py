@@ -22,7 +22,7 @@ implementation and test, resolved by Go's own rules. Give `repository` with each
 github.com/acme/shop or shop; memory_status lists those that you may ask about. With scope fleet, a question is about \
 all of them.
 
-Answers are about published commits, which they name, and not about files that you have edited. Name symbols as `go doc` \
+Answers are about published commits, which they name, not about files that you have edited. Name symbols as `go doc` \
 prints them, or by any suffix: Save, Memory.Save, store.Memory.Save. Replies have three values: resolved (certain), \
 candidates (possible through an interface), and unresolved uses of the same name. They count what did not fit; raise \
 `budget` to see it."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from golore.graph.errors import GoloreError, UsageError
-from golore.graph.files.atomic_write import replace_file
+from golore.graph.files.atomic_write import replacing
 from golore.graph.safety.regular_file import NotRegularError, open_regular
 from golore.graph.safety.system import NO_FOLLOW, permits_others
 
@@ -148,7 +148,8 @@ def _write_private(path: Path, data: bytes, *, is_new: bool) -> None:
         raise UsageError(f"There is no directory {path.parent}. Create it first.")
     if is_new:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600))
-    replace_file(path, data, durable=True)  # keeps the mode
+    with replacing(path, durable=True, keep_status=True) as file:
+        file.write(data)
 
 
 def _quoted(text: str) -> str:

@@ -88,11 +88,11 @@ def test_old_and_new_clients_are_answered(team: Team, mode: str, version: str) -
 
 def test_all_tools_answer_from_the_published_store(team: Team) -> None:
     assert "func Open" in asked(team, team.anna, "memory_context", repository="lib", target="store.Open")
-    assert "Used by" in asked(team, team.anna, "memory_context", repository="lib", target="store/store.go")
+    assert "is satisfied by Store" in asked(team, team.anna, "memory_context", repository="lib", target="store/store.go")
     assert "store/store.go" in asked(team, team.anna, "memory_search", repository="lib", query="flush")
     cypher = "MATCH (s:Symbol) WHERE s.name = 'SaveAll' RETURN s.id"
     assert "SaveAll" in asked(team, team.anna, "memory_query", repository="lib", cypher=cypher)
-    assert "impact" not in asked(team, team.anna, "memory_graph", repository="lib", question="impact", symbol="flush")
+    assert "Store.Save" in asked(team, team.anna, "memory_graph", repository="lib", question="impact", symbol="flush")
     assert "no working tree" in asked(team, team.anna, "memory_graph", repository="lib", question="affected")
     assert "2 repositories that you may read, and write notes" in asked(team, team.anna, "memory_status")
 
@@ -237,7 +237,8 @@ def test_a_new_publication_replaces_the_store_and_notes_of_others_arrive(
         change(root, {"store/more.go": "package store\n\nfunc More() { Open() }\n"})
         publish(root, lake)
         repositories.list_again()
-        assert "store.More" in inside(repositories, ANNA, "memory_graph", question="callers", symbol="store.Open", **{"repository": "lib"})
+        callers = {"question": "callers", "symbol": "store.Open", "repository": "lib"}
+        assert "store.More" in inside(repositories, ANNA, "memory_graph", **callers)
         (folder,) = (tmp_path / "cache").iterdir()
         assert len([one for one in folder.iterdir() if one.is_dir()]) == 1
         assert main(["note", "store.Open", "From a checkout.", "--repo", str(root)]) == 0
@@ -310,7 +311,9 @@ def test_health_and_metrics_tell_nothing_about_repositories(team: Team) -> None:
     assert status == 200
     assert 'golore_requests_total{tool="memory_search",status="ok"}' in text
     assert 'golore_request_duration_seconds_bucket{tool="memory_search",le="+Inf"}' in text
-    numbers = {name: float(value) for name, _, value in (line.partition(" ") for line in text.splitlines()) if name[0] != "#"}
+    numbers = {
+        name: float(value) for name, _, value in (line.partition(" ") for line in text.splitlines()) if name[0] != "#"
+    }
     assert numbers["golore_open_stores"] >= 1
     assert numbers["golore_cache_bytes"] > 100_000
     assert numbers["golore_requests_running"] == 0
@@ -320,6 +323,7 @@ def test_health_and_metrics_tell_nothing_about_repositories(team: Team) -> None:
     assert requested(team, "GET", "/metrics", team.bob, **passed_on)[0] == 200
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_port_and_finish_what_runs_before_they_end(published: Path, tmp_path: Path) -> None:
     shutil.copytree(published / "lake", tmp_path / "lake")
     with serving(tmp_path, "--processes", "2") as team:
@@ -336,7 +340,6 @@ def test_two_processes_share_the_port_and_finish_what_runs_before_they_end(publi
         slow.join()
         assert team.process.wait(30) == 0
     assert len(replies) == 1
-    assert "Error executing tool" not in replies[0] or "longer than" in replies[0] or "seconds" in replies[0]
 
 
 @pytest.mark.parametrize("flaw", ["missing", "mode", "link", "text", "key", "right", "digest", "pattern"])
@@ -356,7 +359,12 @@ def test_a_token_file_with_a_flaw_is_refused_in_one_sentence(flaw: str, tmp_path
         wrong |= {"digest": text.replace("digest = ", "digest = 'x' #"), "pattern": text.replace("/acme", "/a b")}
         path.write_text(wrong[flaw])
     says = {"missing": "There is no file", "mode": "chmod 600", "link": "is a link", "text": "is not a file of tokens"}
-    says |= {"key": "anna.more is unknown", "right": "rights must be", "digest": "SHA-256", "pattern": "list of patterns"}
+    says |= {
+        "key": "anna.more is unknown",
+        "right": "rights must be",
+        "digest": "SHA-256",
+        "pattern": "list of patterns",
+    }
     with pytest.raises(GoloreError, match=says[flaw]):
         TokenFile(path).grants()
 

@@ -56,7 +56,9 @@ def serving(folder: Path, *options: str) -> Generator[Team]:
     environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
     with (
         (folder / "log").open("w") as log,
-        subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True, env=environment) as server,
+        subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+        ) as server,
     ):
         try:
             assert server.stdout is not None

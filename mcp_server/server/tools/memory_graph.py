@@ -98,9 +98,7 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
     return reply.with_tail(*_unresolved_lines(opened.store, answer.subject)) if question == "callees" else reply
 
 
-def _fleet_reply(
-    opened: OpenServedRepository, fleet: Fleet, question: str, symbol: str, to: str, depth: int
-) -> Reply:
+def _fleet_reply(opened: OpenServedRepository, fleet: Fleet, question: str, symbol: str, to: str, depth: int) -> Reply:
     """The reply about all repositories of the fleet."""
     if question == "affected":
         request = Request(revisions=symbol) if ".." in symbol else Request(base=symbol)

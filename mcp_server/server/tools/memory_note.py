@@ -19,9 +19,7 @@ from pydantic import Field
 DESCRIPTION: Final = """\
 Call this when the user decides or corrects something, or you find out the hard way what the code does not say. Stored \
 with the code, shown to whoever opens it. Give `text`, or instead `confirm`, `done` or `rate`."""
-ONE_OF: Final = (
-    "Give one of: `text` with a `target`, `rate` with a `target`, `confirm` with an id, `done` with an id."
-)
+ONE_OF: Final = "Give one of: `text` with a `target`, `rate` with a `target`, `confirm` with an id, `done` with an id."
 
 Target = Annotated[str, Field(description="What it is about: symbol, file, package, or `.`")]
 Text = Annotated[str, Field(description="One fact, in a sentence or two.")]

@@ -1,4 +1,4 @@
-"""`memory_note` of a team server: the note is an event in the lake, and its author is the name of the caller's token."""
+"""`memory_note` of a team server: notes are events in the lake, and their author is the name of the caller's token."""
 
 from __future__ import annotations
 
