@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -81,7 +81,7 @@ def _questions(root: Path, name: str) -> list[Question]:
 
 
 @contextmanager
-def serving(folder: Path, processes: int) -> Iterator[tuple[int, int]]:
+def serving(folder: Path, processes: int) -> Generator[tuple[int, int]]:
     """The port and the process id of a server."""
     command = [_GOLORE, "serve", "--lake", folder / "lake", "--tokens", folder / "tokens", "--listen", "127.0.0.1:0"]
     command += ["--processes", str(processes), "--json"]
@@ -237,7 +237,9 @@ def main() -> None:
         tokens = [add_token(file, f"client-{number}", ("*",), may_write=False) for number in range(options.clients)]
         # The bar is about time, not about the limits of a token.
         file.write_text(file.read_text().replace("rights =", "per_second = 10_000\nrights ="))
-        print(f"{len(questions):,} questions about {', '.join(path.name for path in options.paths)}; {options.protocol}")
+        print(
+            f"{len(questions):,} questions about {', '.join(path.name for path in options.paths)}; {options.protocol}"
+        )
         for processes in options.processes:
             with serving(folder, processes) as (port, pid):
                 print(f"{processes} process(es)")

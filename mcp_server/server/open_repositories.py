@@ -65,6 +65,11 @@ class OpenServedRepository(OpenRepository):
 class RepositoryAccess(Protocol):
     """What the tools that only read need of a server: its repositories, and all those of a lake."""
 
+    @property
+    def needs_name(self) -> bool:
+        """Whether a question about the fleet that names no repository is not about one of them."""
+        ...
+
     def opened(self, name: str = "") -> AbstractContextManager[OpenServedRepository]: ...
 
     def root_containing(self, path: str) -> str: ...
@@ -287,6 +292,10 @@ class Repositories:
                 yield opened
         finally:
             self._wake.set()
+
+    @property
+    def needs_name(self) -> bool:
+        return False
 
     def fleet(self) -> Fleet:
         """The fleet that the user's settings name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ class TeamOptions(NamedTuple):
 
 def run_serve_lake(options: TeamOptions, *, as_json: bool) -> int:
     """Serve until SIGTERM or SIGINT. Returns the exit code."""
+    if sys.platform == "win32":
+        raise UsageError("The server for a team needs Linux or macOS. `golore serve PATH` works on Windows.")
     address = parse_address(options.listen)
     tokens = _tokens(options.tokens)
     grants = read_grants(tokens)

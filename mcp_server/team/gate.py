@@ -6,11 +6,13 @@ from this machine that no proxy passed on, and for bearers of a token.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from anyio.to_thread import current_default_thread_limiter
 from golore.graph.errors import GoloreError
 from golore.mcp_server.team.caller import CALLER, Caller
 from golore.mcp_server.team.json_log import log_request
@@ -23,9 +25,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY: Final = 256 << 10
 """Bytes. The longest note has 4,000 characters."""
+_THREADS: Final = 200
+"""Most calls at once. Those about a repository that is just being installed wait in a thread, and must not keep others
+waiting."""
 _BEARER: Final = b"bearer "
 _LOOPBACK: Final = ("127.0.0.1", "::1")
 _PASSED_ON: Final = frozenset((b"x-forwarded-for", b"forwarded", b"x-real-ip", b"via"))
+_logger: Final = logging.getLogger(__name__)
 _UNUSABLE: Final = "The server's file of tokens cannot be used. Ask whoever runs the server; its log says why."
 
 
@@ -47,6 +53,7 @@ class TeamGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
+            current_default_thread_limiter().total_tokens = _THREADS
             await self._inner(scope, receive, send)
             return
         if scope["type"] != "http":
@@ -108,7 +115,7 @@ class TeamGate:
         finally:
             CALLER.reset(known)
             self._limits.leave(grant)
-        return caller.outcome or ("ok" if sent_well(send) else "failed"), caller
+        return caller.outcome or ("ok" if 200 <= send.status < 300 else "failed"), caller
 
     def _grant(self, scope: Scope) -> Grant | None:
         """What the token of a request permits; None if it has none, several, or an unknown one. Raises `GoloreError` if
@@ -163,10 +170,6 @@ class _Sent:
         await self._send(message)
 
 
-def sent_well(send: _Sent) -> bool:
-    return 200 <= send.status < 300
-
-
 def _wrong_request(scope: Scope) -> Response | None:
     """The refusal of a request that cannot be one of an MCP client."""
     headers = dict(scope["headers"])
@@ -191,6 +194,4 @@ def _refusal(status: int, error: str, description: str) -> JSONResponse:
 
 
 def _warn(message: str) -> None:
-    import logging
-
-    logging.getLogger(__name__).warning("%s", message)
+    _logger.warning("%s", message)

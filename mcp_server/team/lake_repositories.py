@@ -27,8 +27,6 @@ from golore.mcp_server.team.served_publication import ServedPublication
 from golore.mcp_server.team.token_file import Grant
 
 REFRESH_SECONDS: Final = 30.0
-_MAX_IDLE: Final = 300.0
-"""Seconds without a question after which a store is closed."""
 _LOOK_EVERY: Final = 1.0
 _NAMED: Final = 10
 _MOST_GRANTS: Final = 1_000
@@ -79,6 +77,10 @@ class LakeRepositories:
     @property
     def open_stores(self) -> int:
         return sum(one.is_open for one in self._all_served())
+
+    @property
+    def needs_name(self) -> bool:
+        return len(self.publications()) != 1
 
     def publications(self) -> dict[str, list[HeadKey]]:
         """The publications of the repositories that the caller may read, oldest first."""
@@ -134,7 +136,7 @@ class LakeRepositories:
             if time.monotonic() - self._listed_at >= self._refresh:
                 self.list_again()
             for one in self._all_served():
-                one.close_if_idle(_MAX_IDLE)
+                one.close_if_idle()
 
     def list_again(self) -> None:
         """Look for new publications, and install those of repositories that are in use."""

@@ -102,7 +102,8 @@ def _histogram(tool: str, row: list[int]) -> list[str]:
     *buckets, microseconds, number = row
     if not number:
         return []
-    name, lines, so_far = "golore_request_duration_seconds", [], 0
+    name, so_far = "golore_request_duration_seconds", 0
+    lines: list[str] = []
     for limit, count in zip(_BUCKETS, buckets, strict=True):
         so_far += count
         lines.append(f'{name}_bucket{{tool="{tool}",le="{limit:g}"}} {so_far}')

@@ -19,12 +19,14 @@ from golore.mcp_server.team.worker import GRACE_SECONDS, WorkerSetup
 _MODULE: Final = "golore.mcp_server.team.worker"
 _LOOK_EVERY: Final = 0.2
 _LEAST_LIFE: Final = 5.0
-"""Seconds. A process that ends sooner would end again."""
+_MOST_TRIES: Final = 3
+"""If so many processes in a row lived shorter than `_LEAST_LIFE` seconds, the next one would not live either."""
 
 
 class _Process:
-    def __init__(self, setup: WorkerSetup) -> None:
+    def __init__(self, setup: WorkerSetup, tries: int = 1) -> None:
         self.setup = setup
+        self.tries = tries
         self.started = time.monotonic()
         command = python_command("-m", _MODULE, msgspec.json.encode(setup).decode())
         self.running = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(setup.socket, setup.metrics))
@@ -49,9 +51,10 @@ def run_processes(setups: Sequence[WorkerSetup]) -> int:
 
 
 def _replaced(one: _Process) -> _Process:
-    if time.monotonic() - one.started < _LEAST_LIFE:
-        raise GoloreError(f"A process of the server ended at once (exit code {one.running.returncode}); see its log.")
-    return _Process(one.setup)
+    tries = one.tries + 1 if time.monotonic() - one.started < _LEAST_LIFE else 1
+    if tries > _MOST_TRIES:
+        raise GoloreError(f"A process of the server ends at once (exit code {one.running.returncode}); see the log.")
+    return _Process(one.setup, tries)
 
 
 def _end_all(processes: Sequence[_Process]) -> None:

@@ -37,6 +37,10 @@ from golore.mcp_server.text.ages import age
 
 _POOL_BYTES: Final = 64 << 20
 """Most bytes for the engine's pages and intermediate results, as in `open_repositories`."""
+_MAX_IDLE: Final = 300.0
+"""Seconds without a question after which a store is closed."""
+_MAX_FOLLOWED: Final = 3600.0
+"""Seconds without a question after which new publications are no longer installed."""
 _NO_CHANGES: Final = Changes()
 
 
@@ -60,7 +64,7 @@ class ServedPublication:
 
     @property
     def is_used(self) -> bool:
-        """Whether somebody has asked about it since it was last closed."""
+        """Whether there is an installed store to answer from."""
         return self._installed is not None
 
     @contextmanager
@@ -126,15 +130,20 @@ class ServedPublication:
             remove_unused(self._folder, found)
             return True
 
-    def close_if_idle(self, seconds: float) -> None:
-        """Close the store if nobody has asked for so long, to free its memory."""
-        if self._store is None or time.monotonic() - self._used_at < seconds:
-            return
-        with self._lock:
-            if time.monotonic() - self._used_at >= seconds:
-                self._close_store()
-                self._queries.close()
-                trim_memory()
+    def close_if_idle(self) -> None:
+        """Close the store if nobody has asked for a while, to free its memory, and after a longer while let newer
+        publications pass until somebody asks."""
+        if self._store is not None and self._is_idle(_MAX_IDLE):
+            with self._lock:
+                if self._is_idle(_MAX_IDLE):
+                    self._close_store()
+                    self._queries.close()
+                    trim_memory()
+        if self._installed is not None and self._is_idle(_MAX_FOLLOWED):
+            self.close()
+
+    def _is_idle(self, seconds: float) -> bool:
+        return time.monotonic() - self._used_at >= seconds
 
     def close(self) -> None:
         self._queries.close()

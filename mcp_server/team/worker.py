@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import msgspec
@@ -71,9 +72,13 @@ def run_worker(setup: WorkerSetup) -> int:
         )
         # uvicorn raises the signal again when it has shut down; that must not end the process before its stores close.
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, _do_nothing)
         uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    pass
 
 
 def team_application(repositories: LakeRepositories, tokens: TokenFile, metrics: Metrics) -> ASGIApp:

@@ -72,6 +72,10 @@ def register(server: MCPServer, repositories: RepositoryAccess) -> None:
         repository: RepositoryName = "",
         scope: Scope = "",
     ) -> str:
+        with reporting_failures():
+            if scope and not repository and repositories.needs_name:
+                with repositories.fleet() as fleet:
+                    return agent_text(_fleet_answer(None, fleet, question, symbol, to, depth), budget)
         with reporting_failures(), repositories.opened(repository) as opened:
             if question == "affected" and opened.published:
                 raise UsageError(_NO_WORKING_TREE)
@@ -106,6 +110,12 @@ def _fleet_reply(opened: OpenServedRepository, fleet: Fleet, question: str, symb
         found = affected(root, store, request, AffectedLimits(depth, _MAX_REACHED))
         elsewhere = affected_elsewhere(root, store, fleet, found, depth)
         return with_fleet(affected_reply(found, ShortNames(store)), elsewhere)
+    return _fleet_answer(opened, fleet, question, symbol, to, depth)
+
+
+def _fleet_answer(
+    opened: OpenServedRepository | None, fleet: Fleet, question: str, symbol: str, to: str, depth: int
+) -> Reply:
     if question not in FLEET_QUESTIONS or to:
         raise UsageError(f"With scope fleet, ask for {', '.join(FLEET_QUESTIONS)} or affected.")
     if not symbol:

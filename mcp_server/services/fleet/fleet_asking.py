@@ -28,10 +28,10 @@ def open_fleet(address: str = "") -> Fleet:
 
 
 def ask_fleet(
-    fleet: Fleet, question: str, text: str, here: OpenRepository | Path, *, access: str = "", depth: int = 1
+    fleet: Fleet, question: str, text: str, here: OpenRepository | Path | None, *, access: str = "", depth: int = 1
 ) -> FleetAnswer:
-    """`here`: the repository whose names are meant first, open or as a path in it. `access`: `reads` or `writes` of a
-    field."""
+    """`here`: the repository whose names are meant first, open or as a path in it; None if there is none. `access`:
+    `reads` or `writes` of a field."""
     name, package = _named(fleet, question, text, here)
     if question == "callers":
         return fleet_questions.callers(fleet, name, package)
@@ -42,14 +42,15 @@ def ask_fleet(
     return fleet_questions.users(fleet, name, package, access.removesuffix("s"))
 
 
-def _named(fleet: Fleet, question: str, text: str, here: OpenRepository | Path) -> tuple[str, str]:
+def _named(fleet: Fleet, question: str, text: str, here: OpenRepository | Path | None) -> tuple[str, str]:
     """The qualified name that a text means, and its package: as the repository here knows it, or else the fleet."""
     unclear: UnclearName | None = None
     try:
-        meaning = _meaning(here, text, _KINDS.get(question, frozenset()))
-        if meaning.is_group:
-            raise UsageError(f"{meaning.name} has several declarations. With --fleet, name one symbol.")
-        return meaning.first.qualified_name, meaning.first.package
+        if here is not None:
+            meaning = _meaning(here, text, _KINDS.get(question, frozenset()))
+            if meaning.is_group:
+                raise UsageError(f"{meaning.name} has several declarations. With --fleet, name one symbol.")
+            return meaning.first.qualified_name, meaning.first.package
     except StoreError:
         pass
     except UnclearName as failure:
