@@ -28,6 +28,10 @@ from golore.mcp_server.team.token_file import Grant
 
 REFRESH_SECONDS: Final = 30.0
 _LOOK_EVERY: Final = 1.0
+_MOST_OPEN: Final = 64
+"""Stores that stay open, those that were asked last; each may use 64 MB."""
+_LEAST_OPEN: Final = 10.0
+"""Seconds after a question for which a store stays open anyway: a query in another process may use it."""
 _NAMED: Final = 10
 _MOST_GRANTS: Final = 1_000
 _logger: Final = logging.getLogger(__name__)
@@ -137,6 +141,9 @@ class LakeRepositories:
                 self.list_again()
             for one in self._all_served():
                 one.close_if_idle()
+            is_open = sorted((one for one in self._all_served() if one.is_open), key=lambda one: one.used_at)
+            for one in is_open[: max(0, len(is_open) - _MOST_OPEN)]:
+                one.let_go(_LEAST_OPEN)
 
     def list_again(self) -> None:
         """Look for new publications, and install those of repositories that are in use."""

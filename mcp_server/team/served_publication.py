@@ -63,6 +63,11 @@ class ServedPublication:
         return self._store is not None
 
     @property
+    def used_at(self) -> float:
+        """When the last question ended, by the monotonic clock."""
+        return self._used_at
+
+    @property
     def is_used(self) -> bool:
         """Whether there is an installed store to answer from."""
         return self._installed is not None
@@ -76,7 +81,7 @@ class ServedPublication:
                 raise LakeError(f"{self.name} is not available at the moment. Ask again.")
             try:
                 if self._store is None:
-                    self._store = Store.open(installed.store, write=False, pool=_POOL_BYTES)
+                    self._store = Store.open(installed.store, write=False, pool=_POOL_BYTES, threads=1)
                 names = NameResolver(self._store, self._names)
                 yield OpenServedRepository(
                     LearnedRepository(installed.root, installed.store),
@@ -134,13 +139,17 @@ class ServedPublication:
         """Close the store if nobody has asked for a while, to free its memory, and after a longer while let newer
         publications pass until somebody asks."""
         if self._store is not None and self._is_idle(_MAX_IDLE):
-            with self._lock:
-                if self._is_idle(_MAX_IDLE):
-                    self._close_store()
-                    self._queries.close()
-                    trim_memory()
+            self.let_go(_MAX_IDLE)
         if self._installed is not None and self._is_idle(_MAX_FOLLOWED):
             self.close()
+
+    def let_go(self, seconds: float) -> None:
+        """Close the store, unless somebody has asked within so many seconds."""
+        with self._lock:
+            if self._is_idle(seconds):
+                self._close_store()
+                self._queries.close()
+                trim_memory()
 
     def _is_idle(self, seconds: float) -> bool:
         return time.monotonic() - self._used_at >= seconds
