@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -40,11 +41,7 @@ def run_serve_lake(options: TeamOptions, *, as_json: bool) -> int:
     address = parse_address(options.listen)
     tokens = _tokens(options.tokens)
     grants = read_grants(tokens)
-    if (options.certificate is None) != (options.key is None):
-        raise UsageError("TLS needs a certificate and its key: --tls-cert and --tls-key.")
-    for file in (options.certificate, options.key):
-        if file is not None and not file.is_file():
-            raise UsageError(f"There is no file {file}. Check the path.")
+    _require_certificate(options.certificate, options.key)
     lake = lake_address(options.lake)
     published = len({key.repository for key in head_keys(open_lake(lake))})
     sockets = listening_sockets(address, options.processes)
@@ -72,6 +69,17 @@ def _tokens(path: Path | None) -> Path:
             "PATTERN`."
         )
     return path.expanduser().absolute()
+
+
+def _require_certificate(certificate: Path | None, key: Path | None) -> None:
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        raise UsageError("TLS needs a certificate and its key: --tls-cert and --tls-key.")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except OSError as failure:
+        raise UsageError(f"{certificate} and {key} are no certificate and its key: {failure}.") from failure
 
 
 def _setups(options: TeamOptions, lake: str, tokens: Path, sockets: list[socket.socket]) -> list[WorkerSetup]:

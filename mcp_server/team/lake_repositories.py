@@ -56,7 +56,7 @@ class LakeRepositories:
         self._on_lake_error = on_lake_error
         self._keys: dict[str, list[HeadKey]] | None = None
         self._permitted: dict[Grant, tuple[object, dict[str, list[HeadKey]]]] = {}
-        self._listed_at = 0.0
+        self._listed_at = float("-inf")
         self._listing = threading.Lock()
         self._served: dict[str, ServedPublication] = {}
         self._change = threading.Lock()
