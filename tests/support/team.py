@@ -112,7 +112,7 @@ def asked(team: Team, token: str, tool: str, **arguments: Any) -> str:
 
 
 @contextmanager
-def repositories_of(lake: Path, folder: Path) -> Generator[LakeRepositories]:
+def repositories_of(lake: Path | str, folder: Path) -> Generator[LakeRepositories]:
     """The repositories of a server in this process, which looks for new publications only when it is told to."""
     with LakeRepositories(open_lake(str(lake)), folder, refresh=1e9) as repositories:
         yield repositories
