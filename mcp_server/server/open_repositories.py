@@ -70,6 +70,9 @@ class RepositoryAccess(Protocol):
         """Whether a question about the fleet that names no repository is not about one of them."""
         ...
 
+    @property
+    def can_learn(self) -> bool: ...
+
     def opened(self, name: str = "") -> AbstractContextManager[OpenServedRepository]: ...
 
     def root_containing(self, path: str) -> str: ...
@@ -296,6 +299,10 @@ class Repositories:
     @property
     def needs_name(self) -> bool:
         return False
+
+    @property
+    def can_learn(self) -> bool:
+        return True
 
     def fleet(self) -> Fleet:
         """The fleet that the user's settings name."""

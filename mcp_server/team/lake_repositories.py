@@ -38,7 +38,8 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class LakeRepositories:
-    """Use it as a context manager: it runs a thread that looks for new publications and notes."""
+    """Use it as a context manager: it runs a thread that looks for new publications and notes, and calls `on_look` with
+    the number of open stores now and then."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class LakeRepositories:
         *,
         refresh: float = REFRESH_SECONDS,
         on_lake_error: Callable[[], None] = lambda: None,
+        on_look: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.lake = lake
         self.failure = ""
@@ -54,6 +56,7 @@ class LakeRepositories:
         self._folder = folder
         self._refresh = refresh
         self._on_lake_error = on_lake_error
+        self._on_look = on_look
         self._keys: dict[str, list[HeadKey]] | None = None
         self._permitted: dict[Grant, tuple[object, dict[str, list[HeadKey]]]] = {}
         self._listed_at = float("-inf")
@@ -85,6 +88,10 @@ class LakeRepositories:
     @property
     def needs_name(self) -> bool:
         return len(self.publications()) != 1
+
+    @property
+    def can_learn(self) -> bool:
+        return False
 
     def publications(self) -> dict[str, list[HeadKey]]:
         """The publications of the repositories that the caller may read, oldest first."""
@@ -144,6 +151,7 @@ class LakeRepositories:
             is_open = sorted((one for one in self._all_served() if one.is_open), key=lambda one: one.used_at)
             for one in is_open[: max(0, len(is_open) - _MOST_OPEN)]:
                 one.let_go(_LEAST_OPEN)
+            self._on_look(self.open_stores)
 
     def list_again(self) -> None:
         """Look for new publications, and install those of repositories that are in use."""

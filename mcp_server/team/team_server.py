@@ -13,7 +13,7 @@ from golore.mcp_server.team.lake_repositories import LakeRepositories
 from golore.mcp_server.team.tools import memory_note, memory_status
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, InputRequiredResult, Tool
 
 TOOLS: Final = ("memory_context", "memory_graph", "memory_search", "memory_query", "memory_note", "memory_status")
 _INSTRUCTIONS: Final = """\
@@ -26,6 +26,7 @@ Answers are about published commits, which they name, not about files that you h
 prints them, or by any suffix: Save, Memory.Save, store.Memory.Save. Replies have three values: resolved (certain), \
 candidates (possible through an interface), and unresolved uses of the same name. They count what did not fit; raise \
 `budget` to see it."""
+_REPOSITORY: Final = "Such as github.com/acme/shop, or shop."
 _LOCAL: Final = {
     "memory_learn": "it learns nothing; new commits come from `golore publish` in CI",
     "memory_explore": "it has no source files; use golore in your checkout to read code",
@@ -38,6 +39,12 @@ class TeamServer(GoloreServer):
     def __init__(self, on_lake_error: Callable[[], None]) -> None:
         super().__init__(None, _INSTRUCTIONS)
         self._on_lake_error = on_lake_error
+
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema["properties"]["repository"]["description"] = _REPOSITORY
+        return tools
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context | None = None

@@ -97,6 +97,8 @@ def test_all_tools_answer_from_the_published_store(team: Team) -> None:
     assert "Store.Save" in asked(team, team.anna, "memory_graph", repository="lib", question="impact", symbol="flush")
     assert "no working tree" in asked(team, team.anna, "memory_graph", repository="lib", question="affected")
     assert "2 repositories that you may read, and write notes" in asked(team, team.anna, "memory_status")
+    unknown = asked(team, team.anna, "memory_graph", repository="lib", question="callers", symbol="Nowhere")
+    assert "Try memory_search." in unknown
 
 
 def test_nobody_gets_in_without_a_token_of_the_file(team: Team) -> None:

@@ -30,7 +30,10 @@ def register(server: MCPServer, repositories: RepositoryAccess) -> None:
         structured_output=False,
     )
     def memory_context(target: Target = "", budget: Budget = DEFAULT_BUDGET, repository: RepositoryName = "") -> str:
-        with reporting_failures(), repositories.opened(repository or repositories.root_containing(target)) as opened:
+        with (
+            reporting_failures(can_learn=repositories.can_learn),
+            repositories.opened(repository or repositories.root_containing(target)) as opened,
+        ):
             text = context_reply(opened, target, budget)
             if not opened.published:
                 record_shown(opened.repository.store, target, len(text))

@@ -72,11 +72,11 @@ def register(server: MCPServer, repositories: RepositoryAccess) -> None:
         repository: RepositoryName = "",
         scope: Scope = "",
     ) -> str:
-        with reporting_failures():
+        with reporting_failures(can_learn=repositories.can_learn):
             if scope and not repository and repositories.needs_name:
                 with repositories.fleet() as fleet:
                     return agent_text(_fleet_answer(None, fleet, question, symbol, to, depth), budget)
-        with reporting_failures(), repositories.opened(repository) as opened:
+        with reporting_failures(can_learn=repositories.can_learn), repositories.opened(repository) as opened:
             if question == "affected" and opened.published:
                 raise UsageError(_NO_WORKING_TREE)
             if scope:

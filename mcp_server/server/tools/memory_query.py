@@ -81,7 +81,7 @@ def register(server: MCPServer, repositories: RepositoryAccess) -> None:
     ) -> str:
         if cypher.strip().lower() == _SCHEMA:
             return graph_schema()
-        with reporting_failures():
+        with reporting_failures(can_learn=repositories.can_learn):
             with repositories.opened(repository) as opened:
                 learned, queries, behind = opened.repository, opened.queries, staleness_lines(opened)
             # After `opened`, so that a long query does not block other questions.

@@ -51,12 +51,12 @@ def register(server: MCPServer, repositories: RepositoryAccess) -> None:
         scope: Scope = "",
     ) -> str:
         if scope:
-            with reporting_failures(), repositories.fleet() as fleet:
+            with reporting_failures(can_learn=repositories.can_learn), repositories.fleet() as fleet:
                 found = search_names(fleet, query, kind=kind, limit=limit)
             return agent_text(fleet_search_reply(found), budget)
         request = SearchRequest(query, kind=kind, limit=limit, path=path, tests=tests, generated=generated)
         with (
-            reporting_failures(),
+            reporting_failures(can_learn=repositories.can_learn),
             repositories.opened(repository) as opened,
             sources_of(opened.repository, opened.store, may_update=not opened.published) as sources,
         ):

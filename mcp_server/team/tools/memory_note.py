@@ -55,7 +55,7 @@ def register(server: MCPServer, repositories: LakeRepositories) -> None:
     ) -> str:
         if sum(map(bool, (text, confirm, done, rate))) != 1 or ((text or rate) and not target):
             raise ToolError(ONE_OF)
-        with reporting_failures():
+        with reporting_failures(can_learn=False):
             grant = current_caller().grant
             served, _ = repositories.find(repository)
             if not grant.may_write:

@@ -30,7 +30,7 @@ def register(server: MCPServer, repositories: LakeRepositories) -> None:
         structured_output=False,
     )
     def memory_status(repository: RepositoryName = "") -> str:
-        with reporting_failures():
+        with reporting_failures(can_learn=False):
             if repository:
                 with repositories.opened(repository) as opened:
                     return "\n".join([*counts_lines(count_store(opened.store)), *staleness_lines(opened)])
