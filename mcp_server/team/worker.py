@@ -57,7 +57,13 @@ def run_worker(setup: WorkerSetup) -> int:
     set_up_log()
     metrics = Metrics(setup.metrics, setup.number, setup.processes)
     lake = open_lake(setup.lake)
-    repositories = LakeRepositories(lake, cache_folder(), refresh=setup.refresh, on_lake_error=metrics.count_lake_error)
+    repositories = LakeRepositories(
+        lake,
+        cache_folder(),
+        refresh=setup.refresh,
+        on_lake_error=metrics.count_lake_error,
+        on_look=metrics.set_open_stores,
+    )
     with repositories, socket.socket(fileno=setup.socket) as listening:
         config = uvicorn.Config(
             team_application(repositories, TokenFile(Path(setup.tokens)), metrics),
