@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
@@ -90,6 +91,11 @@ def reader_memory(path: Path) -> int:
 class EngineFailure(Exception):
     """A statement failed; the text is the message of the engine. Never leaves the `graph` package."""
 
+    @property
+    def is_full_pool(self) -> bool:
+        """Whether the buffer pool had no room for a page or an intermediate result."""
+        return "buffer manager exception" in str(self).lower()
+
 
 class Session:
     """A database with one connection. Values are passed as parameters; a row is a list in column order."""
@@ -105,13 +111,17 @@ class Session:
     ) -> None:
         module = _module(engine_name())
         self.is_writable: Final = write
+        self.pool: Final = pool or _READ_POOL
+        self.is_fresh = True
+        """Whether no statement has run yet."""
+        self._open_results = 0
         self._limit_before = None if write else _set_limit(path)
         self._database: _Database
         self._connection: _Connection
         try:
             self._database = module.Database(
                 str(path),
-                buffer_pool_size=pool or _READ_POOL,
+                buffer_pool_size=self.pool,
                 max_num_threads=threads or _THREADS,
                 read_only=not write,
                 max_db_size=_MAX_DATABASE,
@@ -125,6 +135,11 @@ class Session:
             # the log again at the next open takes milliseconds. `Store` decides when to fold.
             self.run("CALL force_checkpoint_on_close = false")
 
+    @property
+    def is_being_read(self) -> bool:
+        """Whether a caller is still reading rows: then the session must not be closed."""
+        return self._open_results > 0
+
     def close(self) -> None:
         self._connection.close()
         self._database.close()
@@ -137,12 +152,8 @@ class Session:
         self._execute(statement, parameters).close()
 
     def rows(self, statement: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
-        result = self._execute(statement, parameters or {})
-        try:
-            while result.has_next():
-                yield from result.get_n(_PAGE)
-        finally:
-            result.close()
+        """The statement runs at once; the rows are fetched as they are read."""
+        return chain.from_iterable(self._pages(self._execute(statement, parameters or {}), None))
 
     def columns(self, statement: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
         """The whole result by columns: for many thousands of rows, several times faster than by rows."""
@@ -177,7 +188,21 @@ class Session:
         finally:
             if seconds is not None:
                 self._connection.set_query_timeout(0)
-        return result.get_column_names(), _pages(result, most)
+        return result.get_column_names(), self._pages(result, most)
+
+    def _pages(self, result: _Result, most: int | None) -> Iterator[list[Row]]:
+        self._open_results += 1
+        return self._fetched_pages(result, sys.maxsize if most is None else most)
+
+    def _fetched_pages(self, result: _Result, left: int) -> Iterator[list[Row]]:
+        try:
+            while left > 0 and result.has_next():
+                page = result.get_n(min(_PAGE, left))
+                left -= len(page)
+                yield page
+        finally:
+            self._open_results -= 1
+            result.close()
 
     def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
         try:
@@ -186,18 +211,8 @@ class Session:
             raise EngineFailure(str(failure)) from failure
         if isinstance(result, list):
             raise EngineFailure("more than one statement")
+        self.is_fresh = False
         return result
-
-
-def _pages(result: _Result, most: int | None) -> Iterator[list[Row]]:
-    left = sys.maxsize if most is None else most
-    try:
-        while left > 0 and result.has_next():
-            page = result.get_n(min(_PAGE, left))
-            left -= len(page)
-            yield page
-    finally:
-        result.close()
 
 
 def _module(name: str) -> Any:
