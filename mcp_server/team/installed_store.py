@@ -127,23 +127,34 @@ def installed_bytes(folder: Path) -> int:
 
 def _install(folder: Path, lake: Lake, key: HeadKey, message: str) -> InstalledStore:
     directory = folder / key.publication
+    used = _use(directory, key)
+    try:
+        known = _read_done(directory)
+        if known is None:
+            lock = locks.acquire(folder / f"{key.publication}.lock", exclusive=True, timeout=_WAIT, purpose="installed")
+            try:
+                known = _read_done(directory) or _unpack(lake, key, directory)
+            finally:
+                lock.release()
+    except BaseException:
+        used.release()
+        raise
+    return InstalledStore(msgspec.structs.replace(known, message=message), directory, used)
+
+
+def _use(directory: Path, key: HeadKey) -> locks.FileLock:
+    """Create the directory of a publication, and keep it. Raises `LakeError` if another process, which has a newer one,
+    removes it just now."""
     directory.mkdir(mode=0o700, exist_ok=True)
-    known = _read_done(directory)
-    if known is None:
-        lock = locks.acquire(folder / f"{key.publication}.lock", exclusive=True, timeout=_WAIT, purpose="installed")
-        try:
-            known = _read_done(directory) or _unpack(lake, key, directory)
-        finally:
-            lock.release()
-    again = LakeError(f"{key.repository} was published again just now. Ask again.")
+    removed = LakeError(f"{key.repository} was published again just now. Ask again.")
     try:
         used = locks.acquire(directory / _USED_NAME, exclusive=False, timeout=_WAIT, purpose="used")
-    except FileNotFoundError as failure:  # removed in between by a process that has a newer one
-        raise again from failure
-    if _read_done(directory) is None:
+    except FileNotFoundError as failure:
+        raise removed from failure
+    if not (directory / _USED_NAME).exists():
         used.release()
-        raise again
-    return InstalledStore(msgspec.structs.replace(known, message=message), directory, used)
+        raise removed
+    return used
 
 
 def _unpack(lake: Lake, key: HeadKey, directory: Path) -> Installed:

@@ -41,6 +41,7 @@ _MAX_IDLE: Final = 300.0
 """Seconds without a question after which a store is closed."""
 _MAX_FOLLOWED: Final = 3600.0
 """Seconds without a question after which new publications are no longer installed."""
+_RETRY_AFTER: Final = 600.0
 _NO_CHANGES: Final = Changes()
 
 
@@ -57,6 +58,8 @@ class ServedPublication:
         self._adjacency_job = AdjacencyJob()
         self._queries = QueryProcess()
         self._used_at = 0.0
+        self._refused = ("", 0.0)
+        """A publication that could not be used, and when it is tried again: finding out may take a download."""
 
     @property
     def is_open(self) -> bool:
@@ -119,12 +122,15 @@ class ServedPublication:
         """Install the newest publication, if another one is used. Returns whether it did."""
         with self._renewing:
             current = self._installed
-            newest = max(keys, key=lambda one: (one.stamp, one.publication))
-            if current is not None and current.publication.publication == newest.publication:
+            newest = max(keys, key=lambda one: (one.stamp, one.publication)).publication
+            if current is not None and (current.publication.publication == newest or self._is_refused(newest)):
                 return False
             found = install_newest(self._folder, self._lake, keys)
             if current is not None and current.directory == found.directory:
                 found.used.release()
+                self._refused = (newest, time.monotonic() + _RETRY_AFTER)
+                with self._lock:
+                    self._installed = current._replace(publication=found.publication)
                 return False
             with self._lock:
                 self._close_store()
@@ -134,6 +140,9 @@ class ServedPublication:
                 current.used.release()
             remove_unused(self._folder, found)
             return True
+
+    def _is_refused(self, publication: str) -> bool:
+        return self._refused[0] == publication and time.monotonic() < self._refused[1]
 
     def close_if_idle(self) -> None:
         """Close the store if nobody has asked for a while, to free its memory, and after a longer while let newer

@@ -12,7 +12,7 @@ from golore.mcp_server.team.caller import current_caller
 from golore.mcp_server.team.lake_repositories import LakeRepositories
 from golore.mcp_server.team.tools import memory_note, memory_status
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool
 
 TOOLS: Final = ("memory_context", "memory_graph", "memory_search", "memory_query", "memory_note", "memory_status")
@@ -57,6 +57,8 @@ class TeamServer(GoloreServer):
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as failure:
+            if isinstance(failure, UnexpectedToolError):
+                caller.outcome = "failed"
             if any(isinstance(cause, LakeError) for cause in _causes(failure)):
                 self._on_lake_error()
             raise

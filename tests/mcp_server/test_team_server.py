@@ -264,10 +264,12 @@ def test_a_publication_that_cannot_be_used_is_said_in_one_sentence(defect: str, 
         broken = json.dumps(document | more)
     with repositories_of(lake, tmp_path / "cache") as repositories:
         ask = {"repository": "tool", "question": "callees", "symbol": "main"}
+        assert "A newer publication" not in inside(repositories, BOB, "memory_graph", **ask)
         # A newer publication that cannot be used: the one before it answers.
         stamp, _, rest = head.name.partition("-")
         newer = head.with_name(f"{int(stamp[:8]) + 10_000}{stamp[8:]}-{rest[:-16]}{'0' * 16}")
         newer.write_text(broken)
+        repositories.list_again()
         reply = inside(repositories, BOB, "memory_graph", **ask)
         assert expected[defect] in reply
         assert "A newer publication is not used" in reply
