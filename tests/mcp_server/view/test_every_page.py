@@ -101,8 +101,9 @@ def test_a_static_site_works_from_its_files(tab: Tab, tmp_path: Path, axe: str, 
     for link, title in (("Map", "shop"), ("Knowledge", "Knowledge"), ("Change", "Change")):
         tab.evaluate(f"[...document.querySelectorAll('header a')].find((one) => one.textContent === '{link}').click()")
         tab.wait_until(f"document.querySelector('h1')?.textContent.trim() === '{title}'")
-    tab.evaluate("[...document.querySelectorAll('main a')].find((one) => one.textContent === 'store.More').click()")
-    tab.wait_until("document.querySelector('h1')?.textContent === 'store.More'")
+    tab.open((site / "index.html").as_uri())
+    tab.evaluate("[...document.querySelectorAll('main a')].find((one) => one.textContent === 'store/store.go').click()")
+    tab.wait_until("document.querySelector('h1')?.textContent === 'store/store.go'")
 
 
 def test_an_open_page_follows_a_running_watch(tab: Tab, tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_an_open_page_follows_a_running_watch(tab: Tab, tmp_path: Path) -> None:
     assert main(["learn", str(root), "--workers=0"]) == 0
     tab.look()
     with viewing(root, "--port=0") as running, Watch(root) as watch:
-        watch.event("updated")
+        watch.event("watching")
         tab.open(f"{running.base}/symbol/{SHOP}.New")
         (root / "store" / "more.go").write_text("package store\n\nfunc More() *Memory { return New() }\n")
         tab.wait_until("document.querySelector('#lists').textContent.includes('store.More')")
