@@ -30,6 +30,9 @@ def change_page(visit: Visit, base: str) -> Page:
     except ChangeTooLarge as failure:
         return _large_page(visit, base, failure)
     reply = affected_reply(found, visit.short_text)
+    files = found.files[:_LISTED]
+    rows = visit.store.rows("MATCH (f:File) WHERE f.id IN $paths RETURN f.id", {"paths": [one.path for one in files]})
+    learned = {path for (path,) in rows}
     values: dict[str, Any] = {
         "base": base,
         "headline": reply.head[0],
@@ -37,6 +40,7 @@ def change_page(visit: Visit, base: str) -> Page:
         "changed": [_changed(visit, one) for one in found.changed[:_LISTED]],
         "changed_count": len(found.changed),
         "most": _LISTED,
+        "files": [(one.path, one.how, visit.links.file(one.path) if one.path in learned else "") for one in files],
         "breaking": [
             (visit.short_text(one.change.qualified_name), one.change.what, one.change.file, len(one.users))
             for one in found.breaking

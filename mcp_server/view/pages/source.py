@@ -81,7 +81,7 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
         uses = _uses(visit, path, package, declared, first, last, places)
         changed = places.changed(1, total)
         marks = _marks(visit, path, declared, places, changed, places.learned(first, last))
-    text = source_lines(source, first, window, uses)
+    text = source_lines(source, first, last - first + 1, uses)
     values: dict[str, Any] = {
         "path": path,
         "reasons": [] if is_test else _reasons(visit, path),
