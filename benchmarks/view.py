@@ -15,6 +15,7 @@ the resident size of the server at the end, and its peak.
 from __future__ import annotations
 
 import argparse
+import gzip
 import http.client
 import json
 import os
@@ -56,12 +57,13 @@ class Server(NamedTuple):
             cpu, wall = self.cpu(), time.perf_counter()
             connection.request("GET", f"/{self.secret}/{page}", headers={"Accept-Encoding": "gzip"})
             response = connection.getresponse()
-            size = len(response.read())
-            taken = Taken(self.cpu() - cpu, time.perf_counter() - wall, size)
+            body = response.read()
+            taken = Taken(self.cpu() - cpu, time.perf_counter() - wall, len(body))
         finally:
             connection.close()
         if response.status != 200:
-            sys.exit(f"{page}: status {response.status}")
+            page_text = gzip.decompress(body) if response.headers["Content-Encoding"] == "gzip" else body
+            sys.exit(f"{page}: status {response.status}\n{page_text.decode()[-2000:]}")
         return taken
 
     def memory(self) -> dict[str, float]:

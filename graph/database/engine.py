@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
@@ -33,7 +34,6 @@ _PAGE: Final = 10_000
 _CHUNK: Final = 100_000
 _REFUSALS: Final = ("connection exception", "parser exception")
 """How the engine begins its refusal of a statement that writes to a database opened for reading, or is malformed."""
-_POOL_IS_FULL: Final = "buffer pool is full"
 _ROOM_FLOOR: Final = 16 * _MEGABYTE
 _ROOM_PER_ROW: Final = 100
 
@@ -91,20 +91,35 @@ def reader_memory(path: Path) -> int:
 class EngineFailure(Exception):
     """A statement failed; the text is the message of the engine. Never leaves the `graph` package."""
 
+    @property
+    def is_full_pool(self) -> bool:
+        """Whether the buffer pool had no room for a page or an intermediate result."""
+        return "buffer manager exception" in str(self).lower()
+
 
 class Session:
     """A database with one connection. Values are passed as parameters; a row is a list in column order."""
 
     def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
+        module = _module(engine_name())
         self.is_writable: Final = write
-        self._path = path
-        self._pool = pool
+        self.pool: Final = pool or _READ_POOL
+        self.is_fresh = True
+        """Whether no statement has run yet."""
         self._open_results = 0
         self._limit_before = None if write else _set_limit(path)
         self._database: _Database
         self._connection: _Connection
         try:
-            self._open()
+            self._database = module.Database(
+                str(path),
+                buffer_pool_size=self.pool,
+                # Two threads that make room in a small pool at the same time may both fail.
+                max_num_threads=_THREADS if pool is None else 1,
+                read_only=not write,
+                max_db_size=_MAX_DATABASE,
+            )
+            self._connection = module.Connection(self._database)
         except (RuntimeError, MemoryError) as failure:
             self._lift_limit()
             raise opening_error(path, str(failure)) from failure
@@ -113,17 +128,10 @@ class Session:
             # the log again at the next open takes milliseconds. `Store` decides when to fold.
             self.run("CALL force_checkpoint_on_close = false")
 
-    def _open(self) -> None:
-        module = _module(engine_name())
-        self._database = module.Database(
-            str(self._path),
-            buffer_pool_size=self._pool or _READ_POOL,
-            # Two threads that make room in a small pool at the same time fail, although each alone would succeed.
-            max_num_threads=1 if self._pool is not None else _THREADS,
-            read_only=not self.is_writable,
-            max_db_size=_MAX_DATABASE,
-        )
-        self._connection = module.Connection(self._database)
+    @property
+    def is_being_read(self) -> bool:
+        """Whether a caller is still reading rows: then the session must not be closed."""
+        return self._open_results > 0
 
     def close(self) -> None:
         self._connection.close()
@@ -134,15 +142,11 @@ class Session:
         restore_memory_limit(self._limit_before)
 
     def run(self, statement: str, **parameters: object) -> None:
-        self._close_result(self._execute(statement, parameters))
+        self._execute(statement, parameters).close()
 
     def rows(self, statement: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
-        result = self._execute(statement, parameters or {})
-        try:
-            while result.has_next():
-                yield from result.get_n(_PAGE)
-        finally:
-            self._close_result(result)
+        """The statement runs at once; the rows are fetched as they are read."""
+        return chain.from_iterable(self._pages(self._execute(statement, parameters or {}), None))
 
     def columns(self, statement: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
         """The whole result by columns: for many thousands of rows, several times faster than by rows."""
@@ -150,7 +154,7 @@ class Session:
         try:
             return [column.to_pylist() for column in result.get_as_arrow(_CHUNK).columns]
         finally:
-            self._close_result(result)
+            result.close()
 
     def table(self, statement: str) -> Any:
         """The whole result as a `pyarrow.Table`."""
@@ -158,7 +162,7 @@ class Session:
         try:
             return result.get_as_arrow(_CHUNK)
         finally:
-            self._close_result(result)
+            result.close()
 
     def pages(
         self,
@@ -173,52 +177,35 @@ class Session:
         if seconds is not None:
             self._connection.set_query_timeout(max(1, int(seconds * 1000)))
         try:
-            result = self._executed(statement, parameters or {})
+            result = self._execute(statement, parameters or {})
         finally:
             if seconds is not None:
                 self._connection.set_query_timeout(0)
         return result.get_column_names(), self._pages(result, most)
 
     def _pages(self, result: _Result, most: int | None) -> Iterator[list[Row]]:
-        left = sys.maxsize if most is None else most
+        self._open_results += 1
+        return self._fetched_pages(result, sys.maxsize if most is None else most)
+
+    def _fetched_pages(self, result: _Result, left: int) -> Iterator[list[Row]]:
         try:
             while left > 0 and result.has_next():
                 page = result.get_n(min(_PAGE, left))
                 left -= len(page)
                 yield page
         finally:
-            self._close_result(result)
+            self._open_results -= 1
+            result.close()
 
     def _execute(self, statement: str, parameters: Mapping[str, object]) -> _Result:
-        """Run a statement. If a reader's pool is full, once more with an empty one."""
-        try:
-            return self._executed(statement, parameters)
-        except EngineFailure as failure:
-            if self.is_writable or self._open_results or _POOL_IS_FULL not in str(failure):
-                raise
-        # After hundreds of questions, the engine cannot always make room in a pool that is full of pages of the file.
-        # Opening takes 16 ms at 200,000 symbols.
-        self._connection.close()
-        self._database.close()
-        try:
-            self._open()
-        except (RuntimeError, MemoryError) as failure:
-            raise EngineFailure(str(failure)) from failure
-        return self._executed(statement, parameters)
-
-    def _executed(self, statement: str, parameters: Mapping[str, object]) -> _Result:
         try:
             result = self._connection.execute(statement, dict(parameters))
         except (RuntimeError, MemoryError) as failure:
             raise EngineFailure(str(failure)) from failure
         if isinstance(result, list):
             raise EngineFailure("more than one statement")
-        self._open_results += 1
+        self.is_fresh = False
         return result
-
-    def _close_result(self, result: _Result) -> None:
-        self._open_results -= 1
-        result.close()
 
 
 def _module(name: str) -> Any:

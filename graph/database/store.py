@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, nodes_changed_by, record_changed_nodes
 from golore.graph.database.cosines import with_least_similarity
@@ -73,6 +73,12 @@ _ROOM_ROWS: Final = 2_000
 """Rows of a delta that take as much room as a statement with a hundred vectors."""
 _PAGE_NODES: Final = 40_000
 """Source nodes read at a time when the whole graph is read in order."""
+_WRITE_POOL: Final = 1 << 30
+"""Bytes. A change that thousands of packages see reads and compares all their rows."""
+_LARGEST_POOL: Final = 512 << 20
+"""Bytes for one of golore's own questions, if smaller pools are too small for it."""
+
+_Answer = TypeVar("_Answer")
 
 
 class Store:
@@ -88,6 +94,8 @@ class Store:
         self._session: Session | None = None
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
+        self._replaced: list[Session] = []
+        """Sessions from which rows are still being read (see `_renew`)."""
         self._generation_at_open = ""
         self._digests_at_open: GraphDigests = {}
         self._changed_nodes: ChangedNodes | None = NO_CHANGES
@@ -202,21 +210,21 @@ class Store:
         require_read_only(cypher)
         statement = with_least_similarity(cypher)
         try:
-            return self._reading().pages(statement, parameters, seconds=seconds, most=most)
+            return self._answer(lambda session: session.pages(statement, parameters, seconds=seconds, most=most), 0)
         except EngineFailure as failure:
             raise UsageError(_query_failure(str(failure), seconds)) from failure
 
     def rows(self, cypher: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
         """The result of one of golore's own queries, row by row."""
         try:
-            yield from self._reading().rows(cypher, parameters)
+            yield from self._answer(lambda session: session.rows(cypher, parameters))
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
     def columns(self, cypher: str, parameters: Mapping[str, object] | None = None) -> list[list[Any]]:
         """Like `rows`, but column by column: faster for results of many thousands of rows."""
         try:
-            return self._reading().columns(cypher, parameters)
+            return self._answer(lambda session: session.columns(cypher, parameters))
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
@@ -233,7 +241,7 @@ class Store:
     def table(self, cypher: str) -> Any:
         """Like `columns`, as a `pyarrow.Table`: for results that stay in Arrow."""
         try:
-            return self._reading().table(cypher)
+            return self._answer(lambda session: session.table(cypher))
         except EngineFailure as failure:
             raise self._reading_error(failure) from failure
 
@@ -384,6 +392,28 @@ class Store:
     def _reading(self) -> Session:
         return self._session or self._open_session(write=False)
 
+    def _answer(self, ask: Callable[[Session], _Answer], largest_pool: int = _LARGEST_POOL) -> _Answer:
+        """What `ask` returns. If the pool is full, `ask` is called again with an empty one, and if that is too small,
+        with larger ones: what fills it is mostly pages of earlier questions, which the engine does not always free."""
+        while True:
+            session = self._reading()
+            try:
+                return ask(session)
+            except EngineFailure as failure:
+                pool = session.pool * 2 if session.is_fresh else session.pool
+                is_too_large = session.is_fresh and pool > largest_pool
+                if session.is_writable or is_too_large or not failure.is_full_pool:
+                    raise
+            self._renew(session, pool)
+
+    def _renew(self, session: Session, pool: int) -> None:
+        """Replace the session by one whose pool is empty. The lock, and so the generation, stays the same."""
+        if session.is_being_read:
+            self._replaced.append(session)
+        else:
+            session.close()
+        self._session = Session(self._database, write=False, pool=pool)
+
     def _writing(self) -> Session:
         if self._session is not None and self._session.is_writable:
             return self._session
@@ -412,7 +442,7 @@ class Store:
             self._digests_at_open = recorded
             if write:
                 remove_digests(path)
-            session = Session(path, write=write, pool=self._pool)
+            session = Session(path, write=write, pool=_WRITE_POOL if write else self._pool)
             _require_schema(session, path)
         except BaseException:
             lock.release()
@@ -437,6 +467,8 @@ class Store:
         lock, self._lock = self._lock, None
         self._ids_by_label.clear()
         try:
+            while self._replaced:
+                self._replaced.pop().close()
             if session is not None:
                 session.close()
                 if session.is_writable:

@@ -25,6 +25,7 @@ from golore.graph.model.tables import (
     decoded_accesses,
     decoded_lines,
     edge_from,
+    edges_from,
     node_from,
 )
 
@@ -240,5 +241,5 @@ def _nodes(store: Store, label: str, condition: str, parameters: Mapping[str, ob
 def _edges(store: Store, kind: EdgeKind, condition: str, parameters: Mapping[str, object]) -> list[Edge]:
     where = f" WHERE {condition}" if condition else ""
     pattern = f"(a:{kind.source})-[e:{kind.label}]->(b:{kind.target})"
-    rows = store.rows(f"MATCH {pattern}{where} RETURN a.id, b.id{_properties(kind.label)}", parameters)
-    return [edge_from(kind, row[0], row[1], row[2:]) for row in rows]
+    columns = store.columns(f"MATCH {pattern}{where} RETURN a.id, b.id{_properties(kind.label)}", parameters)
+    return list(edges_from(kind, zip(*columns, strict=True)))

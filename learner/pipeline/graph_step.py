@@ -46,6 +46,9 @@ from golore.learner.worker_pool import WorkerPool
 
 SMALL_BYTES = 3 << 20
 """Below this many bytes of source, starting worker processes costs more than it saves."""
+FEW_EDITED = 20
+MOST_COMPARED = 500
+"""Up to so many edited files, and so many packages that see them, differences are written, however small the graph."""
 
 
 class Report(NamedTuple):
@@ -152,7 +155,8 @@ def learn_graph_and_survey(
         written = Written()
         if full or stored_keys.state != before.state:
             plan = Plan(project, catalog, outside.packages, reading.files, directory / CACHE_NAME, edges)
-            if full or replaced or store.is_empty or is_mostly_new(before.keys, keys):
+            edited = len(edited_files(known_files, reading.files))
+            if full or replaced or store.is_empty or is_mostly_new(before.keys, keys, edited):
                 change = GraphChange(plan, repository, keys, before.keys, stored_keys.meta_rows)
                 written = load_graph(store, cache, pool, change, progress, companion)
             else:
@@ -331,11 +335,26 @@ def repository_of(project: Project) -> Repository:
     return Repository(REPOSITORY_ID, project.root.name if nearest is None else nearest.path, modules)
 
 
-def is_mostly_new(before: Keys, keys: Keys) -> bool:
-    """Whether loading the whole graph is less work than finding the differences."""
+def is_mostly_new(before: Keys, keys: Keys, edited: int) -> bool:
+    """Whether loading the whole graph is less work than finding the differences. `edited`: number of edited files.
+
+    The packages that import an edited one are resolved again, and mostly get the rows that they have. So few edits
+    leave few differences, but the rows of all these packages have to be read and compared, which takes memory.
+    """
     last = before.packages
     changed = sum(1 for id, key in keys.packages.items() if id not in last or last[id].shape != key.shape)
-    return changed > 20 and changed > len(keys.packages) // 3
+    is_large_share = changed > 20 and changed > len(keys.packages) // 3
+    return is_large_share and (edited > FEW_EDITED or changed > MOST_COMPARED)
+
+
+def edited_files(before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]) -> tuple[str, ...]:
+    """The paths of files that were added, removed or have another content."""
+    paths = before.keys() | after.keys()
+    return tuple(sorted(path for path in paths if _digest(before.get(path)) != _digest(after.get(path))))
+
+
+def _digest(file: CachedFile | None) -> str:
+    return "" if file is None else file.digest
 
 
 def keys_in_use(files: Mapping[str, CachedFile], outside: ExternalPackages) -> set[str]:

@@ -33,6 +33,7 @@ from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.graph_step import (
     Report,
     Survey,
+    edited_files,
     is_mostly_new,
     keys_in_use,
     keys_of,
@@ -129,7 +130,7 @@ class IncrementalLearner:
             return Update(report, None, False)
         return Update(
             report,
-            ChangedFiles(_differing(before.files, survey.files), before.stored_keys.state, survey.stored_keys.state),
+            ChangedFiles(edited_files(before.files, survey.files), before.stored_keys.state, survey.stored_keys.state),
             False,
         )
 
@@ -222,7 +223,7 @@ class IncrementalLearner:
             after = None if reading.problems else _updated_survey(survey, cache, reading)
             if after is None:
                 return None
-            edited = _differing(before, reading.files)
+            edited = edited_files(before, reading.files)
             written: Written | None = Written()
             if edited:
                 callback = None if early is None else _WithDigests(early, before, reading.files)
@@ -305,7 +306,7 @@ def _updated_survey(survey: Survey, cache: Cache, reading: ReadResult) -> Survey
         keys = Keys(packages, last.outside)
     else:
         keys = keys_of(survey.project, catalog, survey.outside, edges=True)
-    if is_mostly_new(last, keys):
+    if is_mostly_new(last, keys, len(reading.files)):
         return None
     changed = [id for id, key in keys.packages.items() if last.packages[id] != key]
     state = state_key(keys, repr(repository_of(survey.project)))
@@ -358,15 +359,6 @@ def _leads_inside(project: Project, directory: str, path: str) -> bool:
 
 def _is_same_shape(before: Keys, after: Keys) -> bool:
     return all(before.packages[id].shape == key.shape for id, key in after.packages.items())
-
-
-def _differing(before: Mapping[str, CachedFile], after: Mapping[str, CachedFile]) -> tuple[str, ...]:
-    paths = before.keys() | after.keys()
-    return tuple(sorted(path for path in paths if _digest(before.get(path)) != _digest(after.get(path))))
-
-
-def _digest(file: CachedFile | None) -> str:
-    return "" if file is None else file.digest
 
 
 def _linked_files(survey: Survey) -> frozenset[str]:

@@ -155,7 +155,7 @@ class Expressions(TypeReader):
         if type is None:
             type = self.typer.lookup(self.file, name)
             if type is None:
-                if self.recorder is not None:
+                if self.recorder is not None and name != "_":  # an assignment to the blank name uses nothing
                     self.recorder.record_unresolved(name, self._line(line_ref), "no declaration of this name was found")
                 return UNKNOWN
             if isinstance(type, DeclName):

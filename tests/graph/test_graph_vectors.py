@@ -195,6 +195,14 @@ def test_a_graph_that_was_loaded_again_gets_its_vectors_again(shop: LearnedRepos
     assert letters.given == given
 
 
+def test_a_graph_that_was_loaded_again_without_the_model_gets_its_vectors_again(shop: LearnedRepository) -> None:
+    before = stored(shop.store)
+    del embedders.open_models["letters"]
+    learn(shop.root, shop.store, full=True)
+    update_vectors(shop)
+    assert stored(shop.store) == before
+
+
 def test_without_the_model_a_changed_text_loses_its_vector_and_gets_it_later(
     shop: LearnedRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -363,3 +363,11 @@ def test_a_package_named_unlike_its_directory_is_found_by_its_name(tmp_path: Pat
 
 def test_plain_names_have_no_receivers_type_arguments_or_calls() -> None:
     assert plain_name("m/pkg.(*List[T]).Push()") == "m/pkg.List.Push"
+
+
+def test_nothing_can_use_a_declaration_without_a_name(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module m\n")
+    (tmp_path / "m.go").write_text("package m\n\nvar _ = 1\n\nfunc f() { _ = g }\n")
+    learn_graph(tmp_path, workers=0)
+    with Store.open(tmp_path / ".golore", write=False) as store:
+        assert short(questions.users(store, meaning(store, "m._"))) == ([], [], 0)

@@ -645,3 +645,22 @@ def test_all_of_this_holds_on_kuzu() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_full_pool_is_emptied_and_then_enlarged(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with Store.open(tmp_path, write=False, pool=32 << 20) as store:
+        kept = store.rows("UNWIND range(1, 20000) AS n RETURN n")
+        assert next(kept) == [1]
+        many = "UNWIND range(1, 900000) AS n RETURN n, n + 1 ORDER BY n DESC LIMIT 400000"
+        assert sum(1 for _ in store.rows(many)) == 400_000
+        assert sum(1 for _ in kept) == 19_999, "rows that were being read are still there"
+
+
+def test_the_pool_is_not_enlarged_for_a_query_of_a_user(tmp_path: Path) -> None:
+    fill(tmp_path)
+    many = "UNWIND range(1, 900000) AS n RETURN n, n + 1 ORDER BY n DESC LIMIT 400000"
+    with Store.open(tmp_path, write=False, pool=32 << 20) as store:
+        with pytest.raises(UsageError, match="more memory than it may use"):
+            store.query(many)
+        assert store.query("RETURN 1 AS one") == [{"one": 1}]

@@ -131,6 +131,8 @@ def update_vectors(repository: LearnedRepository, progress: Progress | None = No
         # Without the model, nodes whose text changed lose their vectors, which are of another text.
         if file is None and state is not None:
             file = VectorFile(directory, state.model, state.dimensions)
+        elif file is None:
+            file = stored_vectors(directory, selection.model)  # the graph was loaded again
         if file is not None:
             with suppress(GoloreError):
                 update_graph_vectors(directory, file, check_all=bool(made) and changed is None)
