@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.browser import browser_tab  # noqa: E402  after its folder is on the path
-from support.page_check import INSTALL_AXE, LOOKS, Seen, axe_program, see  # noqa: E402
-from support.viewed import viewing  # noqa: E402
-from view import chosen_pages  # noqa: E402
+from support.browser import browser_tab
+from support.page_check import INSTALL_AXE, LOOKS, Seen, axe_program, see
+from support.viewed import viewing
+from view import chosen_pages
 
 _TALLEST = 2_400
 _MOST_BOXES = 80
@@ -65,19 +65,22 @@ def main() -> int:
     pages = options.pages or [page for page in chosen_pages(root) if not page.startswith("quick")]
     print(f"{'look':>10}{'paint':>8}{'wide':>6}{'boxes':>6}{'errors':>7}  {'axe':14} page")
     is_right = True
-    with tempfile.TemporaryDirectory() as profile, viewing(root, "--port=0") as viewed:
-        with browser_tab(Path(profile)) as tab:
-            for page in pages:
-                viewed.get(page)  # warm, as the figures of `view.py`
-                for look in LOOKS:
-                    seen = see(tab, f"{viewed.base}/{page}", look, (viewed.base,), axe)
-                    is_right = is_right and not is_wrong(seen)
-                    printed(seen, str(look), page)
-                    if options.pictures:
-                        height = min(_TALLEST, tab.evaluate("document.documentElement.scrollHeight"))
-                        tab.look(width=look.width, height=height, dark=look.dark)
-                        name = f"{re.sub(r'[^A-Za-z0-9]+', '-', page).strip('-')[:60] or 'start'}-{look}.png"
-                        (options.pictures / name).write_bytes(tab.screenshot())
+    with (
+        tempfile.TemporaryDirectory() as profile,
+        viewing(root, "--port=0") as viewed,
+        browser_tab(Path(profile)) as tab,
+    ):
+        for page in pages:
+            viewed.get(page)  # warm, as the figures of `view.py`
+            for look in LOOKS:
+                seen = see(tab, f"{viewed.base}/{page}", look, (viewed.base,), axe)
+                is_right = is_right and not is_wrong(seen)
+                printed(seen, str(look), page)
+                if options.pictures:
+                    height = min(_TALLEST, tab.evaluate("document.documentElement.scrollHeight"))
+                    tab.look(width=look.width, height=height, dark=look.dark)
+                    name = f"{re.sub(r'[^A-Za-z0-9]+', '-', page).strip('-')[:60] or 'start'}-{look}.png"
+                    (options.pictures / name).write_bytes(tab.screenshot())
     return 0 if is_right else 1
 
 

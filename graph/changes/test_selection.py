@@ -269,9 +269,7 @@ def _go_files(store: Store) -> list[str]:
 
 
 def _functions_in(store: Store, path: str) -> list[Ref]:
-    statement = (
-        f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) WHERE s.kind = 'func' RETURN {symbol_columns('s')}"
-    )
+    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) WHERE s.kind = 'func' RETURN {symbol_columns('s')}"
     return sorted(map(symbol_from, store.rows(statement, {"id": path})), key=by_location)
 
 

@@ -69,7 +69,7 @@ class LearnedLines:
         """The current lines of a range that were not learned."""
         if self.ranges is None:
             return []
-        known = {line for _, new, count in self.ranges for line in range(max(first, new), min(last, new + count - 1) + 1)}
+        known = {line for _, new, count in self.ranges for line in range(new, new + count)}
         return [line for line in range(first, last + 1) if line not in known]
 
 

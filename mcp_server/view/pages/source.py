@@ -60,14 +60,13 @@ class Line(NamedTuple):
 def file_page(visit: Visit, path: str, first: int) -> Page:
     rows = list(
         visit.store.rows(
-            "MATCH (f:File {id: $id}) "
-            "RETURN f.digest, f.package, f.lines, f.test, f.generated, f.constraint, f.problems",
+            "MATCH (f:File {id: $id}) RETURN f.digest, f.package, f.test, f.generated, f.constraint, f.problems",
             {"id": path},
         )
     )
     if not rows:
         return _document_page(visit, path, first)
-    digest, package, lines, is_test, is_generated, constraint, problems = rows[0]
+    digest, package, is_test, is_generated, constraint, problems = rows[0]
     source, is_current = _source(visit, path, digest)
     places = LearnedLines() if is_current else learned_lines(visit.opened.repository.root, path, digest, source)
     window = visit.links.window
@@ -164,9 +163,8 @@ def _declared(visit: Visit, path: str, places: LearnedLines) -> list[Declared]:
     changed since."""
     # From the file on: a condition on the symbol's file would scan all symbols, 30 ms and more at 200,000. A method may
     # be in another file than its type.
-    statement = (
-        f"MATCH (f:File {{id: $file}})-[:CONTAINS*1..{_DEEPEST}]->(s:Symbol) RETURN s.id, s.kind, s.name, s.line, s.file"
-    )
+    contained = f"MATCH (f:File {{id: $file}})-[:CONTAINS*1..{_DEEPEST}]->(s:Symbol)"
+    statement = f"{contained} RETURN s.id, s.kind, s.name, s.line, s.file"
     found = {
         id: Declared(id, kind, name, place, visit.links.symbol(id))
         for id, kind, name, line, file in visit.store.rows(statement, {"file": path})

@@ -10,11 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import current, history
 from golore.graph.phrases import counted
+from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.drawing.treemap import Leaf, treemap_picture
+from golore.mcp_server.view.overview import read_overview
 from golore.mcp_server.view.readme import readme_of
 from golore.mcp_server.view.rendering import DATA
 from markupsafe import escape
@@ -97,6 +100,17 @@ def test_pages_say_that_the_data_are_incomplete_and_what_to_do(viewed: Viewed) -
         text = viewed.get(page)
         assert f"Incomplete: {uses} could not be resolved, and the source of {packages} is missing." in text
         assert "<code>go mod download</code>" in text
+
+
+def test_a_package_that_only_the_standard_library_can_import_is_missing_everywhere(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    (root / "store" / "norm.go").write_text(
+        'package store\n\nimport "golang.org/x/text/unicode/norm"\n\nvar Form = norm.NFC\n'
+    )
+    missing = learn(root, root / ".golore", workers=0).missing_imports
+    assert "golang.org/x/text/unicode/norm" in missing
+    with Store.open(root / ".golore", write=False) as store:
+        assert read_overview(store).missing == len(missing)
 
 
 def test_callees_say_how_many_uses_in_the_body_are_unresolved(viewed: Viewed) -> None:
