@@ -117,7 +117,7 @@ class Store:
 
         The database itself is opened by the first call that needs it. `pool` is the size of a reader's buffer pool in
         bytes; a long-running reader with small queries may use a smaller one. `threads`: of a reader's queries; one is
-        best for many small queries at once.
+        best for many small queries at once, and in a small pool, where two that make room at the same time may fail.
         """
         engine = engine_name()
         if not write:

@@ -126,6 +126,8 @@ class InterfaceDispatch:
         if not interfaces:
             return []
         name = self._steps.ref(method).name
+        # One look-up for all of them; those where it is uncertain are asked for one by one.
+        self._steps.own_members([one for one in interfaces if not self._steps.is_external(one)], name)
         found = (self._interface_method(interface, name) for interface in interfaces)
         return self._steps.by_location([one for one in found if one is not None])
 

@@ -28,7 +28,7 @@ from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.hooks.first_learn import contains_home, has_go_code
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
-from golore.mcp_server.server.glibc_memory import trim_memory
+from golore.mcp_server.server.glibc_memory import return_free_memory, trim_memory
 from golore.mcp_server.services.fleet.fleet_asking import open_fleet
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.query_process import QueryProcess
@@ -36,9 +36,9 @@ from golore.mcp_server.services.repository import LearnedRepository, find_reposi
 
 _CHECK_EVERY: Final = 0.05
 """Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
-_POOL_BYTES: Final = 64 << 20
+_POOL_BYTES: Final = 48 << 20
 """Most bytes for the engine's pages and intermediate results. The engine takes what it needs, and returns it when the
-store is closed. The largest results at 13,000 files fit into 48 MB."""
+store is closed. The largest results at 13,000 files fit."""
 _MAX_IDLE: Final = 30.0
 """Seconds without a question after which a store is closed, to free its memory."""
 
@@ -93,6 +93,7 @@ class ServedRepository:
         self._adjacency_job = AdjacencyJob()
         self._queries = QueryProcess()
         self._used_at = 0.0
+        self._trimmed_at = 0.0
 
     @property
     def name(self) -> str:
@@ -142,7 +143,8 @@ class ServedRepository:
                     self._close()
 
     def look(self) -> bool:
-        """Close the store if a writer waits or if it is idle. Returns whether it is open or in use."""
+        """Close the store if a writer waits or if it is idle, and return what the last question has freed. Returns
+        whether it is open or in use."""
         if not self._lock.acquire(blocking=False):
             return True
         try:
@@ -152,6 +154,9 @@ class ServedRepository:
             elif store is not None and time.monotonic() - self._used_at > _MAX_IDLE:
                 self._close()
                 trim_memory()
+            elif self._trimmed_at != self._used_at:
+                self._trimmed_at = self._used_at
+                return_free_memory()
             return self._store is not None
         finally:
             self._lock.release()
@@ -168,7 +173,7 @@ class ServedRepository:
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES)
+                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES, threads=1)
             except StoreMissing as missing:
                 raise StoreMissing(
                     f"{learned.root} has not been learned yet. Call memory_learn, or run `golore learn {learned.root}`."
