@@ -2,6 +2,7 @@
 
 GoloreError
 ├── UsageError            the request is invalid (exit code 2)
+│   └── ChangeTooLarge    more files differ than the caller wants to compare
 ├── RepositoryError       the directory cannot be learned as a Go repository
 ├── ToolchainError        the Go toolchain is missing or failed
 ├── LakeError             a lake, or one of its keys, cannot be read or written
@@ -35,6 +36,14 @@ class UsageError(GoloreError):
     """What was asked for does not exist or does not fit: a name, an option, a path, a query."""
 
     exit_code = 2
+
+
+class ChangeTooLarge(UsageError):
+    """`paths` are the Go files that differ."""
+
+    def __init__(self, message: str, paths: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.paths = paths
 
 
 class RepositoryError(GoloreError):

@@ -19,7 +19,7 @@ from golore.graph.changes.running import run_from
 from golore.graph.database.store import Store
 from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import symbols_where
+from golore.graph.queries.edges import by_location, symbol_columns, symbol_from, symbols_where
 from golore.graph.queries.questions import TYPES
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
@@ -31,6 +31,8 @@ _MOST_STRAIGHT: Final = 1_000
 _MOST_INITIALISERS: Final = 300
 """Initialisers that are followed, the nearest first. A change that more of them use is used almost everywhere."""
 _MOST_STARTED: Final = 200
+_MANY_FILES: Final = 300
+"""Test files from which on it is quicker to look through all functions than to ask file by file."""
 _FAR: Final = 1_000
 """The distance of tests that run the change before they start, or of which only the package is known."""
 _WITHOUT_CODE: Final = ("const", "field")
@@ -253,9 +255,22 @@ def _importing(graph: ImportGraph, directories: Iterable[str]) -> set[str]:
 def _tests_in(store: Store, directories: Collection[str]) -> list[Ref]:
     if not directories:
         return []
-    tests = symbols_where(store, "s.kind = 'func' AND s.file ENDS WITH '_test.go'")
+    files = [path for path in _go_files(store) if path.endswith("_test.go") and path.rpartition("/")[0] in directories]
+    if len(files) > _MANY_FILES:
+        tests = symbols_where(store, "s.kind = 'func' AND s.file ENDS WITH '_test.go'")
+    else:
+        tests = [test for path in files for test in _functions_in(store, path)]
     named = [test for test in tests if is_test_name(test.name) and test.name != "TestMain"]
     return [test for test in named if _directory(test) in directories]
+
+
+def _go_files(store: Store) -> list[str]:
+    return sorted(path for (path,) in store.rows("MATCH (f:File) RETURN f.id"))
+
+
+def _functions_in(store: Store, path: str) -> list[Ref]:
+    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) WHERE s.kind = 'func' RETURN {symbol_columns('s')}"
+    return sorted(map(symbol_from, store.rows(statement, {"id": path})), key=by_location)
 
 
 def _by_directory(steps: Steps, numbers: Iterable[int]) -> dict[str, list[int]]:

@@ -146,8 +146,14 @@ class InterfaceDispatch:
         required: dict[int, int | None] = {}
         entered: dict[int, int] = {}
         others: dict[int, int] = {}
-        for type in self.types_with(method):
-            for interface in (*steps.outbound(type, "IMPLEMENTS"), *steps.conversions_of(type)):
+        satisfied = {
+            type: (*steps.outbound(type, "IMPLEMENTS"), *steps.conversions_of(type)) for type in self.types_with(method)
+        }
+        every = dict.fromkeys(one for interfaces in satisfied.values() for one in interfaces)
+        # One look-up for all of them; those where it is uncertain are asked for one by one.
+        steps.own_members([one for one in every if not steps.is_external(one)], name)
+        for type, interfaces in satisfied.items():
+            for interface in interfaces:
                 if interface not in required:
                     required[interface] = self._interface_method(interface, name)
                 # Most interfaces require other methods, and finding out what a type gets into takes longer.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.errors import UsageError
+from golore.graph.errors import ChangeTooLarge, UsageError
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.git_command import feed_git
 from golore.learner.checkout.git_directory import common_directory, top_of
@@ -38,7 +38,8 @@ class Request(NamedTuple):
 
     `base`: compare with the newest commit that HEAD and this revision have in common. `revisions`: `A..B`, or `A...B`
     for B and its newest commit in common with A. `patch`: a unified diff, applied to the base. `staged`: the index.
-    `paths`: compare only these files of the working tree; if there are none, all.
+    `paths`: compare only these files of the working tree; if there are none, all. `most`: the most files to read; more
+    raise ChangeTooLarge.
     """
 
     base: str = ""
@@ -46,6 +47,7 @@ class Request(NamedTuple):
     patch: bytes | None = None
     staged: bool = False
     paths: frozenset[str] = frozenset()
+    most: int | None = None
 
 
 class ComparedFiles(NamedTuple):
@@ -79,6 +81,7 @@ def compared_files(root: Path, request: Request) -> ComparedFiles:
     pairs = working_changes(root, base)
     if request.paths:
         pairs = [pair for pair in pairs if pair.path in request.paths]
+    _check_number(pairs, request.most, name)
     return _compared(root, name, _WORKING_TREE, base, "", pairs)
 
 
@@ -149,6 +152,16 @@ def _compared(
         del before[path], after[path]
     kept = tuple(pair for pair in files if pair.path not in same)
     return ComparedFiles(base_name, target_name, base, target, kept, before, after)
+
+
+def _check_number(pairs: Iterable[FilePair], most: int | None, base: str) -> None:
+    paths = tuple(pair.path for pair in pairs if _is_read(pair.path))
+    if most is not None and len(paths) > most:
+        raise ChangeTooLarge(
+            f"{len(paths):,} Go files differ between {base} and the working tree, which is too much for this page "
+            f"(at most {most:,}). `golore affected` compares any number.",
+            paths,
+        )
 
 
 def _is_read(path: str) -> bool:

@@ -121,6 +121,13 @@ def newest_commit_before(root: Path, seconds: int) -> str:
     return output.decode("ascii", "replace").strip()
 
 
+def committed_contents(root: Path, path: str, limit: int) -> Iterator[bytes]:
+    """The contents of a file in HEAD, and in the index; without those that are missing or larger than the limit."""
+    for revision in ("HEAD", ""):
+        if found := run_git(root, "cat-file", "blob", f"{revision}:./{path}", limit=limit):
+            yield found
+
+
 def read_blobs(root: Path, blobs: Iterable[str], variables: Mapping[str, str] | None = None) -> dict[str, bytes]:
     """The contents of blobs. One that is missing, as in a partial clone, is left out."""
     wanted = sorted(set(blobs))

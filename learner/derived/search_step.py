@@ -54,6 +54,15 @@ class IndexUpdate(NamedTuple):
     whole: bool
 
 
+def adopt_index(index: SearchIndex, store: Store) -> bool:
+    """Declare an index that was copied together with its graph to be current, if it has exactly the graph's files."""
+    if not index.meta(GRAPH) or index.meta(_UNFINISHED) or _differing(index.digests(), file_rows(store, None)):
+        return False
+    with index.writing():
+        index.set_meta(GRAPH, store.generation.encode())
+    return True
+
+
 def load_parts(root: Path, store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
     """Replace all files and commits of the index while their graph is being stored.
 

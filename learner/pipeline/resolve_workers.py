@@ -163,7 +163,9 @@ class ResolutionWorker:
             return "builtin"
         if path in self._sources_of:
             return self._sources_of[path]
-        return "std" if self.sources.standard_package(path) is not None or path == "unsafe" else "missing"
+        # The standard library vendors some packages of golang.org/x, which nothing else can import from there.
+        is_standard = "." not in path.partition("/")[0] and self.sources.standard_package(path) is not None
+        return "std" if is_standard or path == "unsafe" else "missing"
 
     def _set_unknown_kinds(self, rows: Subgraph) -> None:
         """Set the kind of external nodes whose source this package's module does not see, if another module sees it: a

@@ -10,15 +10,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.lake.fleet import Fleet
 from golore.graph.phrases import listed
 from golore.graph.queries.names.name_resolver import NameList, NameResolver
 from golore.graph.safety.trust import STORE_NAME, registered_stores
@@ -27,16 +28,17 @@ from golore.learner.pipeline.version import is_outdated
 from golore.mcp_server.hooks.first_learn import contains_home, has_go_code
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
-from golore.mcp_server.server.glibc_memory import trim_memory
+from golore.mcp_server.server.glibc_memory import return_free_memory, trim_memory
+from golore.mcp_server.services.fleet.fleet_asking import open_fleet
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
 
 _CHECK_EVERY: Final = 0.05
 """Seconds between checks for a writer while a store is open. A learn takes longer until it has to change the store."""
-_POOL_BYTES: Final = 64 << 20
+_POOL_BYTES: Final = 48 << 20
 """Most bytes for the engine's pages and intermediate results. The engine takes what it needs, and returns it when the
-store is closed. The largest results at 13,000 files fit into 48 MB."""
+store is closed. The largest results at 13,000 files fit."""
 _MAX_IDLE: Final = 30.0
 """Seconds without a question after which a store is closed, to free its memory."""
 
@@ -55,6 +57,27 @@ class OpenServedRepository(OpenRepository):
     adjacency_job: AdjacencyJob
     queries: QueryProcess
     """Runs Cypher. It does not need the open store, and may be used after this repository is closed."""
+    published: str = ""
+    """Of a store from a lake, which has no files to compare it with and is only read: what it describes, as a
+    sentence."""
+
+
+class RepositoryAccess(Protocol):
+    """What the tools that only read need of a server: its repositories, and all those of a lake."""
+
+    @property
+    def needs_name(self) -> bool:
+        """Whether a question about the fleet that names no repository is not about one of them."""
+        ...
+
+    @property
+    def can_learn(self) -> bool: ...
+
+    def opened(self, name: str = "") -> AbstractContextManager[OpenServedRepository]: ...
+
+    def root_containing(self, path: str) -> str: ...
+
+    def fleet(self) -> Fleet: ...
 
 
 class ServedRepository:
@@ -70,6 +93,7 @@ class ServedRepository:
         self._adjacency_job = AdjacencyJob()
         self._queries = QueryProcess()
         self._used_at = 0.0
+        self._trimmed_at = 0.0
 
     @property
     def name(self) -> str:
@@ -119,7 +143,8 @@ class ServedRepository:
                     self._close()
 
     def look(self) -> bool:
-        """Close the store if a writer waits or if it is idle. Returns whether it is open or in use."""
+        """Close the store if a writer waits or if it is idle, and return what the last question has freed. Returns
+        whether it is open or in use."""
         if not self._lock.acquire(blocking=False):
             return True
         try:
@@ -129,6 +154,9 @@ class ServedRepository:
             elif store is not None and time.monotonic() - self._used_at > _MAX_IDLE:
                 self._close()
                 trim_memory()
+            elif self._trimmed_at != self._used_at:
+                self._trimmed_at = self._used_at
+                return_free_memory()
             return self._store is not None
         finally:
             self._lock.release()
@@ -145,7 +173,7 @@ class ServedRepository:
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES)
+                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES, threads=1)
             except StoreMissing as missing:
                 raise StoreMissing(
                     f"{learned.root} has not been learned yet. Call memory_learn, or run `golore learn {learned.root}`."
@@ -272,6 +300,18 @@ class Repositories:
                 yield opened
         finally:
             self._wake.set()
+
+    @property
+    def needs_name(self) -> bool:
+        return False
+
+    @property
+    def can_learn(self) -> bool:
+        return True
+
+    def fleet(self) -> Fleet:
+        """The fleet that the user's settings name."""
+        return open_fleet()
 
     def _served(self) -> tuple[ServedRepository, ...]:
         with self._change:

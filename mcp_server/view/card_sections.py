@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 _ITEM: Final = "- "
 _LONGEST_HEADING: Final = 70
+_HEADING_END: Final = re.compile(r"[.:] ")
 _PATH: Final = re.compile(r"[\w./@+-]*[\w-]\.\w+")
 
 
@@ -41,10 +42,11 @@ def card_parts(visit: Visit, text: str, directory: str = "") -> list[CardPart]:
 
 def _heading(line: str) -> tuple[str, str]:
     """The heading of a line, and the rest: `Used from 2 files. Legend`, `Last commit: …`, `Interfaces:`."""
-    for end in (". ", ": "):
-        heading, found, rest = line.partition(end)
-        if found and len(heading) <= _LONGEST_HEADING and ": " not in heading:
-            return heading, rest
+    for end in _HEADING_END.finditer(line, 0, _LONGEST_HEADING + 2):
+        heading = line[: end.start()]
+        # `Role (draft, stale: the code has changed): …` has its heading before the second colon.
+        if heading.count("(") == heading.count(")"):
+            return heading, line[end.end() :]
     if line.endswith((":", ".")) and len(line) <= _LONGEST_HEADING:
         return line[:-1], ""
     return "", line

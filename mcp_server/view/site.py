@@ -27,6 +27,7 @@ from golore.mcp_server.view.layering import prepare
 from golore.mcp_server.view.links import Links
 from golore.mcp_server.view.overview import Overview, read_overview
 from golore.mcp_server.view.pages.change import change_page
+from golore.mcp_server.view.pages.history import history_part, spans_of
 from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
 from golore.mcp_server.view.pages.query import query_page, with_rows
@@ -119,6 +120,7 @@ class Site:
                         lambda visit, request: material_part(visit, _path(request, "level"), _path(request, "subject"))
                     ),
                 ),
+                Route("/history/{name:path}", self._history_part),
                 Route("/query", self._query_page),
                 Route("/search", self._page(lambda visit, request: search_page(visit, _query(request, "q")))),
                 Route("/quick", self._quick),
@@ -157,6 +159,16 @@ class Site:
         except GoloreError as failure:
             return self._failure(failure)
         return HTMLResponse(render(page, self.links, frame), page.status)
+
+    def _history_part(self, request: Request) -> Response:
+        try:
+            with self.visit() as visit:
+                spans = spans_of(visit, _path(request, "name"))
+                frame = self.frame(visit.opened)
+            page = history_part(visit, spans)
+        except GoloreError as failure:
+            return self._failure(failure)
+        return HTMLResponse(render(page, self.links, frame))
 
     async def _decide(self, request: Request) -> Response:
         """Carry out a decision of the review page."""

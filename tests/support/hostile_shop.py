@@ -3,6 +3,7 @@ commits, documents, a note with a tag, a proposed note, and a summary. Whoever s
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from golore.graph.database.store import Store
@@ -10,6 +11,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import DRAFT, NewSummary, store_summary
 from golore.graph.knowledge.summary_inputs import inputs_of
 from golore.mcp_server.cli.main import main
+from golore.mcp_server.sessions.proposals import LEDGER_NAME, PROPOSED, Proposal
 from support.git_repository import git
 from support.shop import make_shop
 
@@ -50,6 +52,9 @@ def make_hostile_shop(root: Path) -> Path:
     ):
         assert main(command) == 0
     draft_summary(root, "store/store.go", f"Keeps things in memory {MARKUP}")
+    proposed = Proposal("p1", f"Proposed {MARKUP}", f"Before {MARKUP}", (HOSTILE_FILE,), "s1", "2026-11-01T00:00:00")
+    line = json.dumps({"event": PROPOSED, **proposed._asdict()})
+    (root / ".golore" / LEDGER_NAME).write_text(f"{line}\n", encoding="utf-8")
     return root
 
 

@@ -1,14 +1,16 @@
 """The change page: what the working tree, or a branch, changes; what uses that, which tests to run, and what breaks.
 
-The answer is that of `golore affected`.
+The answer is that of `golore affected`. Of a change of more than a thousand Go files, only the directories are listed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
 from golore.graph.changes.changed_symbols import ChangedDeclaration
+from golore.graph.errors import ChangeTooLarge
 from golore.graph.queries.answers import Reached, Ref
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.services.change_effects import affected
@@ -17,12 +19,20 @@ from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit
 
 _LISTED: Final = 200
+_MOST_FILES: Final = 1_000
+"""Go files that differ. More take seconds and hundreds of megabytes, while other pages wait."""
 
 
 def change_page(visit: Visit, base: str) -> Page:
     """`base`: compare with the newest commit in common with this revision; empty compares the files with HEAD."""
-    found = affected(visit.opened.repository.root, visit.store, Request(base.strip()))
+    try:
+        found = affected(visit.opened.repository.root, visit.store, Request(base.strip(), most=_MOST_FILES))
+    except ChangeTooLarge as failure:
+        return _large_page(visit, base, failure)
     reply = affected_reply(found, visit.short_text)
+    files = found.files[:_LISTED]
+    rows = visit.store.rows("MATCH (f:File) WHERE f.id IN $paths RETURN f.id", {"paths": [one.path for one in files]})
+    learned = {path for (path,) in rows}
     values: dict[str, Any] = {
         "base": base,
         "headline": reply.head[0],
@@ -30,6 +40,7 @@ def change_page(visit: Visit, base: str) -> Page:
         "changed": [_changed(visit, one) for one in found.changed[:_LISTED]],
         "changed_count": len(found.changed),
         "most": _LISTED,
+        "files": [(one.path, one.how, visit.links.file(one.path) if one.path in learned else "") for one in files],
         "breaking": [
             (visit.short_text(one.change.qualified_name), one.change.what, one.change.file, len(one.users))
             for one in found.breaking
@@ -54,6 +65,22 @@ def change_page(visit: Visit, base: str) -> Page:
         "has_changes": found.has_changes,
     }
     return Page("change.html", "Change", values, "change")
+
+
+def _large_page(visit: Visit, base: str, failure: ChangeTooLarge) -> Page:
+    """Where the files are that differ, if there are too many to follow what they affect."""
+    numbers = Counter(path.rpartition("/")[0] for path in failure.paths)
+    directories = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))[:_LISTED]
+    learned = {one.dir for one in visit.packages.values()}
+    values: dict[str, Any] = {
+        "base": base,
+        "message": str(failure),
+        "directories": [
+            (path or ".", visit.links.map(path) if path in learned else "", number) for path, number in directories
+        ],
+        "left_out": max(0, len(numbers) - _LISTED),
+    }
+    return Page("large_change.html", "Change", values, "change")
 
 
 def _changed(visit: Visit, one: ChangedDeclaration) -> tuple[str, str, str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +13,8 @@ from golore.mcp_server.view.visit import Visit
 
 _MOST: Final = 500
 _TASK: Final = "task"
+_FOLDED: Final = 12
+"""More documents than this in a directory below the root are folded."""
 
 
 class NoteRow(NamedTuple):
@@ -43,7 +45,8 @@ def knowledge_page(visit: Visit) -> Page:
         "groups": [(title, len(found), _rows(visit, found[:_MOST])) for title, found in groups if found],
         "count": len(notes),
         "records": records,
-        "documents": documents,
+        "documents": _by_directory(documents),
+        "document_count": len(documents),
     }
     return Page("knowledge.html", "Knowledge", values, "knowledge")
 
@@ -89,7 +92,8 @@ def _address(visit: Visit, note: PinnedNote) -> str:
 
 
 def _documents(visit: Visit) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, int]]]:
-    """Decision records: title, status and address. Other documents: path, address and number of sections."""
+    """Decision records: title, status and address. Other documents: path, address and number of sections; those that
+    are nearest to the root first."""
     records: list[tuple[str, str, str]] = []
     sections: defaultdict[str, int] = defaultdict(int)
     statement = "MATCH (d:Doc) RETURN d.path, d.title, d.line, d.record, d.status ORDER BY d.path, d.line"
@@ -100,4 +104,15 @@ def _documents(visit: Visit) -> tuple[list[tuple[str, str, str]], list[tuple[str
             records.append((title or path, status, visit.links.file(path, line)))
         sections[path] += 1
     others = [(path, visit.links.file(path), number) for path, number in sections.items() if path not in recorded]
-    return records, others[:_MOST]
+    return records, sorted(others, key=lambda one: (one[0].count("/"), one[0]))[:_MOST]
+
+
+def _by_directory(documents: list[tuple[str, str, int]]) -> list[tuple[str, list[tuple[str, str, int]]]]:
+    """The documents of directories with many, which are folded: directory and documents; all others together first,
+    without a directory."""
+    numbers = Counter(path.rpartition("/")[0] for path, *_ in documents)
+    groups: dict[str, list[tuple[str, str, int]]] = {"": []}
+    for one in documents:
+        directory = one[0].rpartition("/")[0]
+        groups.setdefault(directory if numbers[directory] > _FOLDED else "", []).append(one)
+    return [(directory, found) for directory, found in groups.items() if found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from math import log1p
@@ -154,11 +155,12 @@ def _package(visit: Visit, overview: Overview, directory: str) -> dict[str, Any]
 
 def _exported(visit: Visit, package: str) -> list[tuple[str, str, str, int]]:
     """The exported declarations of a package: kind, name, address and number of users, the most used first."""
-    statement = (
-        "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:CONTAINS]->(s:Symbol) "
-        "WHERE s.exported AND s.kind <> 'method' AND s.kind <> 'field' AND NOT f.test "
-        f"OPTIONAL MATCH (s)<-[e:CALLS|REFERENCES]-(:Symbol) RETURN {symbol_columns('s')}, count(e)"
-    )
-    found = [(symbol_from(row[:8]), row[8]) for row in visit.store.rows(statement, {"id": package})]
+    # Conditions on the symbols, or an optional match, would scan all of them: 110 ms instead of 8 at 200,000.
+    contained = "MATCH (p:Package {id: $id})-[:CONTAINS]->(f:File)-[:CONTAINS]->(s:Symbol)"
+    given = {"id": package}
+    rows = visit.store.rows(f"{contained} RETURN {symbol_columns('s')}, s.exported, f.test", given)
+    symbols = [symbol_from(row[:8]) for row in rows if row[8] and not row[9] and row[1] not in ("method", "field")]
+    users = Counter(dict(visit.store.rows(f"{contained}<-[:CALLS|REFERENCES]-(:Symbol) RETURN s.id, count(*)", given)))
+    found = [(symbol, users[symbol.id]) for symbol in symbols]
     found.sort(key=lambda item: (-item[1], item[0].name))
     return [(one.kind, one.name, visit.links.symbol(one.id), users) for one, users in found]

@@ -18,7 +18,8 @@ _QUICK: Final = 10
 def search_page(visit: Visit, text: str) -> Page:
     found = _found(visit, text, _LIMIT)
     rows = [
-        (hit, title_of(visit, hit), address_of(visit, hit), location_of(hit), _inner(visit, hit)) for hit in found.hits
+        (hit, title_of(visit, hit), address_of(visit, hit), _place(visit, hit), _inner(visit, hit))
+        for hit in found.hits
     ]
     values: dict[str, Any] = {
         "text": text,
@@ -61,6 +62,11 @@ def address_of(visit: Visit, hit: Hit) -> str:
     if hit.kind in ("doc", "summary"):
         return links.file(hit.file, hit.line) if hit.file else links.page("knowledge")
     return links.symbol(hit.name)
+
+
+def _place(visit: Visit, hit: Hit) -> str:
+    """Where it is; for a file, only the line: its title is the path."""
+    return location_of(hit).removeprefix(title_of(visit, hit))
 
 
 def _inner(visit: Visit, hit: Hit) -> list[tuple[str, str, str]]:

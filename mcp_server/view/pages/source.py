@@ -1,7 +1,8 @@
 """The page of a file: its source with a gutter that says what the graph knows of each line, and its card beside it.
 
-A large file is shown in windows. If the file has changed since it was learned, its lines are shown without marks and
-links, which would be wrong.
+A large file is shown in windows. If the file has changed since it was learned, the marks and links of the lines that
+are still the same move with them, and the other lines are marked as changed. Where the learned text is not known (see
+`learned_lines`), lines are shown without marks and links, which would be wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from golore.graph.errors import UsageError
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.notes import PinnedNote, notes_in
 from golore.graph.model.edge_kinds import USES
+from golore.graph.phrases import counted
 from golore.graph.queries.edges import external_from, symbol_columns, symbol_from
 from golore.graph.queries.questions import CALLABLE
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
@@ -24,60 +26,71 @@ from golore.mcp_server.services.knowledge.current_summary import written_summary
 from golore.mcp_server.view.card_sections import card_parts
 from golore.mcp_server.view.file_facts import NOT_USED, reasons, used_from
 from golore.mcp_server.view.go_source import DECLARED, Use, source_lines, use_form
+from golore.mcp_server.view.learned_lines import LearnedLines, learned_lines
 from golore.mcp_server.view.pages.symbol import commits_of
 from golore.mcp_server.view.rendering import Page
 from golore.mcp_server.view.visit import Visit, parent_directories
 from markupsafe import Markup
 
 _OUTLINE: Final = 400
+_DEEPEST: Final = 6
+"""Steps from a file to a field: of a struct that is declared in a field, and so on."""
 
 
 class Declared(NamedTuple):
-    """A declaration of the file, with the numbers that the gutter shows."""
+    """A declaration of the file."""
 
     id: str
     kind: str
     name: str
     line: int
     address: str
-    callers: int = 0
-    users: int = 0
-    tests: int = 0
-    implementers: int = 0
+
+
+Mark = tuple[str, str, str, str]
+"""The class, the sign, the meaning and the address of a mark in the gutter."""
 
 
 class Line(NamedTuple):
     number: int
     text: Markup
-    marks: tuple[tuple[str, str, str, str], ...]
-    """class, sign, meaning and address of each mark"""
+    marks: tuple[Mark, ...]
 
 
 def file_page(visit: Visit, path: str, first: int) -> Page:
     rows = list(
         visit.store.rows(
-            "MATCH (f:File {id: $id}) "
-            "RETURN f.digest, f.package, f.lines, f.test, f.generated, f.constraint, f.problems",
+            "MATCH (f:File {id: $id}) RETURN f.digest, f.package, f.test, f.generated, f.constraint, f.problems",
             {"id": path},
         )
     )
     if not rows:
         return _document_page(visit, path, first)
-    digest, package, lines, is_test, is_generated, constraint, problems = rows[0]
+    digest, package, is_test, is_generated, constraint, problems = rows[0]
     source, is_current = _source(visit, path, digest)
+    places = LearnedLines() if is_current else learned_lines(visit.opened.repository.root, path, digest, source)
     window = visit.links.window
-    first = max(1, min(first, max(1, lines))) if is_current else max(1, first)
-    declared = _declared(visit, path) if is_current else []
-    uses = _uses(visit, path, package, declared, first, first + window - 1) if is_current else {}
-    text = source_lines(source, first, window, uses)
-    marks = _marks(visit, path, declared, first, first + window - 1) if is_current else {}
     total = source.count("\n") + (not source.endswith("\n"))
+    first = max(1, min(first, total))
+    last = min(first + window - 1, total)
+    declared: list[Declared] = []
+    uses: dict[tuple[int, str], Use] = {}
+    marks: dict[int, list[Mark]] = {}
+    changed: list[int] = []
+    if places is not None:
+        declared = _declared(visit, path, places)
+        uses = _uses(visit, path, package, declared, first, last, places)
+        changed = places.changed(1, total)
+        marks = _marks(visit, path, declared, places, changed, places.learned(first, last))
+    text = source_lines(source, first, last - first + 1, uses)
     values: dict[str, Any] = {
         "path": path,
         "reasons": [] if is_test else _reasons(visit, path),
         "parents": [(name, visit.links.map(directory)) for name, directory in parent_directories(path)],
         "lines": [Line(first + at, line, tuple(marks.get(first + at, ()))) for at, line in enumerate(text)],
         "is_current": is_current,
+        "is_known": places is not None,
+        "changed": len(changed),
         "first": first,
         "last": first + len(text) - 1,
         "total": total,
@@ -145,30 +158,36 @@ def _document_page(visit: Visit, path: str, first: int) -> Page:
     return Page("document.html", path, values, "knowledge")
 
 
-def _declared(visit: Visit, path: str) -> list[Declared]:
-    """The declarations of the file by line, with the fields and methods of its types."""
-    statement = "MATCH (s:Symbol) WHERE s.file = $file RETURN s.id, s.kind, s.name, s.line"
-    callers = _counts(visit, path, "<-[e:CALLS]-(a:Symbol)")
-    users = _counts(visit, path, f"<-[e:{'|'.join(USES)}]-(a:Symbol)")
-    tests = _counts(visit, path, "<-[e:TESTS]-(a:Symbol)")
-    implementers = _counts(visit, path, "<-[e:IMPLEMENTS]-(a:Symbol)")
-    found = [
-        Declared(id, kind, name, line, visit.links.symbol(id), callers[id], users[id], tests[id], implementers[id])
-        for id, kind, name, line in visit.store.rows(statement, {"file": path})
-    ]
-    return sorted(found, key=lambda one: (one.line, one.id))
+def _declared(visit: Visit, path: str, places: LearnedLines) -> list[Declared]:
+    """The declarations of the file by line, with the fields and methods of its types; without those whose line has
+    changed since."""
+    # From the file on: a condition on the symbol's file would scan all symbols, 30 ms and more at 200,000. A method may
+    # be in another file than its type.
+    contained = f"MATCH (f:File {{id: $file}})-[:CONTAINS*1..{_DEEPEST}]->(s:Symbol)"
+    statement = f"{contained} RETURN s.id, s.kind, s.name, s.line, s.file"
+    found = {
+        id: Declared(id, kind, name, place, visit.links.symbol(id))
+        for id, kind, name, line, file in visit.store.rows(statement, {"file": path})
+        if file == path and (place := places.current(line))
+    }
+    return sorted(found.values(), key=lambda one: (one.line, one.id))
 
 
-def _counts(visit: Visit, path: str, pattern: str) -> Counter[str]:
-    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol){pattern} RETURN s.id, count(*)"
-    return Counter(dict(visit.store.rows(statement, {"id": path})))
+def _counts(visit: Visit, path: str, label: str, lines: tuple[int, int]) -> Counter[str]:
+    """How many edges of a label lead to each declaration on these lines, which are the learned ones."""
+    statement = (
+        f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol)<-[e:{label}]-(a:Symbol) "
+        "WHERE s.line >= $first AND s.line <= $last RETURN s.id, count(*)"
+    )
+    return Counter(dict(visit.store.rows(statement, {"id": path, "first": lines[0], "last": lines[1]})))
 
 
 def _uses(
-    visit: Visit, path: str, package: str, declared: list[Declared], first: int, last: int
+    visit: Visit, path: str, package: str, declared: list[Declared], first: int, last: int, places: LearnedLines
 ) -> dict[tuple[int, str], Use]:
     """What the names on the lines of a window mean. A name that means several symbols on one line is left out."""
     found: defaultdict[tuple[int, str], dict[str, Use]] = defaultdict(dict)
+    learned_first, learned_last = places.learned(first, last)
     for label in USES:
         for target, columns, make in (
             ("Symbol", symbol_columns("b"), symbol_from),
@@ -178,10 +197,11 @@ def _uses(
                 f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(a:Symbol)-[e:{label}]->(b:{target}) "
                 f"WHERE a.line <= $last AND a.end_line >= $first RETURN e.sites, {columns}"
             )
-            for sites, *row in visit.store.rows(statement, {"id": path, "first": first, "last": last}):
+            given = {"id": path, "first": learned_first, "last": learned_last}
+            for sites, *row in visit.store.rows(statement, given):
                 symbol = make(row)
                 use = None
-                for line in map(int, sites.split()):
+                for line in map(places.current, map(int, sites.split())):
                     if first <= line <= last:
                         use = use or Use(
                             use_form(symbol.kind, symbol.package == package),
@@ -197,31 +217,41 @@ def _uses(
 
 
 def _marks(
-    visit: Visit, path: str, declared: list[Declared], first: int, last: int
-) -> dict[int, list[tuple[str, str, str, str]]]:
-    """What the gutter shows: class, sign, meaning and address of each mark, by line."""
-    marks: defaultdict[int, list[tuple[str, str, str, str]]] = defaultdict(list)
+    visit: Visit, path: str, declared: list[Declared], places: LearnedLines, changed: list[int], lines: tuple[int, int]
+) -> dict[int, list[Mark]]:
+    """What the gutter shows, by line; declarations are counted on these learned `lines` only. `changed` are the current
+    lines that were not learned."""
+    marks: defaultdict[int, list[Mark]] = defaultdict(list)
+    for line in changed:
+        marks[line].append(("changed", "±", "changed since the last learn", ""))
+    for line, number in places.removed.items():
+        words = f"{counted(number, 'line')} before this one removed since the last learn"
+        marks[line].append(("changed", f"−{number:,}", words, ""))
+    callers, users, tests, implementers = (
+        _counts(visit, path, label, lines) for label in ("CALLS", "|".join(USES), "TESTS", "IMPLEMENTS")
+    )
     for one in declared:
-        for kind, sign, number, words in (
-            ("callers", "◂", one.callers, "callers") if one.kind in CALLABLE else ("users", "◂", one.users, "users"),
-            ("tests", "✓", one.tests, "tests reach it"),
-            ("implementers", "◇", one.implementers, "implementers"),
+        for kind, sign, numbers, words in (
+            ("callers", "◂", callers, "callers") if one.kind in CALLABLE else ("users", "◂", users, "users"),
+            ("tests", "✓", tests, "tests reach it"),
+            ("implementers", "◇", implementers, "implementers"),
         ):
-            if number:
+            if number := numbers[one.id]:
                 marks[one.line].append((kind, f"{sign}{number:,}", f"{one.name}: {number:,} {words}", one.address))
     unresolved: defaultdict[int, list[str]] = defaultdict(list)
     statement = "MATCH (u:Unresolved) WHERE u.file = $file RETURN u.name, u.reason, u.sites"
     for name, reason, sites in visit.store.rows(statement, {"file": path}):
-        for line in map(int, sites.split()):
+        for line in map(places.current, map(int, sites.split())):
             unresolved[line].append(f"{name} ({reason})")
+    unresolved.pop(0, None)  # on lines that have changed
     for line, names in unresolved.items():
         marks[line].append(("unresolved", f"?{len(names)}", f"unresolved: {', '.join(sorted(names))}", ""))
-    lines = {one.id: one.line for one in declared}
+    declared_at = {one.id: one.line for one in declared}
     for note in _notes(visit, path):
         sign = "✎!" if note.anchor.drifted else "✎"
         text = f"{note.kind}: {note.text}" + (f" ({note.anchor.drifted})" if note.anchor.drifted else "")
-        marks[lines.get(note.anchor.target, 1)].append(("note", sign, text, visit.links.page("knowledge")))
-    return {line: found for line, found in marks.items() if first <= line <= last}
+        marks[declared_at.get(note.anchor.target, 1)].append(("note", sign, text, visit.links.page("knowledge")))
+    return marks
 
 
 def _notes(visit: Visit, path: str) -> list[PinnedNote]:

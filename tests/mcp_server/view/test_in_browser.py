@@ -136,6 +136,8 @@ def test_a_picture_is_saved(tab: Tab, viewed: Viewed, format: str, kind: str) ->
 def test_a_summary_is_rewritten_by_keys_alone(tab: Tab, viewed: Viewed) -> None:
     tab.open(f"{viewed.base}/review")
     tab.press("j")
+    assert tab.evaluate("document.activeElement.dataset.proposal") == "p1"
+    tab.press("j")
     subject = tab.evaluate("document.activeElement.dataset.subject")
     tab.press("e")
     tab.wait_until("document.activeElement.matches('textarea')")

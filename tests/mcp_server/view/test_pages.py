@@ -10,11 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.summaries import current, history
 from golore.graph.phrases import counted
+from golore.learner.learn import learn
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.view.drawing.treemap import Leaf, treemap_picture
+from golore.mcp_server.view.overview import read_overview
 from golore.mcp_server.view.readme import readme_of
 from golore.mcp_server.view.rendering import DATA
 from markupsafe import escape
@@ -46,6 +49,7 @@ PAGES = [
     "file/store/store.go",
     "query?q=MATCH (s:Symbol) RETURN s.doc, s LIMIT 50",
     f"part/callers/{SHOP}.Twice",
+    f"history/{SHOP}.Hostile",
 ]
 OURS = {"link", "script", "meta", "input"}
 
@@ -96,6 +100,17 @@ def test_pages_say_that_the_data_are_incomplete_and_what_to_do(viewed: Viewed) -
         text = viewed.get(page)
         assert f"Incomplete: {uses} could not be resolved, and the source of {packages} is missing." in text
         assert "<code>go mod download</code>" in text
+
+
+def test_a_package_that_only_the_standard_library_can_import_is_missing_everywhere(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    (root / "store" / "norm.go").write_text(
+        'package store\n\nimport "golang.org/x/text/unicode/norm"\n\nvar Form = norm.NFC\n'
+    )
+    missing = learn(root, root / ".golore", workers=0).missing_imports
+    assert "golang.org/x/text/unicode/norm" in missing
+    with Store.open(root / ".golore", write=False) as store:
+        assert read_overview(store).missing == len(missing)
 
 
 def test_callees_say_how_many_uses_in_the_body_are_unresolved(viewed: Viewed) -> None:
@@ -223,6 +238,8 @@ def test_the_hostile_text_is_on_the_pages(viewed: Viewed) -> None:
     assert shown.partition("&#34;")[0].split('"')[0] in viewed.get(f"symbol/{SHOP}.Hostile")
     assert "Decided &lt;script&gt;" in viewed.get(f"symbol/{SHOP}.Hostile")
     assert "begin &lt;script&gt;" in viewed.get("")
+    assert "Proposed &lt;script&gt;" in viewed.get("review")
+    assert "begin &lt;script&gt;" in viewed.get(f"history/{SHOP}.Hostile")
 
 
 def test_hidden_characters_are_shown_as_escapes(viewed: Viewed) -> None:
@@ -265,7 +282,11 @@ def test_a_draft_is_rejected_or_rewritten_in_the_review(tmp_path: Path) -> None:
     draft_summary(root, "main.go", "Starts the shop.")
     with viewing(root, "--port=0") as running:
         page = running.get("review")
-        found = {attributes["data-subject"]: attributes for tag, attributes in Elements(page).found if tag == "article"}
+        found = {
+            attributes["data-subject"]: attributes
+            for _, attributes in Elements(page).found
+            if "data-subject" in attributes
+        }
         assert {"main.go", "store/store.go"} <= found.keys()
         text = "Starts the shop and saves a key."
         decision = {"level": "file", "subject": "main.go", "digest": found["main.go"]["data-digest"], "text": text}
@@ -280,6 +301,8 @@ def test_a_draft_is_rejected_or_rewritten_in_the_review(tmp_path: Path) -> None:
         assert "Keeps things in memory" not in running.get("file/store/store.go")
         assert running.post("review", rejected)[0] == 409
         assert 'data-subject="store/store.go"' not in running.get("review")
+        assert running.post("review", {"action": "reject", "proposal": "p1"})[0] == 200
+        assert "Proposed" not in running.get("review")
     with Knowledge.open(root / ".golore") as knowledge:
         kept = current(knowledge, "file", "main.go")
         assert kept is not None
@@ -318,6 +341,66 @@ def test_a_changed_file_has_no_marks_and_says_so(tmp_path: Path) -> None:
         assert "1 file changed since the last learn" in after
         assert main(["learn", str(root), "--workers=0"]) == 0  # an open page does not block it
         assert 'class="mark' in changed.get("file/store/store.go")
+
+
+def test_unchanged_lines_of_a_changed_file_keep_their_marks(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "begin")
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    file = root / "store" / "store.go"
+    before = file.read_text().splitlines()
+    declared = before.index("func New() *Memory { return &Memory{items: map[string]int{}} }") + 1
+    with viewing(root, "--port=0") as running:
+        marked = running.get("file/store/store.go")
+        file.write_text("\n".join(["// One.", "// Two.", *before[:-1], "// Last."]) + "\n")
+        page = running.get("file/store/store.go")
+        history = running.get(f"history/{SHOP}.New")
+    assert "3 lines are marked with ±" in page
+    changed = re.findall(r'<tr id="L(\d+)"><td class="gutter"><span class="mark changed"', page)
+    assert changed == ["1", "2", str(len(before) + 2)]
+    pattern = r'<tr id="L{}"><td class="gutter"><a class="mark callers".*?</tr>'
+    old, new = re.search(pattern.format(declared), marked), re.search(pattern.format(declared + 2), page)
+    assert old is not None
+    assert new is not None
+    assert old[0].replace(str(declared), str(declared + 2)) == new[0]  # also its links
+    assert "begin" in history
+
+
+def test_the_history_of_a_symbol_is_that_of_the_command(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "begin")
+    file = root / "store" / "store.go"
+    file.write_text(file.read_text().replace("m.items[key]++", "m.items[key]++\n\t_ = 1"))
+    git(root, "commit", "-q", "-a", "-m", "one more line")
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    done = subprocess.run(
+        [GOLORE, "recent", f"{SHOP}.Memory.Save", "--json", "--repo", root], capture_output=True, text=True, check=True
+    )
+    expected = [(one["subject"], counted(one["lines"], "line")) for one in json.loads(done.stdout)["lines"]]
+    with viewing(root, "--port=0") as running:
+        page = running.get(f"history/{SHOP}.Memory.Save")
+        assert f"/history/{SHOP}.Memory.Save" in running.get(f"symbol/{SHOP}.Memory.Save")
+        assert running.ask(f"/{running.secret}/history/Nothing")[0] == 404
+    assert re.findall(r"</time> (.*?) <span class=\"place\">[^<]*?, (\d+ lines?)</span>", page) == expected
+    assert len(expected) == 2
+
+
+def test_a_change_of_very_many_files_is_only_counted(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "begin")
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    for number in range(1_001):
+        (root / "store" / f"more{number}.go").write_text("package store\n")
+    with viewing(root, "--port=0") as running:
+        page = running.get("change")
+    assert "1,001 Go files differ" in page
+    assert re.search(r'/map/store">store</a> <span class="place">1,001 files</span>', page)
 
 
 def test_the_rows_of_a_query_are_drawn_as_a_graph(viewed: Viewed) -> None:

@@ -191,13 +191,15 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+
+// What is loaded when it is unfolded.
 document.addEventListener("toggle", async (event) => {
-  const place = event.target.matches("[data-material]") && event.target.querySelector("div:empty");
+  const place = event.target.matches("[data-load]") && event.target.querySelector("div:empty");
   if (!place) return;
-  const { level, subject } = event.target.closest("article").dataset;
-  const name = subject.split("/").map(encodeURIComponent).join("/");
-  const reply = await fetch(`${prefix}/material/${level}/${name}`);
-  place.append(...new DOMParser().parseFromString(await reply.text(), "text/html").body.childNodes);
+  place.textContent = "…";
+  const reply = await fetch(event.target.dataset.load);
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  place.replaceChildren(...(page.querySelector("main") ?? page.body).childNodes);
 }, true);
 
 // The query: Tab completes a word that is begun, Ctrl-Enter runs it.
