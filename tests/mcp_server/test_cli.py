@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,17 +87,6 @@ def test_a_second_learn_parses_and_writes_nothing(tmp_path: Path, capsys: pytest
     assert (second["files_parsed"], second["packages_resolved"], second["rows_written"]) == (0, 0, 0)
     assert main(["learn", root]) == 0
     assert "nothing has changed since the last learn" in capsys.readouterr().out
-
-
-def test_the_time_of_a_learn_is_that_of_all_its_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    started = time.perf_counter()
-    assert main(["learn", str(make_shop(tmp_path))]) == 0
-    elapsed = time.perf_counter() - started
-    told = re.search(r" in ([\d.]+) s: (.*? s) \(", capsys.readouterr().out)
-    assert told is not None
-    parts = [float(number) for number in re.findall(r" ([\d.]+) s", f" {told[2]}")]
-    assert float(told[1]) <= elapsed + 0.1
-    assert sum(parts) == pytest.approx(float(told[1]), abs=0.1 * (len(parts) + 1))
 
 
 def test_on_a_terminal_there_is_a_bar_with_rates(tmp_path: Path) -> None:
