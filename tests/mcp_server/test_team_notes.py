@@ -217,10 +217,11 @@ def test_what_a_stranger_wrote_is_checked_and_left_out_with_a_sentence(tmp_path:
     ann.sync()
     (event,) = ann.events()
     folder = root / DIRECTORY_NAME
-    (folder / f"{event.id}.json").rename(folder / f"{'0' * 32}.json")  # its text is not what its name says
-    (folder / f"{'1' * 32}.json").write_bytes(b"\xff{")
-    (folder / f"{'2' * 32}.json").symlink_to("/etc/passwd")
-    (folder / f"{'3' * 32}.json").mkdir()
+    first, second, third, fourth = (folder / f"{number:032x}.json" for number in range(4))  # before any real id
+    (folder / f"{event.id}.json").rename(first)  # its text is not what its name says
+    second.write_bytes(b"\xff{")
+    third.symlink_to("/etc/passwd")
+    fourth.mkdir()
     outside = event.body | {"anchor": event.body["anchor"] | {"file": "../../.ssh/id_rsa"}}
     newer = event.body | {"golore": 9}
     for body in (outside, newer):
