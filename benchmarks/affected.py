@@ -10,8 +10,8 @@ A *fix-up* of a commit C is a later commit F, without merges, that is not more t
 
 Commits with more than 20 Go files count neither as C nor as F. The truth for C is the set of Go files that its fix-ups
 change or remove and C does not change, if they exist at C: what the author of C would have had to look at. Judged are
-the newest N commits of each repository that change a Go file and have such files. Generated and vendored files are
-left out.
+the newest N commits of each repository that change a Go file and have such files, if they can be checked out. Generated
+and vendored files are left out.
 
 Each C is checked out in a clone, learned as far as `affected` needs it, and compared with its parent; nothing younger
 than C is known. Figures, over the commits: how many have a file of the truth among the first ten files (hit), the mean
@@ -116,7 +116,10 @@ def judged(repository: Path, scratch: Path, most: int) -> Iterator[tuple[Task, d
     git(scratch, "clone", "-q", "--no-checkout", str(repository.resolve()), str(tree))
     git(tree, "sparse-checkout", "set", "--no-cone", "*.go", "go.mod", "go.sum", "go.work", "modules.txt")
     for task in tasks(repository, commits, most):
-        git(tree, "checkout", "-q", "--force", task.commit.id)
+        try:
+            git(tree, "checkout", "-q", "--force", task.commit.id)
+        except subprocess.CalledProcessError:
+            continue  # a clone that lacks large files
         git(tree, "clean", "-q", "-fdx")
         before = [one for one in commits if one.time < task.commit.time][-COUPLED:]
         existing = set(git(tree, "ls-files", "*.go").splitlines()) - task.commit.files

@@ -100,7 +100,15 @@ class EngineFailure(Exception):
 class Session:
     """A database with one connection. Values are passed as parameters; a row is a list in column order."""
 
-    def __init__(self, path: Path, *, write: bool, pool: int | None = None, checkpoint_on_close: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        write: bool,
+        pool: int | None = None,
+        threads: int | None = None,
+        checkpoint_on_close: bool = False,
+    ) -> None:
         module = _module(engine_name())
         self.is_writable: Final = write
         self.pool: Final = pool or _READ_POOL
@@ -114,8 +122,7 @@ class Session:
             self._database = module.Database(
                 str(path),
                 buffer_pool_size=self.pool,
-                # Two threads that make room in a small pool at the same time may both fail.
-                max_num_threads=_THREADS if pool is None else 1,
+                max_num_threads=threads or _THREADS,
                 read_only=not write,
                 max_db_size=_MAX_DATABASE,
             )

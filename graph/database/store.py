@@ -94,19 +94,30 @@ class Store:
         self._session: Session | None = None
         self._lock: locks.FileLock | None = None
         self._pool: int | None = None
+        self._threads: int | None = None
         self._replaced: list[Session] = []
         """Sessions from which rows are still being read (see `_renew`)."""
         self._generation_at_open = ""
+        self._generation_read = ""
         self._digests_at_open: GraphDigests = {}
         self._changed_nodes: ChangedNodes | None = NO_CHANGES
         self._ids_by_label: dict[str, dict[int, str]] = {}
 
     @classmethod
-    def open(cls, directory: Path, *, write: bool, wait: float = _WAIT, pool: int | None = None) -> Self:
+    def open(
+        cls,
+        directory: Path,
+        *,
+        write: bool,
+        wait: float = _WAIT,
+        pool: int | None = None,
+        threads: int | None = None,
+    ) -> Self:
         """Open a store. A reader needs a store that exists; a writer gets an empty one if there is none.
 
         The database itself is opened by the first call that needs it. `pool` is the size of a reader's buffer pool in
-        bytes; a long-running reader with small queries may use a smaller one.
+        bytes; a long-running reader with small queries may use a smaller one. `threads`: of a reader's queries; one is
+        best for many small queries at once, and in a small pool, where two that make room at the same time may fail.
         """
         engine = engine_name()
         if not write:
@@ -121,7 +132,7 @@ class Store:
                     "Run `golore learn` to bring it up to date."
                 )
             store = cls(directory, manifest, None, wait)
-            store._pool = pool
+            store._pool, store._threads = pool, threads
             return store
         with _disk_errors(directory):
             create_store_directory(directory)
@@ -174,8 +185,11 @@ class Store:
     @property
     def generation(self) -> str:
         """Identifies the content of the graph: it changes when the graph is replaced or changed. Opens the database."""
-        self._reading()
-        return fingerprint(self._database)
+        if self._reading().is_writable:
+            return fingerprint(self._database)
+        # A reader's lock keeps the files from being changed, and a question asks for this several times.
+        self._generation_read = self._generation_read or fingerprint(self._database)
+        return self._generation_read
 
     @property
     def generation_on_disk(self) -> str:
@@ -412,7 +426,7 @@ class Store:
             self._replaced.append(session)
         else:
             session.close()
-        self._session = Session(self._database, write=False, pool=pool)
+        self._session = Session(self._database, write=False, pool=pool, threads=self._threads)
 
     def _writing(self) -> Session:
         if self._session is not None and self._session.is_writable:
@@ -442,7 +456,8 @@ class Store:
             self._digests_at_open = recorded
             if write:
                 remove_digests(path)
-            session = Session(path, write=write, pool=_WRITE_POOL if write else self._pool)
+            pool = _WRITE_POOL if write else self._pool
+            session = Session(path, write=write, pool=pool, threads=self._threads)
             _require_schema(session, path)
         except BaseException:
             lock.release()
@@ -466,6 +481,7 @@ class Store:
         session, self._session = self._session, None
         lock, self._lock = self._lock, None
         self._ids_by_label.clear()
+        self._generation_read = ""
         try:
             while self._replaced:
                 self._replaced.pop().close()

@@ -72,12 +72,17 @@ class Lake:
         return sorted(KeyInfo(one.path[start:], one.size, one.mtime) for one in files)
 
     def _require_bucket(self) -> None:
-        """Raise `LakeError` if the bucket does not exist: nothing in it is something else than nothing at all."""
+        """Raise `LakeError` if the bucket or directory does not exist: nothing in it is something else than nothing at
+        all."""
+        if self._is_local:
+            if not Path(self._root).is_dir():
+                raise LakeError(f"The directory of the lake {self.name} is gone. Check whether its disk is mounted.")
+            return
         try:
-            info = self._system.get_file_info(self._root.partition("/")[0]) if not self._is_local else None
+            info = self._system.get_file_info(self._root.partition("/")[0])
         except OSError:
             return  # who may list some keys only is not told whether the bucket exists
-        if info is not None and info.type == _arrow_fs().FileType.NotFound:
+        if info.type == _arrow_fs().FileType.NotFound:
             raise LakeError(_no_bucket(self.name))
 
     def read(self, key: str, limit: int) -> bytes:

@@ -1,7 +1,8 @@
 """The fleet: the newest publication of every repository in a lake, and the rows that they have about a name.
 
 Rows come from the newest index. Those of repositories that have published since, or are no longer in the lake, are left
-out of it; the former are read from their own tables.
+out of it; the former are read from their own tables. A fleet can be restricted to some repositories: of the others,
+nothing is read but rows of the index, which are left out.
 """
 
 from __future__ import annotations
@@ -51,10 +52,12 @@ class FleetRow(NamedTuple):
 
 
 class Fleet:
-    """Use it as a context manager. `unreadable`: the repositories that no answer covers, with the reason."""
+    """Use it as a context manager. `permits`: whether a repository belongs to the fleet, by its name. `unreadable`: the
+    repositories that no answer covers, with the reason."""
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake, permits: Callable[[str], bool] = lambda _: True) -> None:
         self.lake = lake
+        self._permits = permits
         self.unreadable: dict[str, str] = {}
         self._open = ExitStack()
         self._tables: dict[str, SortedTable] = {}
@@ -161,6 +164,8 @@ class Fleet:
             {one.key: (number, one.head) for number, one in enumerate(self.index.made.covered)} if self.index else {}
         )
         for repository, key in newest(head_keys(self.lake)).items():
+            if not self._permits(repository):
+                continue
             if key in covered:
                 number, head = covered[key]
                 yield Member(key, head, number)

@@ -60,6 +60,15 @@ def is_current(index: SearchIndex, store: Store) -> bool:
     return index.meta(GRAPH).decode() == store.generation
 
 
+def adopt_index(index: SearchIndex, store: Store) -> bool:
+    """Declare an index that was copied together with its graph to be current, if it has exactly the graph's files."""
+    if not index.meta(GRAPH) or index.meta(_UNFINISHED) or _differing(index.digests(), file_rows(store, None)):
+        return False
+    with index.writing():
+        index.set_meta(GRAPH, store.generation.encode())
+    return True
+
+
 def index_state(index: SearchIndex) -> bytes:
     """A value that changes whenever the indexed graph or HEAD changes."""
     return b"\n".join((index.meta(GRAPH), index.meta(_HEAD)))

@@ -21,10 +21,10 @@ _ROOTS: Final = "roots"
 _INPUT_REQUIRED_SINCE: Final = "2026-07-28"
 
 
-async def adopt_roots(repositories: Repositories, context: Context | None) -> InputRequiredResult | None:
+async def adopt_roots(repositories: Repositories | None, context: Context | None) -> InputRequiredResult | None:
     """Let a server without repositories have those of its client. Returns what the client must be asked first, if
     anything."""
-    if not repositories.are_wanted or context is None or context.protocol_version is None:
+    if repositories is None or not repositories.are_wanted or context is None or context.protocol_version is None:
         return None
     capabilities = context.client_capabilities
     if capabilities is None or capabilities.roots is None:

@@ -25,7 +25,9 @@ from pydantic import AnyUrl, ValidationError
 
 
 class GoloreServer(MCPServer):
-    def __init__(self, repositories: Repositories, instructions: str) -> None:
+    """`repositories`: those that a client may name by its roots; None if a client cannot name any."""
+
+    def __init__(self, repositories: Repositories | None, instructions: str) -> None:
         super().__init__(
             "golore",
             title="golore: a graph of this Go code",

@@ -10,15 +10,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.lake.fleet import Fleet
 from golore.graph.phrases import listed
 from golore.graph.queries.names.name_resolver import NameList, NameResolver
 from golore.graph.safety.trust import STORE_NAME, registered_stores
@@ -28,6 +29,7 @@ from golore.mcp_server.hooks.first_learn import contains_home, has_go_code
 from golore.mcp_server.server.adjacency_job import AdjacencyJob
 from golore.mcp_server.server.freshness_cache import FreshnessCache
 from golore.mcp_server.server.glibc_memory import return_free_memory, trim_memory
+from golore.mcp_server.services.fleet.fleet_asking import open_fleet
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.services.query_process import QueryProcess
 from golore.mcp_server.services.repository import LearnedRepository, find_repository, store_of
@@ -55,6 +57,27 @@ class OpenServedRepository(OpenRepository):
     adjacency_job: AdjacencyJob
     queries: QueryProcess
     """Runs Cypher. It does not need the open store, and may be used after this repository is closed."""
+    published: str = ""
+    """Of a store from a lake, which has no files to compare it with and is only read: what it describes, as a
+    sentence."""
+
+
+class RepositoryAccess(Protocol):
+    """What the tools that only read need of a server: its repositories, and all those of a lake."""
+
+    @property
+    def needs_name(self) -> bool:
+        """Whether a question about the fleet that names no repository is not about one of them."""
+        ...
+
+    @property
+    def can_learn(self) -> bool: ...
+
+    def opened(self, name: str = "") -> AbstractContextManager[OpenServedRepository]: ...
+
+    def root_containing(self, path: str) -> str: ...
+
+    def fleet(self) -> Fleet: ...
 
 
 class ServedRepository:
@@ -150,7 +173,7 @@ class ServedRepository:
             self._close()
         if self._store is None:
             try:
-                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES)
+                self._store = Store.open(learned.store, write=False, pool=_POOL_BYTES, threads=1)
             except StoreMissing as missing:
                 raise StoreMissing(
                     f"{learned.root} has not been learned yet. Call memory_learn, or run `golore learn {learned.root}`."
@@ -277,6 +300,18 @@ class Repositories:
                 yield opened
         finally:
             self._wake.set()
+
+    @property
+    def needs_name(self) -> bool:
+        return False
+
+    @property
+    def can_learn(self) -> bool:
+        return True
+
+    def fleet(self) -> Fleet:
+        """The fleet that the user's settings name."""
+        return open_fleet()
 
     def _served(self) -> tuple[ServedRepository, ...]:
         with self._change:

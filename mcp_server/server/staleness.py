@@ -11,7 +11,9 @@ _MAX_NAMED: Final = 5
 
 
 def staleness_lines(opened: OpenServedRepository) -> tuple[str, ...]:
-    """Empty if the graph is up to date."""
+    """Empty if the graph is up to date. Of a published store, what it describes."""
+    if opened.published:
+        return (opened.published,)
     lines: list[str] = []
     changes = opened.changes
     advice = (

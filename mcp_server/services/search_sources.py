@@ -34,9 +34,10 @@ VECTOR_MODEL_FILE: Final = "vectors.model"
 
 
 @contextmanager
-def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchContext]:
-    """Open the sources of a search. `store` is open for reading."""
-    index, is_behind = index_of(repository, store)
+def sources_of(repository: LearnedRepository, store: Store, *, may_update: bool = True) -> Generator[SearchContext]:
+    """Open the sources of a search. `store` is open for reading. `may_update`: whether an index that is behind the
+    graph is updated, which needs the files."""
+    index, is_behind = index_of(repository, store, may_update=may_update)
     with index, index.reading():
         view = _view_of(repository.store, index)
         if is_behind:
@@ -49,11 +50,13 @@ def sources_of(repository: LearnedRepository, store: Store) -> Generator[SearchC
         yield SearchContext(index, view, store, _reader(repository.root), _favours(repository.store), meaning)
 
 
-def index_of(repository: LearnedRepository, store: Store) -> tuple[SearchIndex, bool]:
+def index_of(repository: LearnedRepository, store: Store, *, may_update: bool = True) -> tuple[SearchIndex, bool]:
     """The index, brought up to date if possible, and whether it is still behind the graph."""
     index = open_index(repository.store)
     if index is not None and is_current(index, store):
         return index, False
+    if index is not None and not may_update:
+        return index, True
     try:
         writer = open_index(repository.store, write=True, wait=_WAIT)
         if writer is not None:

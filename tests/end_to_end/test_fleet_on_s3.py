@@ -17,11 +17,15 @@ from golore.graph.lake.heads import head_keys, newest
 from golore.graph.lake.lake_index import compact
 from golore.graph.lake.segments import ACROSS, OWN, STD
 from golore.learner.pipeline.graph_step import learn_graph
+from golore.mcp_server.cli.main import main
 from support.environments import make_environment
+from support.fleet import make_repositories
 from support.publishers import PUBLISHER, REPOSITORIES, TURNS
 from support.shop import make_shop
 from support.swift_server import SwiftServer, swift_server
+from support.team import ANNA, BOB, inside, repositories_of
 
+OPEN = "example.com/lib/store.Open"
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="Swift runs on Linux")]
 
 
@@ -109,3 +113,18 @@ def test_failures_of_a_server_are_one_sentence_and_lose_nothing(
     with pytest.raises(LakeError, match="cannot be reached"):
         head_keys(open_lake(SwiftServer(1).address("golore/lake")))
     assert head_keys(open_lake(address)) == published
+
+
+def test_a_team_is_served_from_a_bucket(server: SwiftServer, tmp_path: Path) -> None:
+    address = server.address("golore/team")
+    for root in make_repositories(tmp_path / "repositories").values():
+        assert main(["publish", address, "--repo", str(root), "--must"]) == 0
+    ask = {"repository": "lib", "target": "store.Open"}
+    with repositories_of(address, tmp_path / "cache") as repositories:
+        assert "app.run" in inside(repositories, ANNA, "memory_graph", question="callers", symbol=OPEN, scope="fleet")
+        assert "team/app" not in inside(repositories, BOB, "memory_search", query="main", scope="fleet")
+        assert "Noted" in inside(repositories, ANNA, "memory_note", text="Callers close it.", **ask)
+        assert "Callers close it." in inside(repositories, ANNA, "memory_context", **ask)
+    assert len(open_lake(address).keys("notes/example.org/team/lib")) == 1
+    with repositories_of(address, tmp_path / "other") as repositories:  # another machine
+        assert "Callers close it." in inside(repositories, ANNA, "memory_context", **ask)

@@ -10,6 +10,7 @@ from golore.graph.errors import UsageError
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.services.change_effects import affected, prepare_adjacency
+from golore.mcp_server.services.fleet.fleet_asking import open_fleet
 from golore.mcp_server.services.fleet.fleet_here import affected_elsewhere
 from golore.mcp_server.services.open_store import open_repository
 from golore.mcp_server.services.stale_notice import warn_if_stale
@@ -42,7 +43,10 @@ def run_affected(
         prepare_adjacency(store)
         found = affected(root, store, request, limits)
         stale = warn_if_stale(root, store)
-        answer = affected_elsewhere(root, store, fleet, found, limits.depth) if fleet is not None else None
+        answer = None
+        if fleet is not None:
+            with open_fleet(fleet) as others:
+                answer = affected_elsewhere(root, store, others, found, limits.depth)
     if diagram:
         print_diagram(affected_diagram(found, limit), diagram)
     elif as_json:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.lake.fleet_answers import FleetAnswer
-from golore.mcp_server.services.fleet.fleet_asking import ask_fleet, search_fleet
+from golore.graph.lake.fleet_search import search_names
+from golore.mcp_server.services.fleet.fleet_asking import ask_fleet, open_fleet
 from golore.mcp_server.text.fleet_text import fleet_reply, fleet_search_reply
 from golore.mcp_server.text.output import print_json, print_lines, to_json_value
 from golore.mcp_server.text.replies import people_lines
@@ -26,7 +27,8 @@ def run_fleet_question(
     access: str = "",
     depth: int = 1,
 ) -> int:
-    answer = ask_fleet(question, text, start, address=address, access=access, depth=depth)
+    with open_fleet(address) as fleet:
+        answer = ask_fleet(fleet, question, text, start, access=access, depth=depth)
     if as_json:
         _print_document(answer, limit)
     else:
@@ -36,7 +38,8 @@ def run_fleet_question(
 
 def run_fleet_search(query: str, address: str, *, kind: str, limit: int, as_json: bool) -> int:
     """`golore search --fleet`."""
-    found = search_fleet(query, address, kind=kind, limit=limit)
+    with open_fleet(address) as fleet:
+        found = search_names(fleet, query, kind=kind, limit=limit)
     if as_json:
         print_json(to_json_value(found))
     else:

@@ -39,17 +39,18 @@ WRITES: Final = ToolAnnotations(
 
 
 @contextmanager
-def reporting_failures() -> Generator[None]:
+def reporting_failures(*, can_learn: bool = True) -> Generator[None]:
     """Re-raise `GoloreError` and `OSError` as `ToolError`, so that the client sees the message. The SDK reports other
-    exceptions without detail."""
+    exceptions without detail. `can_learn`: whether the server has `memory_learn`."""
     try:
         yield
     except UnclearName as unclear:
-        advice = () if unclear.matches.meanings else ("Try memory_search, or memory_learn if the code is new.",)
+        advice: tuple[str, ...] = ()
+        if not unclear.matches.meanings:
+            advice = (f"Try memory_search{', or memory_learn if the code is new' if can_learn else ''}.",)
         raise ToolError(agent_text(matches_reply(unclear.matches).with_tail(*advice), LARGEST)) from unclear
     except sqlite3.Error as failure:
-        raise ToolError(
-            f"The cache of the store cannot be read ({failure}). Call memory_learn to make it again."
-        ) from failure
+        more = " Call memory_learn to make it again." if can_learn else ""
+        raise ToolError(f"The cache of the store cannot be read ({failure}).{more}") from failure
     except (GoloreError, OSError) as failure:
         raise ToolError(str(failure)) from failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from golore.mcp_server.server.context_reply import context_reply
-from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.open_repositories import RepositoryAccess
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures
 from golore.mcp_server.services.knowledge.ratings import record_shown
 from golore.mcp_server.text.replies import DEFAULT_BUDGET
@@ -21,7 +21,7 @@ Target = Annotated[
 ]
 
 
-def register(server: MCPServer, repositories: Repositories) -> None:
+def register(server: MCPServer, repositories: RepositoryAccess) -> None:
     @server.tool(
         name="memory_context",
         title="Facts about a file, package or symbol",
@@ -30,7 +30,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         structured_output=False,
     )
     def memory_context(target: Target = "", budget: Budget = DEFAULT_BUDGET, repository: RepositoryName = "") -> str:
-        with reporting_failures(), repositories.opened(repository or repositories.root_containing(target)) as opened:
+        with (
+            reporting_failures(can_learn=repositories.can_learn),
+            repositories.opened(repository or repositories.root_containing(target)) as opened,
+        ):
             text = context_reply(opened, target, budget)
-            record_shown(opened.repository.store, target, len(text))
+            if not opened.published:
+                record_shown(opened.repository.store, target, len(text))
             return text

@@ -7,11 +7,12 @@ from typing import Annotated, Final, Literal
 from golore.graph.changes.affected import AffectedLimits
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
+from golore.graph.lake.fleet import Fleet
 from golore.graph.queries.answers import Meaning
 from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.learner.changes.compared_files import Request
-from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
+from golore.mcp_server.server.open_repositories import OpenServedRepository, RepositoryAccess
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
 from golore.mcp_server.services.change_effects import affected
@@ -37,6 +38,10 @@ comes to call B. No callers and no unresolved uses means unused, except by refle
 _MAX_REACHED: Final = 200
 _MAX_STEPS: Final = 1_000
 _MAX_UNRESOLVED: Final = 10
+_NO_WORKING_TREE: Final = (
+    "This server has published commits and no working tree, so it does not know your change. Ask `golore affected` in "
+    "your checkout."
+)
 
 Question = Annotated[
     Literal["callers", "callees", "implementers", "users", "reads", "writes", "tests", "impact", "path", "affected"],
@@ -50,7 +55,7 @@ Target = Annotated[str, Field(description="End of a path.")]
 Depth = Annotated[int, within(1, 10), Field(description="Steps of impact.")]
 
 
-def register(server: MCPServer, repositories: Repositories) -> None:
+def register(server: MCPServer, repositories: RepositoryAccess) -> None:
     @server.tool(
         name="memory_graph",
         title="Callers, tests, impact",
@@ -67,9 +72,18 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         repository: RepositoryName = "",
         scope: Scope = "",
     ) -> str:
-        with reporting_failures(), repositories.opened(repository) as opened:
-            ask_one = _reply if not scope else _fleet_reply
-            reply = ask_one(opened, question, symbol, to, depth)
+        with reporting_failures(can_learn=repositories.can_learn):
+            if scope and not repository and repositories.needs_name:
+                with repositories.fleet() as fleet:
+                    return agent_text(_fleet_answer(None, fleet, question, symbol, to, depth), budget)
+        with reporting_failures(can_learn=repositories.can_learn), repositories.opened(repository) as opened:
+            if question == "affected" and opened.published:
+                raise UsageError(_NO_WORKING_TREE)
+            if scope:
+                with repositories.fleet() as fleet:
+                    reply = _fleet_reply(opened, fleet, question, symbol, to, depth)
+            else:
+                reply = _reply(opened, question, symbol, to, depth)
             return agent_text(reply.with_tail(*staleness_lines(opened)), budget)
 
 
@@ -88,19 +102,26 @@ def _reply(opened: OpenServedRepository, question: str, symbol: str, to: str, de
     return reply.with_tail(*_unresolved_lines(opened.store, answer.subject)) if question == "callees" else reply
 
 
-def _fleet_reply(opened: OpenServedRepository, question: str, symbol: str, to: str, depth: int) -> Reply:
-    """The reply about all repositories of the lake that the user's settings name."""
+def _fleet_reply(opened: OpenServedRepository, fleet: Fleet, question: str, symbol: str, to: str, depth: int) -> Reply:
+    """The reply about all repositories of the fleet."""
     if question == "affected":
         request = Request(revisions=symbol) if ".." in symbol else Request(base=symbol)
         root, store = opened.repository.root, opened.store
         found = affected(root, store, request, AffectedLimits(depth, _MAX_REACHED))
-        return with_fleet(affected_reply(found, ShortNames(store)), affected_elsewhere(root, store, "", found, depth))
+        elsewhere = affected_elsewhere(root, store, fleet, found, depth)
+        return with_fleet(affected_reply(found, ShortNames(store)), elsewhere)
+    return _fleet_answer(opened, fleet, question, symbol, to, depth)
+
+
+def _fleet_answer(
+    opened: OpenServedRepository | None, fleet: Fleet, question: str, symbol: str, to: str, depth: int
+) -> Reply:
     if question not in FLEET_QUESTIONS or to:
         raise UsageError(f"With scope fleet, ask for {', '.join(FLEET_QUESTIONS)} or affected.")
     if not symbol:
         raise UsageError(f"Give the symbol whose {question} you ask for.")
     access = question if question in ("reads", "writes") else ""
-    return fleet_reply(ask_fleet("users" if access else question, symbol, opened, access=access, depth=depth))
+    return fleet_reply(ask_fleet(fleet, "users" if access else question, symbol, opened, access=access, depth=depth))
 
 
 def _search_reply(opened: OpenServedRepository, steps: Steps, question: str, symbol: str, to: str, depth: int) -> Reply:

@@ -16,9 +16,10 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-_DESCRIPTION: Final = """\
+DESCRIPTION: Final = """\
 Call this when the user decides or corrects something, or you find out the hard way what the code does not say. Stored \
 with the code, shown to whoever opens it. Give `text`, or instead `confirm`, `done` or `rate`."""
+ONE_OF: Final = "Give one of: `text` with a `target`, `rate` with a `target`, `confirm` with an id, `done` with an id."
 
 Target = Annotated[str, Field(description="What it is about: symbol, file, package, or `.`")]
 Text = Annotated[str, Field(description="One fact, in a sentence or two.")]
@@ -48,7 +49,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     @server.tool(
         name="memory_note",
         title="Pin a note to code",
-        description=_DESCRIPTION,
+        description=DESCRIPTION,
         annotations=WRITES,
         structured_output=False,
     )
@@ -66,9 +67,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         repository: RepositoryName = "",
     ) -> str:
         if sum(map(bool, (text, confirm, done, rate))) != 1:
-            raise ToolError(
-                "Give one of: `text` with a `target`, `rate` with a `target`, `confirm` with an id, `done` with an id."
-            )
+            raise ToolError(ONE_OF)
         request = NoteRequest(target, text, kind, tuple(tags), author, model or "agent", supersedes)
         with reporting_failures():
             if (text or rate) and not target:
@@ -86,10 +85,11 @@ def register(server: MCPServer, repositories: Repositories) -> None:
                     )
             outcome = note_actions.publish_note(learned, outcome)
             names = note_actions.shown_names(learned, [outcome.note])
-            return _outcome_text(outcome, "Confirmed" if confirm else "Done" if done else "Noted", names)
+            return outcome_text(outcome, "Confirmed" if confirm else "Done" if done else "Noted", names)
 
 
-def _outcome_text(outcome: NoteOutcome, action: str, names: Mapping[str, str]) -> str:
+def outcome_text(outcome: NoteOutcome, action: str, names: Mapping[str, str]) -> str:
+    """What the writer of a note gets to read."""
     note = outcome.note
     head = action if outcome.is_new or action != "Noted" else "Known"
     lines = [f"{head}: {note.kind} {note.id} on {names[note.anchor.name]}."]

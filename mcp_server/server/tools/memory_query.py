@@ -12,7 +12,7 @@ from golore.graph.model.entities import SYMBOL_KINDS
 from golore.graph.model.tables import NODE_COLUMNS
 from golore.graph.phrases import counted
 from golore.graph.safety.visible_text import visible_json
-from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.open_repositories import RepositoryAccess
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, reporting_failures, within
 from golore.mcp_server.services.graph_query import query_graph
@@ -63,7 +63,7 @@ def _properties(label: str) -> str:
     return f" {{{', '.join(EDGE_PROPERTIES[label])}}}" if EDGE_PROPERTIES[label] else ""
 
 
-def register(server: MCPServer, repositories: Repositories) -> None:
+def register(server: MCPServer, repositories: RepositoryAccess) -> None:
     @server.tool(
         name="memory_query",
         title="Cypher on the graph",
@@ -81,7 +81,7 @@ def register(server: MCPServer, repositories: Repositories) -> None:
     ) -> str:
         if cypher.strip().lower() == _SCHEMA:
             return graph_schema()
-        with reporting_failures():
+        with reporting_failures(can_learn=repositories.can_learn):
             with repositories.opened(repository) as opened:
                 learned, queries, behind = opened.repository, opened.queries, staleness_lines(opened)
             # After `opened`, so that a long query does not block other questions.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+from golore.graph.lake.fleet_search import search_names
 from golore.graph.phrases import counted
 from golore.graph.search.results.hits import KINDS, LIMIT, Hit, Hits, SearchRequest
 from golore.graph.search.search import search
-from golore.mcp_server.server.open_repositories import Repositories
+from golore.mcp_server.server.open_repositories import RepositoryAccess
 from golore.mcp_server.server.staleness import staleness_lines
 from golore.mcp_server.server.tools.common import READS, Budget, RepositoryName, Scope, reporting_failures, within
-from golore.mcp_server.services.fleet.fleet_asking import search_fleet
 from golore.mcp_server.services.search_sources import sources_of
 from golore.mcp_server.text.fleet_text import fleet_search_reply
 from golore.mcp_server.text.replies import DEFAULT_BUDGET, Reply, Section, agent_text
@@ -31,7 +31,7 @@ Tests = Annotated[
 Generated = Annotated[bool, Field(description="Also generated files.")]
 
 
-def register(server: MCPServer, repositories: Repositories) -> None:
+def register(server: MCPServer, repositories: RepositoryAccess) -> None:
     @server.tool(
         name="memory_search",
         title="Search files and names",
@@ -51,13 +51,14 @@ def register(server: MCPServer, repositories: Repositories) -> None:
         scope: Scope = "",
     ) -> str:
         if scope:
-            with reporting_failures():
-                return agent_text(fleet_search_reply(search_fleet(query, "", kind=kind, limit=limit)), budget)
+            with reporting_failures(can_learn=repositories.can_learn), repositories.fleet() as fleet:
+                found = search_names(fleet, query, kind=kind, limit=limit)
+            return agent_text(fleet_search_reply(found), budget)
         request = SearchRequest(query, kind=kind, limit=limit, path=path, tests=tests, generated=generated)
         with (
-            reporting_failures(),
+            reporting_failures(can_learn=repositories.can_learn),
             repositories.opened(repository) as opened,
-            sources_of(opened.repository, opened.store) as sources,
+            sources_of(opened.repository, opened.store, may_update=not opened.published) as sources,
         ):
             return agent_text(_reply(query, search(sources, request), staleness_lines(opened)), budget)
 

@@ -43,12 +43,12 @@ def _status(repository: ServedRepository, title: str) -> str:
             behind = staleness_lines(opened)
     except GoloreError as failure:
         return str(failure)
-    return "\n".join([*_lines(title, str(root), counts), *(behind or ("Up to date with the files.",))])
+    return "\n".join([f"{title} ({root})", *counts_lines(counts), *(behind or ("Up to date with the files.",))])
 
 
-def _lines(title: str, root: str, counts: StoreCounts) -> list[str]:
+def counts_lines(counts: StoreCounts) -> list[str]:
+    """What was learned of a repository."""
     return [
-        f"{title} ({root})",
         f"{counted(counts.packages, 'package')}, {counted(counts.files, 'file')}, {counted(counts.lines, 'line')}",
         f"{counted(sum(counts.symbols.values()), 'symbol')}: {_counts_text(counts.symbols)}",
         f"{counted(sum(counts.edges.values()), 'edge')}: {_counts_text(counts.edges)}",

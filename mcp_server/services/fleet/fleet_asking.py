@@ -10,7 +10,6 @@ from golore.graph.lake import fleet_questions
 from golore.graph.lake.bucket import open_lake
 from golore.graph.lake.fleet import Fleet
 from golore.graph.lake.fleet_answers import FleetAnswer
-from golore.graph.lake.fleet_search import FleetHits, search_names
 from golore.graph.phrases import listed
 from golore.graph.queries import questions
 from golore.graph.queries.answers import Meaning
@@ -23,35 +22,35 @@ _NAMED: Final = 10
 _KINDS: Final = {"callers": questions.CALLABLE, "implementers": questions.TYPES}
 
 
+def open_fleet(address: str = "") -> Fleet:
+    """All repositories of a lake. `address`: of the lake; empty: the one of the user's settings."""
+    return Fleet(open_lake(lake_address(address)))
+
+
 def ask_fleet(
-    question: str, text: str, here: OpenRepository | Path, *, address: str = "", access: str = "", depth: int = 1
+    fleet: Fleet, question: str, text: str, here: OpenRepository | Path | None, *, access: str = "", depth: int = 1
 ) -> FleetAnswer:
-    """`here`: the repository whose names are meant first, open or as a path in it. `address`: of the lake; empty: the
-    one of the user's settings. `access`: `reads` or `writes` of a field."""
-    with Fleet(open_lake(lake_address(address))) as fleet:
-        name, package = _named(fleet, question, text, here)
-        if question == "callers":
-            return fleet_questions.callers(fleet, name, package)
-        if question == "implementers":
-            return fleet_questions.implementers(fleet, name, package)
-        if question == "impact":
-            return fleet_questions.impact(fleet, name, package, depth=depth)
-        return fleet_questions.users(fleet, name, package, access.removesuffix("s"))
+    """`here`: the repository whose names are meant first, open or as a path in it; None if there is none. `access`:
+    `reads` or `writes` of a field."""
+    name, package = _named(fleet, question, text, here)
+    if question == "callers":
+        return fleet_questions.callers(fleet, name, package)
+    if question == "implementers":
+        return fleet_questions.implementers(fleet, name, package)
+    if question == "impact":
+        return fleet_questions.impact(fleet, name, package, depth=depth)
+    return fleet_questions.users(fleet, name, package, access.removesuffix("s"))
 
 
-def search_fleet(query: str, address: str, *, kind: str, limit: int) -> FleetHits:
-    with Fleet(open_lake(lake_address(address))) as fleet:
-        return search_names(fleet, query, kind=kind, limit=limit)
-
-
-def _named(fleet: Fleet, question: str, text: str, here: OpenRepository | Path) -> tuple[str, str]:
+def _named(fleet: Fleet, question: str, text: str, here: OpenRepository | Path | None) -> tuple[str, str]:
     """The qualified name that a text means, and its package: as the repository here knows it, or else the fleet."""
     unclear: UnclearName | None = None
     try:
-        meaning = _meaning(here, text, _KINDS.get(question, frozenset()))
-        if meaning.is_group:
-            raise UsageError(f"{meaning.name} has several declarations. With --fleet, name one symbol.")
-        return meaning.first.qualified_name, meaning.first.package
+        if here is not None:
+            meaning = _meaning(here, text, _KINDS.get(question, frozenset()))
+            if meaning.is_group:
+                raise UsageError(f"{meaning.name} has several declarations. With --fleet, name one symbol.")
+            return meaning.first.qualified_name, meaning.first.package
     except StoreError:
         pass
     except UnclearName as failure:

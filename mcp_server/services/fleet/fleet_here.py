@@ -28,12 +28,11 @@ def breaking_elsewhere(
         return broken_elsewhere(fleet, breaks, _own(root, store))
 
 
-def affected_elsewhere(root: Path, store: Store, address: str, found: Affected, depth: int) -> FleetAnswer:
+def affected_elsewhere(root: Path, store: Store, fleet: Fleet, found: Affected, depth: int) -> FleetAnswer:
     """What a change may reach in other repositories."""
     names = {symbol.qualified_name for one in found.changed for symbol in one.symbols if not symbol.test}
     names |= {one.change.qualified_name for one in found.breaking if one.change.name}
-    with Fleet(open_lake(lake_address(address))) as fleet:
-        return affected(fleet, sorted(names), _own(root, store), depth=depth)
+    return affected(fleet, sorted(names), _own(root, store), depth=depth)
 
 
 def used_by_others(root: Path, store: Store, address: str) -> tuple[OutsideUses, UsedElsewhere]:
