@@ -66,6 +66,7 @@ def axe_program() -> Path | None:
 
 def see(tab: Tab, address: str, look: Look, own: tuple[str, ...], axe: str = "") -> Seen:
     """Open a page. `own` are the beginnings of addresses that it may ask for. Without `axe`, nothing is found."""
+    tab.open("about:blank")  # after it, the page before asks for nothing more
     tab.errors.clear()
     tab.requests.clear()
     tab.look(width=look.width, dark=look.dark)

@@ -40,6 +40,7 @@ def change_page(visit: Visit, base: str) -> Page:
         "changed": [_changed(visit, one) for one in found.changed[:_LISTED]],
         "changed_count": len(found.changed),
         "most": _LISTED,
+        "files_count": len(found.files),
         "files": [(one.path, one.how, visit.links.file(one.path) if one.path in learned else "") for one in files],
         "breaking": [
             (visit.short_text(one.change.qualified_name), one.change.what, one.change.file, len(one.users))

@@ -438,6 +438,7 @@ def test_the_change_page_says_what_changed_and_which_tests_to_run(tmp_path: Path
         branch = changed.get("change?base=main")
         unknown = changed.ask(f"/{changed.secret}/change?base=<script>hacked</script>")
     assert re.search(r">store\.New</a> <span class=\"how\">body changed</span>", page)
+    assert re.search(r'>store/store\.go</a> <span class="how">edited</span>', page)
     assert f'Tests to run <span class="counts">{len(expected["tests"])}</span>' in page
     assert all(str(escape(command)) in page for command in expected["commands"])
     assert "store.New" in branch
