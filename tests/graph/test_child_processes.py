@@ -34,6 +34,7 @@ ONLY_AT = {
         "mcp_server/server/tools/memory_learn.py",
         "mcp_server/services/fleet/fleet_jobs.py",
         "mcp_server/services/query_process.py",
+        "mcp_server/team/processes.py",
         "mcp_server/text/pager.py",
         "mcp_server/watching/background_drafts.py",
     },

@@ -54,8 +54,8 @@ def test_a_learn_that_finds_nothing_to_do_does_not_open_the_graph(root: Path, mo
         counts = count_store(opened)
     sessions: list[Session] = []
 
-    def open_session(path: Path, *, write: bool, pool: int | None) -> Session:
-        sessions.append(Session(path, write=write, pool=pool))
+    def open_session(path: Path, *, write: bool, pool: int | None, threads: int | None) -> Session:
+        sessions.append(Session(path, write=write, pool=pool, threads=threads))
         return sessions[-1]
 
     monkeypatch.setattr("golore.graph.database.store.Session", open_session)

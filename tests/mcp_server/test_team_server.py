@@ -36,6 +36,7 @@ from support.team import (
     requested,
     serving,
 )
+from support.watching import until
 
 OPEN = "example.com/lib/store.Open"
 FORBIDDEN = ("team/lib", "team/app", "example.com/app", "app.run", "store.Store", "SaveAll")
@@ -332,10 +333,17 @@ def test_health_and_metrics_tell_nothing_about_repositories(team: Team) -> None:
 def test_each_request_is_a_line_of_the_log(team: Team) -> None:
     asked(team, team.bob, "memory_context", repository=LIBRARY, target="store.Open")
     requested(team, "POST", "/mcp", "wrong")
-    lines = [json.loads(line) for line in (team.folder / "log").read_text().splitlines()]
-    last = [line for line in lines if line.get("event") == "request"][-2:]
-    kept = [(line["token"], line["tool"], line["status"], line["http"]) for line in last]
-    assert kept == [("bob", "memory_context", "refused", 200), ("", "none", "unauthorized", 401)]
+    expected = [("bob", "memory_context", "refused", 200), ("", "none", "unauthorized", 401)]
+    assert until(lambda: _last_requests(team, 2) == expected), _last_requests(team, 2)
+
+
+def _last_requests(team: Team, count: int) -> list[tuple[str, str, str, int]]:
+    """Token, tool, status and HTTP status of the last requests in the log, which is written after the reply."""
+    lines = [
+        json.loads(line) for line in (team.folder / "log").read_text().splitlines(keepends=True) if line[-1] == "\n"
+    ]
+    last = [line for line in lines if line.get("event") == "request"][-count:]
+    return [(line["token"], line["tool"], line["status"], line["http"]) for line in last]
 
 
 @pytest.mark.slow

@@ -48,16 +48,20 @@ class Team(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Generator[Team]:
-    """A server of `folder/lake`, with its log in `folder/log`."""
+    """A server of `folder/lake`, with its log in `folder/log`, in a directory whose Python modules must not be used."""
     tokens = folder / "tokens.toml"
     anna = add_token(tokens, "anna", (LIBRARY, APPLICATION), may_write=True)
     bob = add_token(tokens, "bob", ("example.org/*/tool",), may_write=False)
     command = [GOLORE, "serve", "--lake", folder / "lake", "--tokens", tokens, "--listen", "127.0.0.1:0", "--json"]
     environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
+    hostile = folder / "hostile"
+    hostile.mkdir()
+    for module in ("golore", "json", "msgspec", "sitecustomize", "socket", "starlette", "uvicorn"):
+        (hostile / f"{module}.py").write_text("raise SystemExit('a module of the working directory was imported')\n")
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=hostile
         ) as server,
     ):
         try:
