@@ -115,7 +115,7 @@ def _serve(options: argparse.Namespace) -> int:
 def _serve_team(options: argparse.Namespace) -> int:
     if options.paths or options.port is not None:
         raise UsageError("With --lake, give no paths, and the port as --listen HOST:PORT.")
-    from golore.mcp_server.team.command import TeamOptions, run_new_token, run_serve_lake
+    from golore.mcp_server.team.team_command import TeamOptions, run_new_token, run_serve_lake
 
     if options.new_token is not None:
         patterns = tuple(options.repositories)

@@ -10,7 +10,7 @@ from golore.mcp_server.server.golore_server import GoloreServer
 from golore.mcp_server.server.tools import memory_context, memory_graph, memory_query, memory_search
 from golore.mcp_server.team.caller import current_caller
 from golore.mcp_server.team.lake_repositories import LakeRepositories
-from golore.mcp_server.team.tools import memory_note, memory_status
+from golore.mcp_server.team.tools import team_note, team_status
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool
@@ -77,6 +77,6 @@ def build_team_server(repositories: LakeRepositories, on_lake_error: Callable[[]
     server = TeamServer(on_lake_error)
     for tool in (memory_context, memory_graph, memory_search, memory_query):
         tool.register(server, repositories)
-    for tool in (memory_note, memory_status):
+    for tool in (team_note, team_status):
         tool.register(server, repositories)
     return server

@@ -23,11 +23,11 @@ from golore.graph.errors import GoloreError
 from golore.graph.lake.bucket import open_lake
 from golore.graph.safety.state_directory import state_directory
 from golore.mcp_server.server.app import prepare_process
-from golore.mcp_server.team.gate import MAX_BODY, TeamGate
 from golore.mcp_server.team.installed_store import installed_bytes
 from golore.mcp_server.team.json_log import set_up_log
 from golore.mcp_server.team.lake_repositories import LakeRepositories
 from golore.mcp_server.team.metrics import Metrics
+from golore.mcp_server.team.team_gate import MAX_BODY, TeamGate
 from golore.mcp_server.team.team_server import build_team_server
 from golore.mcp_server.team.token_file import TokenFile
 from mcp.server.transport_security import TransportSecuritySettings

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from golore.graph.errors import GoloreError, StoreBusy, UsageError
@@ -30,7 +30,7 @@ from golore.mcp_server.view.pages.change import change_page
 from golore.mcp_server.view.pages.history import history_part, spans_of
 from golore.mcp_server.view.pages.knowledge import knowledge_page
 from golore.mcp_server.view.pages.map import map_page
-from golore.mcp_server.view.pages.query import query_page, with_rows
+from golore.mcp_server.view.pages.query_page import query_page, with_rows
 from golore.mcp_server.view.pages.review import Decision, decide_proposal, decide_summary, material_part, review_page
 from golore.mcp_server.view.pages.search_page import quick_results, search_page
 from golore.mcp_server.view.pages.source import file_page
@@ -49,6 +49,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 Build = Callable[[Visit, Request], Page]
+_Begun = TypeVar("_Begun")
 _COMPRESSION: Final = 4
 """Level 9, the default, takes three times as long, for a tenth less."""
 
@@ -120,8 +121,16 @@ class Site:
                         lambda visit, request: material_part(visit, _path(request, "level"), _path(request, "subject"))
                     ),
                 ),
-                Route("/history/{name:path}", self._history_part),
-                Route("/query", self._query_page),
+                Route(
+                    "/history/{name:path}",
+                    self._page_in_two_steps(
+                        lambda visit, request: spans_of(visit, _path(request, "name")), history_part
+                    ),
+                ),
+                Route(
+                    "/query",
+                    self._page_in_two_steps(lambda visit, request: query_page(visit, _query(request, "q")), with_rows),
+                ),
                 Route("/search", self._page(lambda visit, request: search_page(visit, _query(request, "q")))),
                 Route("/quick", self._quick),
                 Route("/state", self._state),
@@ -149,26 +158,22 @@ class Site:
         frame = Frame(self._learned.root.name, graph_state(self._learned.store))
         return HTMLResponse(render(page, self.links, frame), status)
 
-    def _query_page(self, request: Request) -> Response:
-        try:
-            with self.visit() as visit:
-                page = query_page(visit, _query(request, "q"))
-                frame = self.frame(visit.opened)
-            # After the store is closed for this visit, so that a long query does not block other pages.
-            page = with_rows(visit, page)
-        except GoloreError as failure:
-            return self._failure(failure)
-        return HTMLResponse(render(page, self.links, frame), page.status)
+    def _page_in_two_steps(
+        self, begin: Callable[[Visit, Request], _Begun], complete: Callable[[Visit, _Begun], Page]
+    ) -> Callable[[Request], Response]:
+        """`complete` takes long, and runs after the store is closed for this visit, so that it blocks no other page."""
 
-    def _history_part(self, request: Request) -> Response:
-        try:
-            with self.visit() as visit:
-                spans = spans_of(visit, _path(request, "name"))
-                frame = self.frame(visit.opened)
-            page = history_part(visit, spans)
-        except GoloreError as failure:
-            return self._failure(failure)
-        return HTMLResponse(render(page, self.links, frame))
+        def respond(request: Request) -> Response:
+            try:
+                with self.visit() as visit:
+                    begun = begin(visit, request)
+                    frame = self.frame(visit.opened)
+                page = complete(visit, begun)
+            except GoloreError as failure:
+                return self._failure(failure)
+            return HTMLResponse(render(page, self.links, frame), page.status)
+
+        return respond
 
     async def _decide(self, request: Request) -> Response:
         """Carry out a decision of the review page."""
