@@ -64,6 +64,7 @@ COMPILED: tuple[str, ...] = (
     "golore.learner.resolution.members",
     "golore.learner.resolution.method_sets",
     "golore.learner.resolution.package_loader",
+    "golore.learner.resolution.places",
     "golore.learner.resolution.resolve_file",
     "golore.learner.resolution.statements",
     "golore.learner.resolution.type_reader",

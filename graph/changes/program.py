@@ -1,16 +1,26 @@
 """Declarations as parts of a running program: what each may run, which values it makes, and what it calls outside.
 
-Everything is read from the graph, once for each declaration, and kept for the duration of one question. Symbols are
-numbers (see `symbol_steps`). What a mention of a type means for calls through interfaces is decided by `running`.
+Everything is read from the program file where that is valid, else from the graph, once for each declaration, and kept
+for the duration of one question. Symbols are numbers (see `symbol_steps`). What a mention of a type means for calls
+through interfaces is decided by `running`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
+from golore.graph.changes.knots import NO_KNOT
+from golore.graph.changes.part import Goals, Onward, Part, Role, TypePart, leads_to, onward_of
+from golore.graph.changes.program_drift import NO_DRIFT, program_drift
+from golore.graph.changes.program_file import open_program_file
+from golore.graph.changes.standard_library import takes_values
+from golore.graph.changes.unresolved_candidates import unresolved_candidates
 from golore.graph.database.store import Store
+from golore.graph.model.test_names import is_test_name
+from golore.graph.queries.answers import Ref
+from golore.graph.queries.edges import by_location, symbols_where
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.questions import CALLABLE, TYPES
 from golore.graph.queries.symbol_steps import Steps
@@ -27,34 +37,13 @@ _REFLECTIVE: Final = re.compile(
     r"(?:text|html)/template\.Template\.Execute|reflect\.(?:Value|Type)\.Method|net/rpc\.(?:Server\.)?Register"
 )
 """External functions that call methods by their names."""
+NOWHERE: Final = -1
+"""The place of what is barren (see `knots`)."""
+GOAL: Final = -2
+"""The place of all goals."""
 _VALUES: Final = TYPES - {"interface"}
 _MOST_INITIALISERS: Final = 300
 _MOST_EMBEDDED: Final = 50
-
-
-class Part(NamedTuple):
-    """What a declaration uses. `runs`: what it calls. `holds`: functions and variables that it names as values.
-    `types`: those that it names. `converts`: those of which it puts values into interfaces. `requires`: the interface
-    methods that it calls. `outside`: the external packages that it calls (see `PRINTING`)."""
-
-    runs: tuple[int, ...]
-    holds: tuple[int, ...]
-    types: tuple[int, ...]
-    converts: tuple[int, ...]
-    requires: tuple[int, ...]
-    outside: frozenset[str]
-    is_reflective: bool
-
-
-class TypePart(NamedTuple):
-    """The methods of a type that others may call without naming them.
-
-    `methods`: by the interface method through which they are called. `outside`: those of external interfaces, each with
-    the package of the interface.
-    """
-
-    methods: dict[int, int]
-    outside: tuple[tuple[str, int], ...]
 
 
 class Program:
@@ -65,86 +54,193 @@ class Program:
         self.dispatch = InterfaceDispatch(steps)
         self._store = store
         self._parts: dict[int, Part] = {}
+        self._onward: dict[int, Onward] = {}
+        self._held_early: dict[int, list[int]] = {}
         self._types: dict[int, TypePart] = {}
         self._initialisers: dict[int, tuple[int, ...]] = {}
-        self._candidates: dict[int, list[int]] | None = None
-        self._unnamed: dict[int, dict[int, int]] | None = None
+        self._awaits: dict[str, list[tuple[str, str]]] | None = None
+        """All `RUNS_IF` edges, if they were read at once."""
+        self._candidates: Mapping[int, list[int]] | None = None
+        self._unnamed: Mapping[int, Mapping[int, int]] | None = None
+        adjacency = steps.adjacency
+        self._first = 0 if adjacency is None else adjacency.total
+        """Numbers from here on are not in the file."""
+        self._file = None if adjacency is None else open_program_file(store.directory, adjacency.generation)
+        self._knots = 0 if self._file is None else self._file.total_knots
+        self._drift = NO_DRIFT
+        if self._file is not None:
+            self._drift = program_drift(store, steps, self._file, self)
+        self._awaited = frozenset[int]() if self._file is None else self._file.awaited() | self._drift.awaited
 
     def part(self, number: int) -> Part:
         known = self._parts.get(number)
         if known is None:
-            known = self._parts[number] = self._read_part(number)
+            if self._file is not None and number < self._first and number not in self._drift.parts:
+                known = self._drift.without_gone(self._file.part(number))
+            else:
+                known = self.read_part(number)
+            self._parts[number] = known
         return known
+
+    def held_early(self, number: int) -> list[int]:
+        """The functions and variables that a declaration names and that run before any test: functions only if they
+        are in a variable."""
+        known = self._held_early.get(number)
+        if known is None:
+            kind = self.steps.kind
+            is_variable = kind(number) == "var"
+            known = [one for one in self.part(number).holds if is_variable or kind(one) == "var"]
+            self._held_early[number] = known
+        return known
+
+    # -- knots, for following many runs
+
+    def place(self, number: int) -> int:
+        """The knot of a declaration, or a number of its own from `_knots` on; `NOWHERE` if it is barren."""
+        if self._file is None or number >= self._first:
+            return self._knots + number
+        knot = self._file.knots[number]
+        if knot == NO_KNOT:
+            return self._knots + number if number in self._drift.fertile else NOWHERE
+        return self._knots + number if knot in self._drift.untied else knot
+
+    def onward(self, place: int, goals: Goals) -> Onward:
+        """What follows from a place. If it leads to one of the goals, it leads to `GOAL`."""
+        is_knot = place < self._knots
+        if self._file is not None and is_knot and place not in self._drift.knots:
+            known = self._onward.get(place)
+            if known is None:
+                known = self._onward[place] = self._file.onward(place)
+            return known
+        members = self._file.members(place) if self._file is not None and is_knot else [place - self._knots]
+        parts = list(map(self.part, members))
+        targets = {one for part in parts for one in leads_to(part)}
+        targets.update(one for member in members for one in self.initialisers(member))
+        places = (GOAL,) if not targets.isdisjoint(goals.numbers) else {*map(self.place, targets)} - {NOWHERE, place}
+        return onward_of(parts, places, self._awaited.intersection(members) if self._file is not None else members)
+
+    def reflected(self, place: int) -> list[int]:
+        """The methods and fields that reflection may use at a place."""
+        if self._file is None or place >= self._knots:
+            members = [place - self._knots]
+        else:
+            members = [one for one in (*self._file.reflective(), *self._drift.parts) if self.place(one) == place]
+        parts = [part for part in map(self.part, members) if part.is_reflective]
+        return [member for part in parts for type in part.types for member in self.exported_members(type)]
+
+    def goals(self, numbers: Collection[int]) -> Goals:
+        """The declarations with what leads to them, as far as the file knows: all of it that is barren."""
+        found = set(numbers)
+        pending = list(numbers)
+        while pending and self._file is not None:
+            number = pending.pop()
+            for user in self._file.leading(number) if number < self._first else ():
+                if user not in found and user not in self._drift.parts and user not in self._drift.variables:
+                    found.add(user)
+                    pending.append(user)
+        return Goals(frozenset(found), frozenset((GOAL, *map(self.place, found))) - {NOWHERE})
+
+    # -- types and variables
 
     def type_part(self, type: int) -> TypePart:
         known = self._types.get(type)
         if known is None:
-            known = self._types[type] = self._read_type(type)
+            if self._file is not None and type < self._first and type not in self._drift.types:
+                known = self._file.type_part(type)
+            else:
+                known = self.read_type_part(type)
+            unnamed = self.unnamed_methods().get(type)
+            if unnamed:
+                known = known._replace(methods={**known.methods, **unnamed})
+            self._types[type] = known
         return known
 
-    def initialisers(self, variable: int) -> tuple[int, ...]:
-        """The `init` functions, and variables with calls, that may set the variable: they name it, or call a function
-        that names it."""
+    def initialisers(self, variable: int) -> Sequence[int]:
+        """The `init` functions, and variables with calls, that may set the variable: an `init` function that names it,
+        or what sets it, or calls a function that does, directly or not. None for what is no variable."""
+        if self._file is not None and variable < self._first and variable not in self._drift.variables:
+            return self._file.initialisers(variable)
         known = self._initialisers.get(variable)
         if known is None:
-            known = self._initialisers[variable] = tuple(self._find_initialisers(variable))
+            known = self._initialisers[variable] = tuple(self.find_initialisers(variable))
         return known
 
-    def exported_methods(self, type: int) -> list[int]:
-        """The methods of a type that reflection finds, also those of embedded types."""
+    def exported_members(self, type: int) -> list[int]:
+        """The methods and fields of a type that reflection finds, also those of embedded types."""
         steps = self.steps
         level, seen = [type], {type}
         found: list[int] = []
         while level and len(seen) < _MOST_EMBEDDED:
             for holder in level:
-                members = steps.outbound(holder, "CONTAINS")
-                found += [one for one in members if steps.kind(one) == "method" and steps.ref(one).name[:1].isupper()]
+                members = [one for one in steps.outbound(holder, "CONTAINS") if steps.kind(one) in ("method", "field")]
+                found += [one for one in members if steps.ref(one).name[:1].isupper()]
             embedded = [one for holder in level for one in steps.outbound(holder, "EMBEDS")]
             level = [one for one in embedded if one not in seen and not steps.is_external(one)]
             seen.update(level)
         return found
 
-    def unresolved_candidates(self, number: int) -> list[int]:
-        """The possible targets of uses in a declaration that could not be resolved."""
-        if self._candidates is None:
-            self._candidates = {}
-            statement = "MATCH (u:Unresolved) WHERE size(u.candidates) > 0 RETURN u.source, u.candidates"
-            for source, ids in self._store.rows(statement):
-                user = self.steps.symbol(source)
-                targets = [target for id in ids if (target := self.steps.symbol(id)) is not None]
-                if user is not None and targets:
-                    self._candidates.setdefault(user, []).extend(targets)
-        return self._candidates.get(number, [])
+    def role(self, number: int) -> int:
+        """One of `Role`."""
+        if self._file is not None and number < self._first and number not in self._drift.parts:
+            return self._file.roles[number]
+        return self.read_role(number)
 
-    def is_initialiser(self, number: int) -> bool:
-        """Whether Go runs it before any test: an `init` function, or the value of a package variable."""
-        steps = self.steps
-        kind = steps.kind(number)
-        return (kind == "func" and steps.ref(number).name == "init") or (kind == "var" and not steps.ref(number).owner)
+    def tests(self) -> list[Ref]:
+        """All tests of the repository."""
+        if self._file is None:
+            return symbols_where(self._store, "s.kind = 'func' AND s.file ENDS WITH '_test.go'")
+        changed = [*self._drift.parts, *(one for id in self.steps.drift.new if (one := self.steps.symbol(id)))]
+        numbers = [one for one in self._file.tests() if one not in self._drift.parts]
+        numbers += [one for one in changed if one not in self._drift.gone and self.read_role(one) == Role.TEST]
+        return sorted(map(self.steps.ref, numbers), key=by_location)
 
-    def _read_part(self, number: int) -> Part:
+    # -- the rules: what the graph says of a declaration
+
+    def read_role(self, number: int) -> Role:
+        kind = self.steps.kind(number)
+        if kind not in ("func", "var"):
+            return Role.NONE
+        symbol = self.steps.ref(number)
+        if kind == "var":
+            return Role.NONE if symbol.owner else Role.INITIALISER
+        if symbol.test and is_test_name(symbol.name):
+            return Role.TEST_MAIN if symbol.name == "TestMain" else Role.TEST
+        return Role.INITIALISER if symbol.name == "init" else Role.NONE
+
+    def read_part(self, number: int) -> Part:
         steps = self.steps
         runs: list[int] = []
         requires: list[int] = []
         outside: set[str] = set()
         is_reflective = False
+        awaits = self._read_awaits(number)
         requires += steps.outbound(number, "INVOKES")
         for called in steps.outbound(number, "CALLS"):
+            if called in awaits:
+                continue
             if steps.kind(called) == "imethod":
                 requires.append(called)
             if not steps.is_external(called):
                 runs.append(called)
                 continue
             symbol = steps.ref(called)
-            outside.add(symbol.package)
+            if takes_values(symbol.package, symbol.id.removeprefix(f"{symbol.package}.")):
+                outside.add(symbol.package)
             if not _SILENT.match(symbol.id):
                 outside.add(PRINTING)
             is_reflective = is_reflective or _REFLECTIVE.match(symbol.id) is not None
         holds: list[int] = []
         types: list[int] = []
+        reads: list[int] = []
         for named in steps.outbound(number, "REFERENCES"):
             kind = steps.kind(named)
-            if kind in TYPES:
+            if named in awaits:
+                continue
+            if kind == "imethod":
+                requires.append(named)
+            if kind == "field":
+                reads.append(named)
+            elif kind in TYPES:
                 types.append(named)
             elif steps.is_external(named):
                 if kind in CALLABLE:
@@ -153,11 +249,52 @@ class Program:
                 holds.append(named)
         types += steps.outbound(number, "EMBEDS")
         inside = tuple(one for one in types if not steps.is_external(one))
-        holds += self.unresolved_candidates(number)
+        if self._candidates is None:
+            self._candidates = unresolved_candidates(self._store, steps)
+        holds += self._candidates.get(number, ())
         converts = tuple(one for one in steps.outbound(number, "CONVERTS") if steps.kind(one) in _VALUES)
-        return Part(tuple(runs), tuple(holds), inside, converts, tuple(requires), frozenset(outside), is_reflective)
+        return Part(
+            tuple(runs),
+            tuple(holds),
+            inside,
+            converts,
+            tuple(requires),
+            tuple(reads),
+            frozenset(outside),
+            is_reflective,
+            tuple((target, places) for target, places in awaits.items() if places),
+        )
 
-    def _read_type(self, type: int) -> TypePart:
+    def _read_awaits(self, number: int) -> dict[int, tuple[int, ...]]:
+        """What a declaration uses only if fields or variables are read, with these (see `RUNS_IF`)."""
+        steps = self.steps
+        if not steps.outbound(number, "RUNS_IF"):
+            return {}
+        found: dict[int, tuple[int, ...]] = {}
+        for id, evidence in self._stored_in(steps.ref(number).id):
+            target = steps.symbol(id)
+            if target is not None and steps.kind(target) not in TYPES:
+                places = map(steps.symbol, evidence.split())
+                found[target] = tuple(place for place in places if place is not None)
+        return found
+
+    def _stored_in(self, id: str) -> Iterable[tuple[str, str]]:
+        """The targets of `RUNS_IF` edges from a declaration, with the evidence."""
+        if self._awaits is not None:
+            return self._awaits.get(id, ())
+        statement = "MATCH (a:Symbol {id: $id})-[e:RUNS_IF]->(b:Symbol) RETURN b.id, e.evidence"
+        return [(target, evidence) for target, evidence in self._store.rows(statement, {"id": id})]
+
+    def read_all_awaits(self) -> None:
+        """Read all `RUNS_IF` edges at once, for a caller that needs most of them."""
+        self._awaits = {}
+        for id, target, evidence in self._store.rows(
+            "MATCH (a:Symbol)-[e:RUNS_IF]->(b:Symbol) RETURN a.id, b.id, e.evidence"
+        ):
+            self._awaits.setdefault(id, []).append((target, evidence))
+
+    def read_type_part(self, type: int) -> TypePart:
+        """Without unnamed interfaces."""
         steps = self.steps
         methods: dict[int, int] = {}
         outside: list[tuple[str, int]] = []
@@ -179,21 +316,25 @@ class Program:
                 required = steps.external(f"{interface.id}.{name}")
                 if required is not None:
                     methods[required] = found
-        methods |= self._unnamed_methods().get(type, {})
         if any(package == "" for package, _ in outside):
             outside += self._error_methods(type)
         return TypePart(methods, tuple(outside))
 
-    def _unnamed_methods(self) -> dict[int, dict[int, int]]:
+    def unnamed_methods(self) -> Mapping[int, Mapping[int, int]]:
         """For each type, its methods by the methods of unnamed interfaces that they may be called through."""
         if self._unnamed is None:
-            self._unnamed = {}
-            for required in self.steps.unnamed_methods():
-                for method in self.steps.fitting(required):
-                    for type in self.dispatch.holders(method):
-                        if self.dispatch.may_satisfy(type, required):
-                            self._unnamed.setdefault(type, {})[required] = method
+            is_valid = self._file is not None and self._drift.has_valid_unnamed
+            self._unnamed = self._file.unnamed() if self._file is not None and is_valid else self.read_unnamed()
         return self._unnamed
+
+    def read_unnamed(self) -> dict[int, dict[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        for required in self.steps.unnamed_methods():
+            for method in self.steps.fitting(required):
+                for type in self.dispatch.holders(method):
+                    if self.dispatch.may_satisfy(type, required):
+                        found.setdefault(type, {})[required] = method
+        return found
 
     def _error_methods(self, type: int) -> Iterator[tuple[str, int]]:
         """The methods of an error that the package `errors` calls, through interfaces without a name."""
@@ -202,16 +343,33 @@ class Program:
             if found is not None:
                 yield "errors", found
 
-    def _find_initialisers(self, variable: int) -> Iterator[int]:
-        level, seen = list(self.steps.inbound(variable, "REFERENCES")), {variable}
+    def find_initialisers(self, variable: int) -> Iterator[int]:
+        if self.steps.kind(variable) != "var":
+            return
+        steps = self.steps
+        named = [one for one in steps.inbound(variable, "REFERENCES") if steps.kind(one) == "func"]
+        level = [*steps.inbound(variable, "SETS"), *filter(self._is_initialiser, named)]
+        seen, distance = {variable}, 0
         while level and len(seen) < _MOST_INITIALISERS:
             further: list[int] = []
             for number in level:
                 if number in seen:
                     continue
                 seen.add(number)
-                if self.is_initialiser(number):
+                if not self._is_initialiser(number):
+                    further += steps.inbound(number, "CALLS")
+                elif distance < 2 or steps.kind(number) == "func" or steps.ref(number).name == "_":
+                    # Other variables have initialisers for their own values: they register nothing.
                     yield number
-                else:
-                    further += self.steps.inbound(number, "CALLS")
-            level = further
+            level, distance = further, distance + 1
+
+    def set_early(self, reached: Iterable[int]) -> Iterator[int]:
+        """The variables that may be set by what an initialiser reaches."""
+        steps = self.steps
+        for number in reached:
+            yield from steps.outbound(number, "SETS")
+            if self._is_initialiser(number):
+                yield from (one for one in steps.outbound(number, "REFERENCES") if steps.kind(one) == "var")
+
+    def _is_initialiser(self, number: int) -> bool:
+        return self.role(number) == Role.INITIALISER

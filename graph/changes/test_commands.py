@@ -17,6 +17,11 @@ _SET_BY_GO: Final = re.compile(
     r"aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|netbsd|openbsd|plan9|solaris|unix|wasip1|windows|cgo|gc"
     r"|race|386|amd64|arm|arm64|loong64|mips\w*|ppc64\w*|riscv64|s390x|wasm|go1\.\d+|goexperiment\.\w+"
 )
+_TESTS_OF_PACKAGES: Final = (
+    "MATCH (p:Package)-[:CONTAINS]->(f:File)-[:CONTAINS]->(s:Symbol) WHERE {}f.test AND s.kind = 'func' RETURN s.name"
+)
+_MANY_FILES: Final = 200
+"""Test files from which on it is quicker to read those of all packages."""
 _PLAIN: Final = re.compile(r"[\w./@%+,:=-]+")
 
 
@@ -32,13 +37,16 @@ def test_commands(store: Store, tests: Iterable[Ref]) -> tuple[str, ...]:
     """The command lines for these tests, in the order in which their packages come first."""
     chosen: defaultdict[_Command, list[Ref]] = defaultdict(list)
     modules = _Modules(store)
+    tests = list(tests)
+    if len({test.file for test in tests}) > _MANY_FILES:
+        modules.read_all()
     for test in tests:
         directory = test.file.rpartition("/")[0]
         chosen[_Command(modules.directory_of(directory), directory, _tags(modules.constraint(test.file)))].append(test)
-    return tuple(line for command, those in chosen.items() for line in _lines(store, command, those))
+    return tuple(line for command, those in chosen.items() for line in _lines(modules, command, those))
 
 
-def _lines(store: Store, command: _Command, tests: list[Ref]) -> Iterable[str]:
+def _lines(modules: _Modules, command: _Command, tests: list[Ref]) -> Iterable[str]:
     plain = {test.name for test in tests if not is_benchmark(test)}
     measured = {test.name for test in tests if is_benchmark(test)}
     inner = command.directory.removeprefix(command.module).strip("/")
@@ -46,7 +54,7 @@ def _lines(store: Store, command: _Command, tests: list[Ref]) -> Iterable[str]:
     words += [f"-tags={command.tags}"] if command.tags else []
     words.append(_quoted(f"./{inner}") if inner else ".")
     if plain:
-        is_all = plain >= _all_tests(store, command.directory)
+        is_all = plain >= modules.tests_of(command.directory)
         yield " ".join([*words, *([] if is_all else ["-run", _pattern(plain)])])
     if measured:
         yield " ".join([*words, "-run", "'^$'", "-bench", _pattern(measured)])
@@ -62,14 +70,8 @@ def _quoted(word: str) -> str:
     return word if _PLAIN.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'"
 
 
-def _all_tests(store: Store, directory: str) -> set[str]:
-    """The names of the tests of a directory, without benchmarks."""
-    statement = (
-        "MATCH (p:Package)-[:CONTAINS]->(f:File)-[:CONTAINS]->(s:Symbol) "
-        "WHERE p.dir = $dir AND f.test AND s.kind = 'func' RETURN s.name"
-    )
-    names = {name for (name,) in store.rows(statement, {"dir": directory})}
-    return {name for name in names if is_test_name(name) and name != "TestMain" and not name.startswith("Benchmark")}
+def _is_run_by_default(name: str) -> bool:
+    return is_test_name(name) and name != "TestMain" and not name.startswith("Benchmark")
 
 
 def _tags(constraint: str) -> str:
@@ -80,10 +82,12 @@ def _tags(constraint: str) -> str:
 
 
 class _Modules:
-    """The directories of modules, and the build constraints of files."""
+    """The directories of modules, the build constraints of files, and the tests of packages."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._tests: dict[str, set[str]] | None = None
+        """The names of the tests of all directories, if they were read at once."""
         self._directories: Mapping[str, str] | None = None
         self._constraints: dict[str, str] = {}
 
@@ -97,6 +101,22 @@ class _Modules:
             parents = (directory.rsplit("/", depth)[0] for depth in range(1, directory.count("/") + 1))
             known = next((self._directories[one] for one in parents if one in self._directories), "")
         return known
+
+    def read_all(self) -> None:
+        """Read the constraints and tests of all files at once, which is quicker for many."""
+        rows = self._store.rows("MATCH (f:File) WHERE f.test RETURN f.id, f.constraint")
+        self._constraints = {row[0]: row[1] for row in rows}
+        self._tests = {}
+        for name, directory in self._store.rows(_TESTS_OF_PACKAGES.format("") + ", p.dir"):
+            if _is_run_by_default(name):
+                self._tests.setdefault(directory, set()).add(name)
+
+    def tests_of(self, directory: str) -> set[str]:
+        """The names of the tests of a directory, without benchmarks."""
+        if self._tests is not None:
+            return self._tests.get(directory, set())
+        rows = self._store.rows(_TESTS_OF_PACKAGES.format("p.dir = $dir AND "), {"dir": directory})
+        return {name for (name,) in rows if _is_run_by_default(name)}
 
     def constraint(self, file: str) -> str:
         if file not in self._constraints:

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, NamedTuple
 
-from golore.graph.analysis.import_graph import ImportGraph, read_imports
+from golore.graph.analysis.import_graph import Importers, read_importers
 from golore.graph.changes.change_set import OtherChanges
+from golore.graph.changes.early_running import run_early
+from golore.graph.changes.part import Role
 from golore.graph.changes.program import Program
 from golore.graph.changes.running import run_from
 from golore.graph.database.store import Store
 from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import by_location, symbol_columns, symbol_from, symbols_where
+from golore.graph.queries.edges import by_location, symbol_columns, symbol_from
 from golore.graph.queries.questions import TYPES
 from golore.graph.queries.symbol_steps import Steps, open_steps
 
@@ -27,7 +30,11 @@ MOST_SEARCHED: Final = 60_000
 """Declarations after which the search against the direction of uses stops."""
 MOST_FOLLOWED: Final = 60_000
 """Declarations that are visited by following tests forward, in total."""
-_MOST_STRAIGHT: Final = 1_000
+_MOST_DOUBTFUL: Final = 3_000
+"""With more tests that may reach a change, most do, and following all of them would take seconds."""
+_TOGETHER: Final = 1_000
+"""Tests that are followed together."""
+_MOST_EARLY: Final = 1_000
 _MOST_INITIALISERS: Final = 300
 """Initialisers that are followed, the nearest first. A change that more of them use is used almost everywhere."""
 _MOST_STARTED: Final = 200
@@ -84,7 +91,7 @@ def select_tests(
     found = _search(program, goals)
     distances, is_exact = _followed(program, found, goals)
     tests = {steps.ref(number): distance for number, distance in distances.items()}
-    for test in _tests_in(store, _started(store, program, found, goals, other)):
+    for test in _tests_in(store, program, _started(store, program, found, goals, other)):
         tests.setdefault(test, _FAR)
     chosen = [ChosenTest(test, far) for test, far in tests.items() if benchmarks or not is_benchmark(test)]
     near = {_directory(symbol) for symbol in map(steps.ref, goals)}
@@ -110,7 +117,6 @@ def _with_code(steps: Steps, changed: list[int]) -> frozenset[int]:
 
 def _search(program: Program, goals: Collection[int]) -> _Found:
     """Go against the direction of uses until nothing new is found."""
-    steps = program.steps
     tests: dict[int, int] = {}
     mains: dict[int, int] = {}
     initialisers: dict[int, int] = {}
@@ -118,12 +124,14 @@ def _search(program: Program, goals: Collection[int]) -> _Found:
     while level and len(seen) < MOST_SEARCHED:
         further: list[int] = []
         for number in level:
-            kind = steps.kind(number)
-            if kind == "func" and (symbol := steps.ref(number)).test and is_test_name(symbol.name):
-                (mains if symbol.name == "TestMain" else tests)[number] = distance
-            elif program.is_initialiser(number):
+            role = program.role(number)
+            if role == Role.TEST:
+                tests[number] = distance
+            elif role == Role.TEST_MAIN:
+                mains[number] = distance
+            elif role == Role.INITIALISER:
                 initialisers[number] = distance
-            for user in _users(program, number, kind):
+            for user in _users(program, number):
                 if user not in seen:
                     seen[user] = distance + 1
                     further.append(user)
@@ -131,19 +139,20 @@ def _search(program: Program, goals: Collection[int]) -> _Found:
     return _Found(tests, mains, initialisers, seen, not level)
 
 
-def _users(program: Program, number: int, kind: str) -> Iterator[int]:
+def _users(program: Program, number: int) -> Iterator[int]:
     """What may reach a declaration in one step."""
     steps = program.steps
+    kind = steps.kind(number)
     yield from steps.inbound(number, "CALLS")
     yield from steps.inbound(number, "REFERENCES")
     if kind in TYPES:
         yield from steps.inbound(number, "EMBEDS")
     elif kind == "method":
         yield from _dispatching(program, number)
-    elif kind == "func" and program.is_initialiser(number):
+    elif kind == "func" and program.role(number) == Role.INITIALISER:
         # Values reach tests through the variables that an initialiser sets.
-        reached = run_from(program, [number], most=_MOST_STARTED, early=True).reached
-        yield from (held for one in reached for held in program.part(one).holds if steps.kind(held) == "var")
+        reached = run_early(program, [number], _MOST_STARTED).reached
+        yield from program.set_early(reached)
 
 
 def _dispatching(program: Program, method: int) -> Iterator[int]:
@@ -156,6 +165,7 @@ def _dispatching(program: Program, method: int) -> Iterator[int]:
         return
     for required in dispatch.interface_methods(method):
         yield from steps.callers_through(required)
+        yield from steps.inbound(required, "REFERENCES")
     if steps.ref(method).name[:1].isupper():
         for type in types:
             yield from (user for user in steps.inbound(type, "REFERENCES") if program.part(user).is_reflective)
@@ -163,55 +173,23 @@ def _dispatching(program: Program, method: int) -> Iterator[int]:
 
 def _followed(program: Program, found: _Found, goals: Collection[int]) -> tuple[dict[int, int], bool]:
     """The tests that reach a goal, or of which that is not known because the limit was reached before."""
-    follower = _Follower(program, found, goals)
-    nearest_first = sorted(found.tests, key=found.tests.__getitem__)
-    # Most tests that reach a goal do so by calls alone, which is quick to see.
-    doubtful = [test for test in nearest_first if not follower.is_straight(test)]
-    chosen = (set(nearest_first) - set(doubtful)) | follower.chosen_of(doubtful)
-    return {test: found.tests[test] for test in nearest_first if test in chosen}, follower.is_exact
-
-
-class _Follower:
-    """Follows tests forward, up to a limit for all of them together."""
-
-    def __init__(self, program: Program, found: _Found, goals: Collection[int]) -> None:
-        self._program = program
-        self._towards = found.on_the_way
-        self._goals = goals
-        self._mains = _by_directory(program.steps, found.mains)
-        self._left = MOST_FOLLOWED
-        self.is_exact = True
-
-    def is_straight(self, test: int) -> bool:
-        """Whether the test reaches a goal by what is certainly on the way."""
-        if self._left <= 0:
-            return False
-        running = run_from(
-            self._program, self._starts([test]), self._goals, self._towards, _MOST_STRAIGHT, straight=True
-        )
-        self._left -= len(running.reached)
-        return running.has_goal
-
-    def chosen_of(self, tests: list[int]) -> set[int]:
-        """Those of the tests that reach a goal. If all of them together do not, none does."""
-        if not tests:
-            return set()
-        if self._left <= 0:
-            self.is_exact = False
-            return set(tests)
-        running = run_from(self._program, self._starts(tests), self._goals, self._towards, self._left)
-        self._left -= len(running.reached)
-        if not running.is_complete:
-            self.is_exact = False
-            return set(tests)
-        if not running.has_goal or len(tests) == 1:
-            return set(tests) if running.has_goal else set()
-        half = len(tests) // 2
-        return self.chosen_of(tests[:half]) | self.chosen_of(tests[half:])
-
-    def _starts(self, tests: list[int]) -> list[int]:
-        directories = {_directory(self._program.steps.ref(test)) for test in tests}
-        return [*tests, *(main for directory in directories for main in self._mains.get(directory, ()))]
+    mains = _by_directory(program.steps, found.mains)
+    reached = program.goals(goals)
+    chosen = {test for test in found.tests if test in reached.numbers}
+    doubtful = sorted(found.tests.keys() - chosen)  # tests that are near each other have much in common
+    if len(doubtful) > _MOST_DOUBTFUL:
+        return dict(sorted(found.tests.items(), key=itemgetter(1))), False
+    is_exact = True
+    left = MOST_FOLLOWED
+    for first in range(0, len(doubtful), _TOGETHER):
+        some = doubtful[first : first + _TOGETHER]
+        starts = [[test, *mains.get(_directory(program.steps.ref(test)), ())] for test in some]
+        running = run_from(program, starts, reached, left)
+        left -= running.visits
+        chosen.update(some[at] for at in running.found | running.unknown)
+        is_exact = is_exact and not running.unknown
+    nearest_first = sorted(chosen, key=found.tests.__getitem__)
+    return {test: found.tests[test] for test in nearest_first}, is_exact
 
 
 def _started(store: Store, program: Program, found: _Found, goals: Collection[int], other: OtherChanges) -> set[str]:
@@ -225,7 +203,7 @@ def _started(store: Store, program: Program, found: _Found, goals: Collection[in
         among = own if symbol.test else shared
         if _directory(symbol) not in among and _runs_early(program, found, number, goals):
             among.add(_directory(symbol))
-    return own | (_importing(read_imports(store), shared) if shared else set())
+    return own | (_importing(read_importers(store), shared) if shared else set())
 
 
 def _runs_early(program: Program, found: _Found, initialiser: int, goals: Collection[int]) -> bool:
@@ -234,30 +212,26 @@ def _runs_early(program: Program, found: _Found, initialiser: int, goals: Collec
         # Only what reads a variable depends on its value; its initialiser matters to all by what it calls.
         part = program.part(initialiser)
         starts = [*part.runs, *(held for held in part.holds if program.steps.kind(held) == "var")]
-    return run_from(program, starts, goals, found.on_the_way, _MOST_STRAIGHT, early=True).has_goal
+    return run_early(program, starts, _MOST_EARLY, goals, found.on_the_way).has_goal
 
 
-def _importing(graph: ImportGraph, directories: Iterable[str]) -> set[str]:
+def _importing(importers: Importers, directories: Iterable[str]) -> set[str]:
     """These directories, and those of the packages that import them, directly or not, or whose tests do."""
-    users: defaultdict[tuple[str, bool], set[str]] = defaultdict(set)
-    for one in graph.imports:
-        is_test = one.test or graph.packages[one.source].test
-        users[graph.packages[one.target].dir, is_test].add(graph.packages[one.source].dir)
     found, pending = set[str](), list(directories)
     while pending:
         directory = pending.pop()
         if directory not in found:
             found.add(directory)
-            pending += users[directory, False]
-    return found.union(*(users[directory, True] for directory in found))
+            pending += importers.get((directory, False), ())
+    return found.union(*(importers.get((directory, True), ()) for directory in found))
 
 
-def _tests_in(store: Store, directories: Collection[str]) -> list[Ref]:
+def _tests_in(store: Store, program: Program, directories: Collection[str]) -> list[Ref]:
     if not directories:
         return []
     files = [path for path in _go_files(store) if path.endswith("_test.go") and path.rpartition("/")[0] in directories]
     if len(files) > _MANY_FILES:
-        tests = symbols_where(store, "s.kind = 'func' AND s.file ENDS WITH '_test.go'")
+        tests = program.tests()
     else:
         tests = [test for path in files for test in _functions_in(store, path)]
     named = [test for test in tests if is_test_name(test.name) and test.name != "TestMain"]

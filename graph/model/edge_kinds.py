@@ -95,6 +95,24 @@ EDGE_LABELS: Final = {
             is_body_fact=True,
         ),
         EdgeLabel(
+            "RUNS_IF",
+            "A declaration uses a symbol only in functions that it stores in fields or package variables. `evidence`: "
+            "the ids of these; empty if it stores into the symbol itself and does not read it.",
+            (("Symbol", "Symbol"),),
+            ("evidence",),
+            ">",
+            is_body_fact=True,
+        ),
+        EdgeLabel(
+            "SETS",
+            "A declaration may change a package variable: it assigns to it or to a part of it, takes its address, or "
+            "calls one of its methods that has a pointer receiver.",
+            (("Symbol", "Symbol"),),
+            ("evidence",),
+            "<>",
+            is_body_fact=True,
+        ),
+        EdgeLabel(
             "IMPLEMENTS",
             "A type has all methods of an interface. `pointer`: only the pointer type has them. `evidence`: for an "
             "external interface, also the names of its methods.",

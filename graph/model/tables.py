@@ -24,7 +24,7 @@ from golore.graph.model.entities import (
     Unresolved,
 )
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 
 META_TABLE: Final = "Meta"
 """Key-value rows about the state of the store; not part of the graph."""
@@ -145,6 +145,7 @@ MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
     5: (_edge_table("CONVERTS"),),
     6: ("ALTER TABLE File ADD origin STRING DEFAULT ''",),
     7: (_edge_table("INVOKES"),),
+    8: (_edge_table("RUNS_IF"), _edge_table("SETS")),
 }
 """Statements by the version they produce. Each entry runs in one transaction that also stores the version number."""
 

@@ -1,15 +1,12 @@
-"""Builds the adjacency file from the graph, in a process of its own.
+"""Builds the adjacency file from the graph.
 
-    python -m golore.graph.queries.adjacency_builder STORE
-
-Reading a graph of a million edges takes seconds, and memory that a server should not keep. The process gives up as soon
-as a writer appears, as any reader should; until the file exists, searches query the graph itself.
+Reading a graph of a million edges takes seconds, and memory that a server should not keep, so that it is done in a
+process of its own (see `graph.changes.program_builder`). It gives up as soon as a writer appears, as any reader should;
+until the file exists, searches query the graph itself.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -17,12 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from golore.graph.database.store import Store
-from golore.graph.errors import GoloreError
 from golore.graph.files import locks
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
 from golore.graph.queries.adjacency_file import NO_TEXT, Parts, write_adjacency
-from golore.graph.safety.child_processes import python_command
 
 _SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
 _EXTERNAL: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
@@ -43,13 +38,6 @@ class _Numbers:
             "Symbol": {offset: number for number, offset in enumerate(symbols)},
             "External": {offset: number + len(symbols) for number, offset in enumerate(externals)},
         }
-
-
-def start_adjacency_build(directory: Path) -> subprocess.Popen[bytes]:
-    """Build the file in another process, which prints nothing and may be killed at any time."""
-    command = python_command("-m", "golore.graph.queries.adjacency_builder", str(directory))
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def make_adjacency(directory: Path) -> bool:
@@ -153,14 +141,3 @@ def _by_source(sources: Iterable[int], targets: Iterable[int], total: int) -> tu
     for pair in pairs:
         counts[(pair >> 32) + 1] += 1
     return array("I", accumulate(counts)), array("I", [pair & NO_TEXT for pair in pairs])
-
-
-def main(arguments: list[str]) -> int:
-    try:
-        return 0 if make_adjacency(Path(arguments[0])) else 1
-    except (GoloreError, OSError):
-        return 1  # searches query the graph itself
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -8,19 +8,16 @@ generation of that graph; `symbol_steps` checks whether it still matches.
 
 from __future__ import annotations
 
-import json
-import mmap
-import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.files.atomic_write import replacing
+from golore.graph.files.mapped_sections import MappedSections, open_sections, write_sections
 from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
-_MAGIC: Final = f"golore adjacency 4 {sys.byteorder} {array('I').itemsize}\n".encode()
+_FORMAT: Final = "golore adjacency 5"
 NO_TEXT: Final = (1 << 32) - 1
 """The largest number: no text."""
 COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")
@@ -48,21 +45,19 @@ class Parts(NamedTuple):
 class Adjacency:
     """A mapped file. Numbers below `symbols` are symbols of the repository, the others are external nodes."""
 
-    def __init__(
-        self, view: memoryview, sections: Mapping[str, tuple[int, int]], generation: str, symbols: int
-    ) -> None:
-        self.generation = generation
-        self.symbols = symbols
-        self._sections = sections
-        self._view = view
-        self._ids = self._bytes("ids")
+    def __init__(self, sections: MappedSections) -> None:
+        self.generation: Final[str] = sections.head["generation"]
+        self.symbols: Final[int] = sections.head["symbols"]
+        self._numbers = sections.numbers
+        self._ids = sections.bytes_of("ids")
         self._id_starts = self._numbers("id starts")
-        self._texts = self._bytes("texts")
+        self._texts = sections.bytes_of("texts")
         self._text_starts = self._numbers("text starts")
         self._columns = {name: self._numbers(name) for name in COLUMNS}
         self._links: dict[str, tuple[memoryview, memoryview]] = {}
         self._owned: dict[str, dict[int, int]] = {}
         self._kinds: dict[int, str] = {}
+        self._external_names: frozenset[str] | None = None
         self.location_order = self._columns["place"]
         """The position of each node in the order by file, line and id."""
         self.total = len(self._id_starts) - 1
@@ -103,6 +98,15 @@ class Adjacency:
                 known[owner] = HAS_TWINS if owner in known else members[entry]
         return known
 
+    def has_interface_method(self, name: str) -> bool:
+        """Whether an interface of the repository has a method of this name, or an external node may be one."""
+        if self._external_names is None:
+            external = range(self.symbols, self.total)
+            self._external_names = frozenset(self.id(number).rpartition(".")[2] for number in external)
+        if name in self._external_names:
+            return True
+        return any(one == HAS_TWINS or self.kind(one) == "imethod" for one in self.owned(name).values())
+
     def ref(self, number: int) -> Ref:
         id = self.id(number)
         columns = self._columns
@@ -115,13 +119,6 @@ class Adjacency:
 
     def _column(self, column: str, number: int) -> str:
         return _text(self._texts, self._text_starts, self._columns[column][number])
-
-    def _bytes(self, section: str) -> memoryview:
-        start, length = self._sections[section]
-        return self._view[start : start + length]
-
-    def _numbers(self, section: str) -> memoryview:
-        return self._bytes(section).cast("I")
 
 
 def _text(texts: memoryview, starts: memoryview, index: int) -> str:
@@ -143,29 +140,15 @@ def _find(texts: memoryview, starts: memoryview, wanted: bytes, low: int, high: 
 
 
 def open_adjacency(directory: Path) -> Adjacency | None:
-    """Map the adjacency file of a store; None if it is missing or unreadable. The mapping stays valid when the file is
-    replaced, and the operating system may reclaim its memory."""
+    """Map the adjacency file of a store; None if it is missing or unreadable."""
+    sections = open_sections(directory / FILE_NAME, _FORMAT)
     try:
-        with (directory / FILE_NAME).open("rb") as file:
-            view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):
-        return None
-    start = len(_MAGIC) + 8
-    if bytes(view[: len(_MAGIC)]) != _MAGIC or len(view) < start:
-        return None
-    length = int.from_bytes(view[len(_MAGIC) : start], "little")
-    try:
-        head = json.loads(bytes(view[start : start + length]))
-        sections = {name: (offset + start + length, size) for name, (offset, size) in head["sections"].items()}
-        if any(offset + size > len(view) for offset, size in sections.values()):
-            return None
-        return Adjacency(view, sections, head["generation"], head["symbols"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return None if sections is None else Adjacency(sections)
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
-    """Replace the whole file. Processes that have mapped the old one keep it."""
     ids, id_starts = _joined(parts.ids)
     texts, text_starts = _joined(parts.texts)
     contents: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
@@ -174,16 +157,8 @@ def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
     for link, (starts, ends) in parts.links.items():
         contents[f"{link} starts"], contents[link] = starts.tobytes(), ends.tobytes()
     contents |= {"ids": ids, "texts": texts}  # last, because numbers must start at a multiple of four
-    sections: dict[str, tuple[int, int]] = {}
-    offset = 0
-    for name, content in contents.items():
-        sections[name] = (offset, len(content))
-        offset += len(content)
-    head = json.dumps({"generation": generation, "symbols": parts.symbols, "sections": sections}).encode()
-    head += b" " * (-(len(_MAGIC) + 8 + len(head)) % 8)
-    with replacing(directory / FILE_NAME) as file:
-        file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
-        file.writelines(contents.values())
+    head = {"generation": generation, "symbols": parts.symbols}
+    write_sections(directory / FILE_NAME, _FORMAT, head, contents)
 
 
 def _joined(texts: Sequence[str]) -> tuple[bytes, bytes]:

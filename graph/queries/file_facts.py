@@ -292,8 +292,10 @@ class WholeGraph:
         for at, method_at, sites in _rows(tables.edge_columns(invokes, ("sites",))):
             self._unnamed[methods[method_at]][self._symbols[at].file] += len(sites.split())
 
-    def facts(self, path: str) -> FileFacts:
-        return self._builders[path].build(path, self.files[path], self._doubts, self._unnamed, self._generated)
+    def take_facts(self, path: str) -> FileFacts:
+        """The facts of a file. What they were made from is freed, so a file can be asked for once."""
+        builder = self._builders.pop(path, None) or FactsBuilder()
+        return builder.build(path, self.files[path], self._doubts, self._unnamed, self._generated)
 
     def _add_uses(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.database.subgraph import contained
 from golore.graph.model.edge_kinds import RELATIONS, USES
 from golore.graph.queries.file_facts import (
     EXTERNAL_COLUMNS,
@@ -120,14 +121,10 @@ class SingleFile:
         """The file's declarations, and the fields and interface methods of its types: id, owner, symbol columns."""
         columns = f"s.id, s.owner, {SYMBOL_COLUMNS.format('s')}"
         statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {columns}"
-        yield from self._store.rows(statement, {"id": path})
-        pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(:Symbol)"
-        while True:
-            members = list(self._store.rows(f"{pattern}-[:CONTAINS]->(s:Symbol) RETURN {columns}", {"id": path}))
-            if not members:
-                return
-            yield from (member for member in members if member[2] in ("field", "imethod"))
-            pattern += "-[:CONTAINS]->(:Symbol)"
+        declared = list(self._store.rows(statement, {"id": path}))
+        yield from declared
+        for level in contained(self._store, path, [row[0] for row in declared], columns):
+            yield from (row[1:] for row in level if row[3] in ("field", "imethod"))
 
     def _add_inbound(
         self, builder: FactsBuilder, own: Mapping[str, CardSymbol], owners: Iterable[str], path: str

@@ -5,14 +5,17 @@ Counting reads all edges, which takes longer than everything else in a learn tha
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import msgspec
 from golore.graph.database.store import Store
 from golore.graph.files.atomic_write import replace_file
+from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EDGE_PROPERTIES
-from golore.graph.model.entities import SYMBOL_KINDS
+from golore.graph.model.entities import SYMBOL_KINDS, File, Node, Symbol, Unresolved
 from golore.graph.queries.answers import StoreCounts
 from golore.graph.safety.regular_file import read_regular
 
@@ -28,18 +31,85 @@ class _Kept(msgspec.Struct, frozen=True):
 
 def count_store(store: Store) -> StoreCounts:
     """Count what the store contains. Does not open the graph if it was counted before."""
-    path = store.directory / _NAME
-    with suppress(OSError, msgspec.MsgspecError):
-        kept = msgspec.json.decode(read_regular(path, _MAX_BYTES), type=_Kept)
-        if kept.generation == store.generation_on_disk:
-            return kept.counts
-    counts = _count_all(store)
-    with suppress(OSError):  # a store that is not writable
-        replace_file(path, msgspec.json.encode(_Kept(store.generation, counts)))
+    kept = _kept(store.directory)
+    if kept is not None and kept.generation == store.generation_on_disk:
+        return kept.counts
+    counts = count_all(store)
+    _keep(store.directory, _Kept(store.generation, counts))
     return counts
 
 
-def _count_all(store: Store) -> StoreCounts:
+def apply_and_count(store: Store, delta: GraphDelta) -> None:
+    """Apply a delta, and change the kept counts with it, if they are of the graph before it.
+
+    Not if nodes are removed: their edges go with them, and the delta need not list those.
+    """
+    kept = _kept(store.directory)
+    is_known = (
+        kept is not None
+        and kept.generation == store.generation_on_disk
+        and not any(delta.nodes_removed.values())
+        and all(row[0] in delta.nodes_before[label] for label, rows in delta.nodes_changed.items() for row in rows)
+    )
+    store.apply(delta)
+    if kept is not None and is_known:
+        _keep(store.directory, _Kept(store.generation_on_disk, _changed(kept.counts, delta)))
+
+
+def _changed(counts: StoreCounts, delta: GraphDelta) -> StoreCounts:
+    changes = Counter[str]()
+    for label, rows in delta.nodes_added.items():
+        for row in rows:
+            _tally(changes, label, row, 1)
+    for label, rows in delta.nodes_changed.items():
+        for row in rows:
+            _tally(changes, label, delta.nodes_before[label][row[0]], -1)
+            _tally(changes, label, row, 1)
+    for kind, added in delta.edges_added.items():
+        changes[kind.label] += len(added)
+    for kind, removed in delta.edges_removed.items():
+        changes[kind.label] -= len(removed)
+    kinds = {kind: counts.symbols.get(kind, 0) + changes[kind] for kind in SYMBOL_KINDS}
+    return StoreCounts(
+        packages=counts.packages + changes["Package"],
+        files=counts.files + changes["File"],
+        lines=counts.lines + changes["lines"],
+        symbols={kind: number for kind, number in kinds.items() if number},
+        edges={label: number + changes[label] for label, number in counts.edges.items()},
+        externals=counts.externals + changes["External"],
+        unresolved=counts.unresolved + changes["Unresolved"],
+        unresolved_sites=counts.unresolved_sites + changes["sites"],
+        files_with_problems=counts.files_with_problems + changes["problems"],
+    )
+
+
+def _tally(changes: Counter[str], label: str, row: Node, number: int) -> None:
+    changes[label] += number
+    match row:
+        case File():
+            changes["lines"] += number * row.lines
+            changes["problems"] += number * bool(row.problems)
+        case Symbol():
+            changes[row.kind] += number
+        case Unresolved():
+            changes["sites"] += number * len(row.sites)
+        case _:
+            pass
+
+
+def _kept(directory: Path) -> _Kept | None:
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(read_regular(directory / _NAME, _MAX_BYTES), type=_Kept)
+    return None
+
+
+def _keep(directory: Path, kept: _Kept) -> None:
+    with suppress(OSError):  # a store that is not writable
+        replace_file(directory / _NAME, msgspec.json.encode(kept))
+
+
+def count_all(store: Store) -> StoreCounts:
+    """Count by reading the whole graph."""
     kinds = {row[0]: row[1] for row in store.rows("MATCH (s:Symbol) RETURN s.kind, count(*)")}
     (files, lines), *_ = store.rows("MATCH (f:File) RETURN count(*), sum(f.lines)")
     (sites,), *_ = store.rows("MATCH (u:Unresolved) RETURN sum(size(string_split(u.sites, ' ')))")

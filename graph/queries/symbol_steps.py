@@ -28,7 +28,7 @@ _MANY: Final = 100
 """With more queries to the engine than this, about 10 ms, a search would have been quicker with the file."""
 
 
-class _Drift(NamedTuple):
+class Drift(NamedTuple):
     """What changed since the file was built: numbers of nodes that changed, numbers of those that were removed at some
     time, and ids of nodes that the file does not have."""
 
@@ -41,7 +41,7 @@ class Steps:
     """The symbols of an open store and their neighbours. Create one for each question, with `open_steps`."""
 
     def __init__(
-        self, store: Store, adjacency: Adjacency | None, drift: _Drift, tables: WarmTables | None = None
+        self, store: Store, adjacency: Adjacency | None, drift: Drift, tables: WarmTables | None = None
     ) -> None:
         self._store = store
         self._tables = tables
@@ -56,7 +56,14 @@ class Steps:
         """The members that were looked up, by type and name."""
         self._required: dict[str, bool] = {}
         """Whether interfaces may require methods of a name."""
-        self._changed, self._gone, self._new = drift
+        self._outside: dict[int, list[tuple[Ref, frozenset[str]]]] | None = None
+        """The external interfaces of all types, if they were read at once."""
+        self._changed, self._gone, self._new = self.drift = drift
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """The file that the numbers are of; see `drift` for which nodes it is still valid."""
+        return self._adjacency
 
     @property
     def is_adjacency_worth_building(self) -> bool:
@@ -93,6 +100,8 @@ class Steps:
                 return None
             if known is not None and not self._is_file_valid_for(known):
                 known = None
+            elif known is not None:
+                self._numbers[external, id] = known  # many methods have the same owner
         if known is None:
             found = self._look_up(id, external=external)
             known = None if found is None else self.number(found)
@@ -144,8 +153,20 @@ class Steps:
 
     def outside_interfaces(self, type: int) -> list[tuple[Ref, frozenset[str]]]:
         """The external interfaces that a type satisfies, each with the names of its methods."""
+        if self._outside is not None:
+            return self._outside.get(type, [])
         links = outbound(self._store, self.ref(type), ("IMPLEMENTS",))
         return [(link.symbol, frozenset(link.evidence.split()[1:])) for link in links if link.symbol.external]
+
+    def read_outside_interfaces(self) -> None:
+        """Read those of all types at once, for a caller that needs most of them. The file must match the graph."""
+        self._outside = {}
+        statement = "MATCH (a:Symbol)-[e:IMPLEMENTS]->(b:External) RETURN a.id, b.id, e.evidence ORDER BY a.id, b.id"
+        for type_id, interface_id, evidence in self._store.rows(statement):
+            type, interface = self.symbol(type_id), self.external(interface_id)
+            if type is not None and interface is not None:
+                names = frozenset(evidence.split()[1:])
+                self._outside.setdefault(type, []).append((self.ref(interface), names))
 
     @cached_property
     def _flow(self) -> InterfaceFlow:
@@ -161,6 +182,8 @@ class Steps:
         if self._is_flow_known:
             return True
         name = self.ref(method).name
+        if self._adjacency is not None:
+            return name in self._drifted_names or self._adjacency.has_interface_method(name)
         statements = (
             ("MATCH (e:External) WHERE e.id ENDS WITH $ending RETURN e.id LIMIT 1", {"ending": f".{name}"}),
             ("MATCH (s:Symbol) WHERE s.name = $name AND s.kind = 'imethod' RETURN s.id LIMIT 1", {"name": name}),
@@ -168,6 +191,12 @@ class Steps:
         if name not in self._required:
             self._required[name] = any(True for statement in statements for _ in self._store.rows(*statement))
         return self._required[name]
+
+    @cached_property
+    def _drifted_names(self) -> frozenset[str]:
+        """The names of nodes that changed since the file was built."""
+        names = (self._adjacency.id(one).rpartition(".")[2] for one in self._changed) if self._adjacency else ()
+        return frozenset((*names, *(id.rpartition(".")[2] for id in self._new)))
 
     @cached_property
     def _is_flow_known(self) -> bool:
@@ -296,23 +325,23 @@ def is_adjacency_due(store: Store) -> bool:
     return adjacency is None or len(drift.changed) > _MOST_TOUCHED
 
 
-_drifts: Final[dict[Path, tuple[str, str, _Drift]]] = {}
+_drifts: Final[dict[Path, tuple[str, str, Drift]]] = {}
 """The last drift of each store: looking up thousands of ids takes longer than a question may."""
 
 
-def _open_current(store: Store) -> tuple[Adjacency | None, _Drift]:
+def _open_current(store: Store) -> tuple[Adjacency | None, Drift]:
     adjacency = open_adjacency(store.directory)
     if adjacency is None:
-        return None, _Drift()
+        return None, Drift()
     generation = store.generation
-    built_from, valid_for, drift = _drifts.get(store.directory, ("", "", _Drift()))
+    built_from, valid_for, drift = _drifts.get(store.directory, ("", "", Drift()))
     if (built_from, valid_for) != (adjacency.generation, generation):
         changes = changed_nodes_since(store.directory, adjacency.generation, generation)
         if changes is None:
-            return None, _Drift()
+            return None, Drift()
         gone, _ = _numbers(adjacency, changes.removed)
         changed, new = _numbers(adjacency, changes.changed)
-        drift = _Drift(changed | gone, gone, new)
+        drift = Drift(changed | gone, gone, new)
         _drifts[store.directory] = (adjacency.generation, generation, drift)
     return adjacency, drift
 

@@ -30,6 +30,8 @@ IN_TYPE = EdgeKind("CONTAINS", "Symbol", "Symbol")
 TESTS = EdgeKind("TESTS", "Symbol", "Symbol")
 CONVERTS = EdgeKind("CONVERTS", "Symbol", "Symbol")
 INVOKES = EdgeKind("INVOKES", "Symbol", "External")
+RUNS_IF = EdgeKind("RUNS_IF", "Symbol", "Symbol")
+SETS = EdgeKind("SETS", "Symbol", "Symbol")
 CALLS, REFERENCES, EMBEDS = (
     (EdgeKind(label, "Symbol", "Symbol"), EdgeKind(label, "Symbol", "External"))
     for label in ("CALLS", "REFERENCES", "EMBEDS")
@@ -304,6 +306,11 @@ def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals
             embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
         for target in sorted(uses.conversions):
             rows.edges[CONVERTS].append(Edge(uses.source, target, (), " ".join(sorted(uses.conversions[target]))))
+        for target in sorted(uses.conditions):
+            if target not in outside and target != uses.source:
+                rows.edges[RUNS_IF].append(Edge(uses.source, target, (), " ".join(sorted(uses.conditions[target]))))
+        for target in sorted(uses.sets - {uses.source}):
+            rows.edges[SETS].append(Edge(uses.source, target, (), "static"))
         rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
 
 

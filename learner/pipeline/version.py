@@ -14,7 +14,7 @@ from golore.graph.errors import StoreMismatch
 from golore.graph.model.tables import META_TABLE
 from golore.learner.extraction import facts as f
 
-RESOLVER: Final = "16"
+RESOLVER: Final = "17"
 """Version of the resolver. Increase it whenever the same facts would give other edges."""
 VERSION_META: Final = "extractor"
 """Name of the meta row with the version."""

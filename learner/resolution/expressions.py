@@ -15,7 +15,8 @@ from golore.learner.extraction import facts as f
 from golore.learner.extraction import opcodes as c
 from golore.learner.resolution.generics import infer, instantiate, substitute, substitute_func
 from golore.learner.resolution.members import AMBIGUOUS, UNCERTAIN, select, visible
-from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE, TypeReader
+from golore.learner.resolution.places import Places
+from golore.learner.resolution.type_reader import BUILTIN, PACKAGE, TYPE, VALUE
 from golore.learner.resolution.types import (
     NOTHING,
     UNKNOWN,
@@ -60,12 +61,12 @@ from golore.learner.resolution.universe import (
     UNTYPED_STRING,
     default_type,
 )
-from golore.learner.resolution.use_recorder import ADDRESS, LITERAL, READ
+from golore.learner.resolution.use_recorder import ADDRESS, LITERAL, READ, member_id
 
 MAX_DEPTH: Final = 1000
 
 
-class Expressions(TypeReader):
+class Expressions(Places):
     """Evaluates expressions; `Evaluator` adds statements."""
 
     def statements(self) -> None:
@@ -169,6 +170,8 @@ class Expressions(TypeReader):
         if isinstance(type, TypeName):
             self.mode = TYPE
             return type.type
+        if self.copies and name in self.copies and self.recorder is not None:
+            self.recorder.copies.update(self.copies[name])
         return type
 
     def _use(self, decls: list[Declaration], line_ref: int, calling: bool) -> Type:
@@ -197,6 +200,7 @@ class Expressions(TypeReader):
     def _select(self, calling: bool, access: int) -> Type:
         name = self.names[self._next()]
         line_ref = self._next()
+        operand = self.at
         type = self.expression()
         mode = self.mode
         self.mode = VALUE
@@ -208,7 +212,7 @@ class Expressions(TypeReader):
             if self.recorder is not None:
                 self.recorder.record_unresolved(name, self._line(line_ref), type.why)
             return UNKNOWN if not type.package else Unknown(type.why, type.package)
-        return self._member(type, name, line_ref, calling, mode, access)
+        return self._member(type, name, line_ref, calling, mode, access, operand)
 
     def _member_of_package(self, imported: PackageName, name: str, line_ref: int, calling: bool) -> Type:
         package = imported.package
@@ -244,7 +248,9 @@ class Expressions(TypeReader):
                 self.recorder.refer_missing(target, name, imported.path, self._line(line_ref))
         return Unknown(why, imported.path, name)
 
-    def _member(self, type: Type, name: str, line_ref: int, calling: bool, mode: int, access: int) -> Type:
+    def _member(
+        self, type: Type, name: str, line_ref: int, calling: bool, mode: int, access: int, operand: int
+    ) -> Type:
         found = self._lookup(type, name)
         recorder = self.recorder
         if found is None or found is UNCERTAIN or found is AMBIGUOUS:
@@ -261,6 +267,8 @@ class Expressions(TypeReader):
                     recorder.call(decls, self._line(line_ref))
                 else:
                     recorder.refer(decls, self._line(line_ref))
+                if decls[0].pointer:
+                    self.set_variable(operand)
             elif found.method is not None:
                 if calling:
                     recorder.call_method(found.method, self._line(line_ref))
@@ -284,6 +292,22 @@ class Expressions(TypeReader):
             for twin in visible(owner.twins, self.file):
                 if twin is not owner and self._declares_field(twin, field.path):
                     recorder.use_field(twin, field.path, line, access)
+        if (access != READ or recorder.is_conditional) and isinstance(self.under(field.type), Func):
+            self._use_function(owner, field, access)
+
+    def _use_function(self, owner: Declaration, field: Field, access: int) -> None:
+        """Note a use of a field for functions that matters to when these run (see `UseRecorder.finish`)."""
+        ids = [member_id(owner, field.path)]
+        if owner.twins is not None:
+            ids += [
+                member_id(twin, field.path)
+                for twin in visible(owner.twins, self.file)
+                if twin is not owner and self._declares_field(twin, field.path)
+            ]
+        if self.recorder is not None:
+            self.recorder.function_fields.update(ids)
+        if access != READ and access != ADDRESS and not owner.file.package.external:
+            self.written = ids
 
     def _declares_field(self, decl: Declaration, path: str) -> bool:
         under = self.under(self.typer.type_of(decl))
@@ -323,6 +347,8 @@ class Expressions(TypeReader):
             under = self.under(expected)
             if isinstance(under, Pointer):
                 inner = under.elem
+        if self.recorder is not None:
+            self.set_variable(self.at)
         type = self.accessed(ADDRESS, inner)
         self.mode = VALUE
         return Pointer(type)
@@ -419,8 +445,20 @@ class Expressions(TypeReader):
     # -- calls
 
     def _call(self) -> Type:
+        stored_in = self.stored_in
+        if not stored_in:
+            return self._called("")
+        self.stored_in = ""
+        type = self._called(stored_in)
+        self.stored_in = stored_in
+        return type
+
+    def _called(self, stored_in: str) -> Type:
+        """Read a call, or a conversion of a value that is stored in a variable."""
         count = self._next()
         spread = self._next() == 1
+        if stored_in and self.is_delayed():
+            self.stored_in = stored_in
         type = self.expression(True)
         mode = self.mode
         if mode == BUILTIN and isinstance(type, Builtin):
@@ -428,6 +466,7 @@ class Expressions(TypeReader):
             self.mode = VALUE
             return result
         if mode == TYPE:
+            self.stored_in = stored_in
             for _ in range(count):
                 self.convert(self.expression(False, type), type)
             self.mode = VALUE
@@ -575,6 +614,7 @@ class Expressions(TypeReader):
             return
         for i in range(count):
             type: Type | None = None
+            self.written = []
             if self.code[self.at] == c.KEYED:
                 self.at += 1
                 if self.code[self.at] == c.NAME:
@@ -590,7 +630,7 @@ class Expressions(TypeReader):
             elif i < len(struct.fields):
                 type = struct.fields[i].type
                 self._use_field(struct.fields[i], line_ref, LITERAL)
-            value = self.expression(False, type)
+            value = self.stored(self.written, type)
             self.convert(value, UNKNOWN if type is None else type)
 
     def _field_named(self, struct: Struct, name: str) -> Field | None:
@@ -602,6 +642,11 @@ class Expressions(TypeReader):
         return None if found is None else found.field
 
     def _function(self) -> Func:
+        stored_in = self.stored_in
+        recorder = self.recorder if stored_in else None
+        if recorder is not None:
+            self.stored_in = ""
+            recorder.begin()
         self.open()
         type = self.signature(True)
         results = self.results
@@ -609,6 +654,25 @@ class Expressions(TypeReader):
         self.statements()
         self.results = results
         self.close()
+        if recorder is not None:
+            self.stored_in = stored_in
+            recorder.end([stored_in])
+        return type
+
+    # -- functions as values
+
+    def stored(self, places: list[str], expected: Type | None = None) -> Type:
+        """Read a value that is stored in a field or variable, if there is one. If it is a function, what it uses is
+        used only by those who read the place."""
+        recorder = self.recorder
+        if not places or recorder is None or not self.is_function():
+            return self.expression(False, expected)
+        stored_in = self.stored_in
+        self.stored_in = ""
+        recorder.begin()
+        type = self.expression(False, expected)
+        recorder.end(places)
+        self.stored_in = stored_in
         return type
 
     # -- conversions to interfaces

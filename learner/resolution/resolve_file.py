@@ -44,6 +44,10 @@ class DeclarationUses(NamedTuple):
     embeds: list[tuple[str, bool]]
     conversions: dict[str, set[str]]
     """Conversions to interfaces: id of the source → ids of the targets (see `conversions`)."""
+    conditions: dict[str, set[str]]
+    """What is used only under conditions, with these (see `UseRecorder.finish`)."""
+    sets: set[str]
+    """The package variables that it may change."""
 
 
 class FileUses(NamedTuple):
@@ -78,6 +82,7 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
             complaints.append(f"{decl.id}: nested too deeply to resolve all of it")
         except Exception as failure:  # noqa: BLE001  invalid Go must not abort the learn
             complaints.append(f"{decl.id}: could not be resolved ({failure!r})")
+        conditions = recorder.finish()
         found.append(
             DeclarationUses(
                 decl.id,
@@ -89,6 +94,8 @@ def resolve_file(world: World, file: FileScope, body: f.Body) -> FileUses:
                 recorder.unresolved,
                 _embeds(world, decl, recorder),
                 evaluator.conversions.found,
+                conditions,
+                recorder.sets,
             )
         )
     return FileUses(found, recorder.externals, recorder.dynamic, complaints)
@@ -111,6 +118,8 @@ def _declaration(
     if facts.at >= 0:
         evaluator.at = facts.at
         declared = evaluator.type()
+    if kind == f.VAR:
+        evaluator.initialised = evaluator.stored_in = decl.id
     for entry in entries:
         if facts.at < 0 and code[entry.at + 1] == c.COMPOSITE:
             evaluator.code = code

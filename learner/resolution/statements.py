@@ -39,7 +39,7 @@ from golore.learner.resolution.universe import (
     UNTYPED_STRING,
     default_type,
 )
-from golore.learner.resolution.use_recorder import WRITE
+from golore.learner.resolution.use_recorder import COPY, WRITE
 
 
 @final
@@ -87,14 +87,39 @@ class Evaluator(Expressions):
     def _assign(self) -> None:
         targets = self._next()
         values = self._next()
+        if targets == 1 and values == 1:
+            is_part = self.code[self.at] == c.SELECT or self.code[self.at] == c.INDEX
+            target = self._target()
+            places = self.written
+            if is_part and not places and self.initialised:
+                places = [self.initialised]
+            self.convert(self.stored(places), target)
+            return
         types = [self._target() for _ in range(targets)]
         self._store(self._value_types(targets, values), types)
 
     def _target(self) -> Type:
-        """Read one operand on the left of an assignment. Returns no type for the blank name."""
+        """Read one operand on the left of an assignment. Returns no type for the blank name.
+
+        `written` is the field or variable that it is, if it is for functions."""
+        self.written = []
         is_blank = self.code[self.at] == c.NAME and self.names[self.code[self.at + 1]] == "_"
+        recorder = self.recorder
+        if is_blank or recorder is None:
+            type = self.accessed(WRITE)
+            return NOTHING if is_blank else type
+        variables = self.variable(self.at)
+        if not variables:
+            return self.accessed(WRITE)
+        recorder.sets.update([decl.id for decl in variables])
+        if not self.is_whole(self.at):
+            return self.accessed(WRITE)
+        recorder.begin()
         type = self.accessed(WRITE)
-        return NOTHING if is_blank else type
+        recorder.end([])
+        if isinstance(self.under(type), Func):
+            self.written = [decl.id for decl in variables]
+        return type
 
     def _store(self, values: list[Type], targets: list[Type]) -> None:
         for value, target in zip(values, targets, strict=False):
@@ -108,6 +133,9 @@ class Evaluator(Expressions):
         count = self._next()
         values = self._next()
         names = [self.names[self._next()] for _ in range(count)]
+        if count == 1 and self.code[self.at] == c.SELECT and self.recorder is not None:
+            self._copy(names[0])
+            return
         types = self._value_types(count, values)
         for i, name in enumerate(names):
             if self._scope_depth.get(name, -1) == self._level and name in self._scope and count > 1:
@@ -115,6 +143,14 @@ class Evaluator(Expressions):
                     self.convert(types[i], self._scope[name])
                 continue  # already declared in this scope: := only assigns
             self.bind(name, default_type(types[i]) if i < len(types) else UNKNOWN)
+
+    def _copy(self, name: str) -> None:
+        """Read the definition of a name as a field or a member of a package."""
+        self.written = []
+        type = self.accessed(COPY)
+        self.bind(name, default_type(type))
+        if self.written:
+            self.copies[name] = self.written
 
     def _value_types(self, count: int, values: int) -> list[Type]:
         """Evaluate `values` expressions that are assigned to `count` names. Returns the types of the names."""

@@ -72,6 +72,14 @@ class TypeReader:
         self._const_types: list[Type] = []
         self.results: list[Type] = []
         """The results of the function whose body is being read."""
+        self.stored_in = ""
+        """The package variable whose value is being read, outside of calls and functions."""
+        self.initialised = ""
+        """The package variable whose initialiser is being read."""
+        self.written: list[str] = []
+        """The field that was assigned to or copied last, with its twins; none if it is not for functions."""
+        self.copies: dict[str, list[str]] = {}
+        """The fields for functions that local names are copies of."""
 
     def set_owner(self, decl: Declaration) -> None:
         """Make a type declaration the owner of the members of the interface or struct that follows, if one does.

@@ -22,8 +22,14 @@ READ: Final = 0
 WRITE: Final = 1
 ADDRESS: Final = 2
 LITERAL: Final = 3
+COPY: Final = 4
+"""Read, to give the value a local name."""
 ACCESSES: Final = ("read", "write", "address", "literal")
 """The ways to use a field: read, assigned to, operand of `&`, set in a composite literal."""
+
+
+_Uses = tuple[dict[str, list[int]], dict[str, list[int]], dict[str, list[int]], set[str]]
+"""Calls, references, uses of fields, and fields whose copies are used."""
 
 
 class UseRecorder:
@@ -31,6 +37,11 @@ class UseRecorder:
 
     `fields` has a number for each use of a field: the line times the number of accesses, plus the access.
     `externals` (what is outside the repository) and `dynamic` (called interface methods) are collected for the file.
+    `sets`: the package variables that it may change. `function_fields`: fields for functions that matter to `finish`.
+    `copied`: uses of fields (as in `fields`) that only give them a local name. `copies`: fields whose such names are
+    used.
+
+    Between `begin` and `end`, uses are collected apart: they happen only under conditions (see `finish`).
     """
 
     def __init__(self) -> None:
@@ -41,6 +52,12 @@ class UseRecorder:
         self.unresolved: dict[tuple[str, str, str], list[int]] = {}
         self.externals: dict[str, tuple[str, str, str]] = {}
         self.dynamic: set[str] = set()
+        self.sets: set[str] = set()
+        self.function_fields: set[str] = set()
+        self.copies: set[str] = set()
+        self.copied: set[tuple[str, int]] = set()
+        self._outer: list[_Uses] = []
+        self._conditional: list[tuple[list[str], _Uses]] = []
 
     def start(self) -> None:
         """Begin the next declaration."""
@@ -49,6 +66,64 @@ class UseRecorder:
         self.fields = {}
         self.invoked = {}
         self.unresolved = {}
+        self.sets = set()
+        self.function_fields = set()
+        self.copies = set()
+        self.copied = set()
+        self._outer = []
+        self._conditional = []
+
+    def begin(self) -> None:
+        """From here on, uses depend on conditions. This may be nested; then only the innermost ones count."""
+        self._outer.append((self.calls, self.references, self.fields, self.copies))
+        self.calls = {}
+        self.references = {}
+        self.fields = {}
+        self.copies = set()
+
+    @property
+    def is_conditional(self) -> bool:
+        return bool(self._outer)
+
+    def end(self, conditions: list[str]) -> None:
+        """The uses since `begin` happen only if a field or variable among the conditions is read. Without conditions,
+        they are no uses of a value: a variable is assigned to."""
+        if self.calls or self.references or self.fields or self.copies:
+            self._conditional.append((conditions, (self.calls, self.references, self.fields, self.copies)))
+        self.calls, self.references, self.fields, self.copies = self._outer.pop()
+
+    def finish(self) -> dict[str, set[str]]:
+        """End the declaration. Returns what it uses only under conditions, with these. Fields and variables that it
+        stores functions in and does not read are among it, without conditions."""
+        is_whole = not self._outer
+        while self._outer:  # it could not be read to the end
+            self.end([])
+        found: dict[str, set[str]] = {}
+        always = (self.calls, self.references, self.fields, self.copies)
+        for conditions, uses in self._conditional:
+            for target in (*uses[0], *uses[1]):
+                if target not in self.calls and target not in self.references:
+                    found.setdefault(target, set()).update(conditions)
+            for target in self.function_fields:
+                if not self._reads(always, target):
+                    if self._reads(uses, target):
+                        found.setdefault(target, set()).update(conditions)
+                    elif target in conditions:
+                        found.setdefault(target, set())
+        self._merge()
+        return found if is_whole else {}
+
+    def _reads(self, uses: _Uses, field: str) -> bool:
+        """Whether a field is read, other than to copy it to a name that is not used here."""
+        return field in uses[3] or any(
+            use % len(ACCESSES) in (READ, ADDRESS) and (field, use) not in self.copied for use in uses[2].get(field, ())
+        )
+
+    def _merge(self) -> None:
+        for _, (calls, references, fields, _) in self._conditional:
+            for into, uses in ((self.calls, calls), (self.references, references), (self.fields, fields)):
+                for target, lines in uses.items():
+                    into[target] = into[target] + lines if target in into else lines
 
     def call(self, decls: list[Declaration], line: int) -> None:
         for decl in decls:
@@ -87,6 +162,9 @@ class UseRecorder:
 
     def use_field(self, owner: Declaration, path: str, line: int, access: int) -> None:
         id = member_id(owner, path)
+        if access == COPY:
+            access = READ
+            self.copied.add((id, line * len(ACCESSES) + READ))
         _add(self.fields, id, line * len(ACCESSES) + access)
         if owner.file.package.external and id not in self.externals:
             self.externals[id] = ("field", path.rpartition(".")[2], owner.file.package.path)

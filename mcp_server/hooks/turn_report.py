@@ -51,7 +51,7 @@ def report_on(root: "Path", paths: frozenset[str], since: int) -> str:
 
     try:
         with open_repository(root) as opened:
-            _build_adjacency(opened.store)
+            _build_files(opened.store)
             # A commit that was made since the first edit is taken for one that contains it.
             base = newest_commit_before(opened.repository.root, since)
             return turn_text(affected(opened.repository.root, opened.store, Request(base, paths=paths)))
@@ -59,13 +59,13 @@ def report_on(root: "Path", paths: frozenset[str], since: int) -> str:
         return ""  # no git, no commit, an unfinished merge: nothing can be compared
 
 
-def _build_adjacency(store: "Store") -> None:
-    """Build the adjacency file in a process that does not end with this one: it makes the next report faster."""
-    from golore.graph.queries.adjacency_builder import start_adjacency_build
-    from golore.graph.queries.symbol_steps import is_adjacency_due
+def _build_files(store: "Store") -> None:
+    """Build the adjacency and program files in a process that does not end with this one: they make the next report
+    faster."""
+    from golore.graph.changes.program_builder import is_program_due, start_program_build
 
-    if is_adjacency_due(store):
-        start_adjacency_build(store.directory)
+    if is_program_due(store):
+        start_program_build(store.directory)
 
 
 def _main() -> None:

@@ -1,6 +1,6 @@
-"""Builds the adjacency file, which long searches read (see `graph.queries.adjacency_builder`), in a separate process.
+"""Builds the files that long searches read (see `graph.changes.program_builder`), in a separate process.
 
-Only after a question that would have been faster with it, so that a small repository never pays for one.
+Only after a question that would have been faster with them, so that a small repository never pays for them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from golore.graph.queries.adjacency_builder import start_adjacency_build
+from golore.graph.changes.program_builder import start_program_build
+from golore.graph.changes.program_file import open_program_file
 from golore.graph.queries.symbol_steps import Steps
 
 _RETRY_AFTER: Final = 60.0
@@ -18,15 +19,16 @@ _RETRY_AFTER: Final = 60.0
 
 
 class AdjacencyJob:
-    """Builds the file of one repository, in at most one process at a time."""
+    """Builds the files of one repository, in at most one process at a time."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
 
     def consider(self, directory: Path, steps: Steps) -> None:
-        """Start a build if the search would have been faster with a file, or with a newer one."""
-        if not steps.is_adjacency_worth_building:
+        """Start a build if the search would have been faster with the files, or with newer ones."""
+        has_half = steps.adjacency is not None and open_program_file(directory, steps.adjacency.generation) is None
+        if not steps.is_adjacency_worth_building and not has_half:
             return
         if self.process is not None:
             if self.process.poll() is None:
@@ -34,7 +36,7 @@ class AdjacencyJob:
             if self.process.returncode and time.monotonic() - self._started < _RETRY_AFTER:
                 return
         self._started = time.monotonic()
-        self.process = start_adjacency_build(directory)
+        self.process = start_program_build(directory)
 
     def close(self) -> None:
         process, self.process = self.process, None

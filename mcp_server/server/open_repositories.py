@@ -19,6 +19,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError, StoreError, StoreMissing, StoreUntrusted, UsageError
 from golore.graph.files import locks
 from golore.graph.files.manifest import MANIFEST_NAME
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.lake.fleet import Fleet
 from golore.graph.phrases import listed
 from golore.graph.queries.names.name_resolver import NameList, NameResolver
@@ -113,7 +114,7 @@ class ServedRepository:
             learned = find_repository(self.path)
         except StoreMissing:
             learned = LearnedRepository(self.path, store_of(self.path))
-        with self._lock:
+        with self._lock, gc_disabled():
             try:
                 store = self._current(learned)
                 generation = store.generation

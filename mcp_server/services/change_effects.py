@@ -7,10 +7,10 @@ from pathlib import Path
 
 from golore.graph.changes.affected import Affected, AffectedLimits, affected_by
 from golore.graph.changes.change_set import DeclarationChange
+from golore.graph.changes.program_builder import is_program_due, make_program_files
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
-from golore.graph.queries.adjacency_builder import make_adjacency
-from golore.graph.queries.symbol_steps import Steps, is_adjacency_due
+from golore.graph.queries.symbol_steps import Steps
 from golore.learner.changes.compared_files import Request, compared_files
 from golore.learner.changes.declaration_changes import compare, read_facts_pairs
 from golore.learner.changes.other_files import other_changes
@@ -48,9 +48,10 @@ def _may_change_api(change: DeclarationChange) -> bool:
 
 
 def prepare_adjacency(store: Store) -> None:
-    """Build the adjacency file if it is missing or out of date: without it, following tests takes many queries."""
-    if is_adjacency_due(store):
+    """Build the files that following tests reads, if they are missing or out of date: without them, it takes many
+    queries."""
+    if is_program_due(store):
         try:
-            make_adjacency(store.directory)
+            make_program_files(store.directory)
         except (GoloreError, OSError):
             return  # the graph itself is queried

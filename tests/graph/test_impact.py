@@ -6,13 +6,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from golore.graph.changes.program_builder import start_program_build
 from golore.graph.database.change_log import NO_CHANGES, ChangedNodes, changed_nodes_since, record_changed_nodes
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, External, Node, Symbol
 from golore.graph.queries import impact
-from golore.graph.queries.adjacency_builder import make_adjacency, start_adjacency_build
+from golore.graph.queries.adjacency_builder import make_adjacency
 from golore.graph.queries.adjacency_file import FILE_NAME, open_adjacency
 from golore.graph.queries.answers import Meaning, Ref
 from golore.graph.queries.edges import symbols
@@ -246,9 +247,9 @@ def test_the_file_is_made_by_a_process_of_its_own_and_not_while_somebody_writes(
     graph = Graph(1)
     graph.load(tmp_path)
     with Store.open(tmp_path, write=True):
-        assert start_adjacency_build(tmp_path).wait(60) == 1
+        assert start_program_build(tmp_path).wait(60) == 1
     assert not (tmp_path / FILE_NAME).exists()
-    assert start_adjacency_build(tmp_path).wait(60) == 0
+    assert start_program_build(tmp_path).wait(60) == 0
     with Store.open(tmp_path, write=False) as store:
         assert not is_adjacency_due(store)
 

@@ -45,6 +45,8 @@ func Sum(all ...Shape) int {
 	return total
 }
 
+func Measure(s Shape) func() int { return s.Area }
+
 func IsSquare(s Shape) bool {
 	_, ok := s.(Square)
 	return ok
@@ -99,6 +101,8 @@ func TestMade(t *testing.T) { check(t, Made("one"), 1) }
 
 func TestNamed(t *testing.T) { IsSquare(Circle{1}); Sum(Circle{1}) }
 
+func TestMeasure(t *testing.T) { Measure(Circle{1})() }
+
 func TestNothing(t *testing.T) {}
 
 func ExampleFirst() { First() }
@@ -136,12 +140,102 @@ import "testing"
 
 func TestF(t *testing.T) { F() }
 """,
+    "stored/stored.go": """package stored
+
+import (
+	"io/fs"
+	"os"
+	"text/template"
+)
+
+type codec struct{ encode, decode func() int }
+
+func newCodec() *codec {
+	c := &codec{encode: func() int { return encoded() }}
+	c.decode = decoded
+	return c
+}
+
+func encoded() int { return 1 }
+
+func decoded() int { return 2 }
+
+func Encode() int { return newCodec().encode() }
+
+func Decode() int {
+	c := newCodec()
+	f := c.decode
+	return f()
+}
+
+var table = map[string]func() int{"a": func() int { return entry() }}
+
+func entry() int { return 1 }
+
+func Look() int { return table["a"]() }
+
+var onEncode, onDecode func() int
+
+func init() {
+	onEncode = func() int { return noticed() }
+	onDecode = other
+}
+
+func noticed() int { return 1 }
+
+func other() int { return 2 }
+
+func Notify() int { return onEncode() }
+
+type File struct{ fs.File }
+
+func (File) Stat() (fs.FileInfo, error) { return nil, os.ErrInvalid }
+
+func Open(name string) fs.File {
+	os.Remove(name)
+	return File{}
+}
+
+type Page struct{ Title func() string }
+
+func newPage() Page { return Page{Title: func() string { return titled() }} }
+
+func titled() string { return "" }
+
+func Render() { template.New("").Execute(nil, Page(newPage())) }
+
+func Show() Page { return newPage() }
+
+func Describe() string { return fs.FormatFileInfo(info(Open("x"))) }
+
+func info(fs.File) fs.FileInfo { return nil }
+""",
+    "stored/stored_test.go": """package stored
+
+import "testing"
+
+func TestEncode(t *testing.T) { Encode() }
+
+func TestDecode(t *testing.T) { Decode() }
+
+func TestLook(t *testing.T) { Look() }
+
+func TestNotify(t *testing.T) { Notify() }
+
+func TestOpen(t *testing.T) { Open("x") }
+
+func TestRender(t *testing.T) { Render() }
+
+func TestShow(t *testing.T) { Show() }
+
+func TestDescribe(t *testing.T) { Describe() }
+""",
     "inner/go.mod": "module m/inner\n",
     "inner/deep/deep.go": "package deep\n\nfunc G() {}\n",
     "inner/deep/deep_test.go": 'package deep\n\nimport "testing"\n\nfunc TestG(t *testing.T) { G() }\n',
 }
 ALL_OF_SHAPE = {
-    *"TestSquare TestCircle TestPrinted TestSort TestApply TestMade TestNamed TestNothing".split(),
+    *"TestSquare TestCircle TestPrinted TestSort TestApply TestMade TestMeasure TestNamed TestNothing".split(),
     "ExampleFirst",
     "FuzzTwice",
 }
@@ -170,7 +264,7 @@ def chosen(store: Store, *names: str, benchmarks: bool = False) -> list[str]:
         ("m/shape.scaled", {"TestSquare"}),
         ("m/shape.factor", {"TestSquare"}),
         ("m/shape.Square.Area", {"TestSquare"}),
-        ("m/shape.Circle.Area", {"TestCircle", "TestNamed"}),
+        ("m/shape.Circle.Area", {"TestCircle", "TestMeasure", "TestNamed"}),
         ("m/shape.Square", {"TestSquare", "TestSort", "TestNamed"}),
         ("m/shape.Sum", {"TestSquare", "TestCircle", "TestNamed"}),
         ("m/shape.named", {"TestPrinted"}),
@@ -180,6 +274,14 @@ def chosen(store: Store, *names: str, benchmarks: bool = False) -> list[str]:
         ("m/shape.Made", {"TestMade"}),
         ("m/shape.table", {"ExampleFirst"}),
         ("m/shape.check", {"TestSquare", "TestCircle", "TestApply", "TestMade"}),
+        ("m/stored.encoded", {"TestEncode"}),
+        ("m/stored.decoded", {"TestDecode"}),
+        ("m/stored.newCodec", {"TestEncode", "TestDecode"}),
+        ("m/stored.entry", {"TestLook"}),
+        ("m/stored.noticed", {"TestNotify"}),
+        ("m/stored.other", set[str]()),
+        ("m/stored.File.Stat", {"TestDescribe"}),
+        ("m/stored.titled", {"TestRender"}),
     ],
 )
 def test_the_tests_that_can_run_a_declaration_are_chosen(store: Store, name: str, tests: set[str]) -> None:

@@ -97,9 +97,19 @@ class Tab:
     def wait_until(self, script: str) -> None:
         """Wait until an expression is true."""
         deadline = time.monotonic() + _WAIT
-        while not self.evaluate(script):
+        while not self._is_true(script):
             assert time.monotonic() < deadline, f"never true: {script}"
+
+    def _is_true(self, script: str) -> bool:
+        """Evaluate an expression; if it is not true, or the page is left meanwhile, pause and return False."""
+        try:
+            if self.evaluate(script):
+                return True
             self.evaluate("new Promise((done) => setTimeout(done, 20))")
+        except AssertionError as failure:
+            if "context was destroyed" not in str(failure) and "navigated or closed" not in str(failure):
+                raise
+        return False
 
     def press(self, key: str) -> None:
         text = _KEYS.get(key, key if len(key) == 1 else "")

@@ -63,7 +63,7 @@ def check_claims(store: Store, truth: Truth) -> Claims:
     false: list[str] = []
     graph = WholeGraph(store)
     for path in sorted(judge.judged & graph.files.keys()):
-        facts = graph.facts(path)
+        facts = graph.take_facts(path)
         users = Users(facts, {})
         used: set[str] = set()
         for symbol in facts.symbols:

@@ -15,6 +15,9 @@ This module only reads the store; it does not compare the graph with the compile
     converts("T", "I")                 what this line declares converts T to I, an interface, or to `any`; `<any` as
                                        the second: it converts from `any` to T
     invokes("interface{M()}.M")        this line calls that method of an interface that is no symbol
+    runs_if("F", "T.f G")              what this line declares uses F only in functions that it stores in T.f or G; with
+                                       "", it only stores into F
+    sets("V")                          what this line declares may change the package variable V
     tests("F")                         the test that this line declares exercises F
     imports("p")                       this line imports p
     declares("kind", "p.F")            this line declares F
@@ -49,7 +52,18 @@ _FILE: Final = re.compile(r"^-- (\S.*?) --$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"//@(.*)$")
 _MARKER: Final = re.compile(r'\s*(!?)(\w+)\(((?:"[^"]*"(?:,\s*"[^"]*")*)?)\)\s*(,|$)')
 _TWIN: Final = re.compile(r"@[^/]*\.go(#\d+)?$")
-_LABELS: Final = ("CALLS", "REFERENCES", "IMPLEMENTS", "EMBEDS", "CONVERTS", "INVOKES", "TESTS", "IMPORTS")
+_LABELS: Final = (
+    "CALLS",
+    "REFERENCES",
+    "IMPLEMENTS",
+    "EMBEDS",
+    "CONVERTS",
+    "INVOKES",
+    "RUNS_IF",
+    "SETS",
+    "TESTS",
+    "IMPORTS",
+)
 _ARGUMENTS: Final = {
     "calls": (1, 2),
     "refs": (1, 2),
@@ -60,6 +74,8 @@ _ARGUMENTS: Final = {
     "embeds": (1, 2),
     "converts": (2, 2),
     "invokes": (1, 1),
+    "runs_if": (2, 2),
+    "sets": (1, 1),
     "tests": (1, 1),
     "imports": (1, 1),
     "declares": (2, 2),
@@ -186,7 +202,7 @@ def read_graph(store: Store, markers: Iterable[Marker] = ()) -> Graph:
             symbol = symbols.get(edge.source)
             file = symbol.file if symbol is not None else edge.source
             sites = edge.sites
-            if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "CONVERTS", "TESTS"):
+            if symbol is not None and label in ("IMPLEMENTS", "EMBEDS", "CONVERTS", "RUNS_IF", "SETS", "TESTS"):
                 sites = (symbol.line,)
             for line, access in zip_longest(sites, edge.access):
                 relation = Relation(edge.source, edge.target, edge.evidence, edge.pointer, access or "")
@@ -257,6 +273,19 @@ def _converts(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
     return [f"{one.target} to {one.evidence}" for one in relations], holds
 
 
+def _runs_if(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
+    relations = graph.at["RUNS_IF"][marker.file, marker.line]
+    target, places = marker.arguments
+    expected = places.split()
+    holds = any(
+        _matches(one.target, target)
+        and len(one.evidence.split()) == len(expected)
+        and all(any(_matches(id, place) for id in one.evidence.split()) for place in expected)
+        for one in relations
+    )
+    return [f"{one.target} if {one.evidence}" for one in relations], holds
+
+
 def _field(graph: Graph, marker: Marker) -> tuple[list[str], bool]:
     relations = [one for one in graph.at["REFERENCES"][marker.file, marker.line] if one.access]
     access, name = marker.arguments
@@ -304,6 +333,8 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "embeds": _edge_check("EMBEDS"),
     "converts": _converts,
     "invokes": _edge_check("INVOKES"),
+    "runs_if": _runs_if,
+    "sets": _edge_check("SETS"),
     "tests": _edge_check("TESTS"),
     "imports": _edge_check("IMPORTS"),
     "field": _field,

@@ -1,0 +1,3 @@
+module handed_values
+
+go 1.24
