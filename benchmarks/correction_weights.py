@@ -2,11 +2,11 @@
 
     python benchmarks/correction_weights.py
 
-A logistic regression over the messages of all excerpts in `fixtures/sessions`. A weight keeps the sign that the table
-in `correction_features` gives it, or becomes 0. The cross-validation holds out a tenth of the excerpts at a time, ten
-times over; it does not undo that the words of the features were chosen by somebody who had read the excerpts. Messages
-that cannot be corrections are left out of the fit, and corrections among them are missed. Prints the weights, to be
-copied to the table, and precision and recall at several thresholds.
+A logistic regression over the messages of the excerpts in `fixtures/sessions`, `second.txt` left out. A weight keeps
+the sign that the table in `correction_features` gives it, or becomes 0. The cross-validation holds out a tenth of the
+excerpts at a time, ten times over; it does not undo that the words of the features were chosen by somebody who had read
+most of the excerpts. Messages that cannot be corrections are left out of the fit, and corrections among them are
+missed. Prints the weights, to be copied to the table, and precision and recall at several thresholds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
-from corrections import FIXTURES, SETS, excerpts, transcript
+from corrections import FITTED, FIXTURES, excerpts, transcript
 from golore.mcp_server.sessions.claude_code import read_lines
 from golore.mcp_server.sessions.correction_features import MEASURES, WEIGHTS
 from golore.mcp_server.sessions.correction_rules import reading_of
@@ -38,8 +38,8 @@ class Sample(NamedTuple):
 def samples() -> tuple[list[Sample], dict[str, int]]:
     """The messages that may be corrections, and by set the number of corrections among those that may not."""
     found: list[Sample] = []
-    missed: dict[str, int] = dict.fromkeys(SETS, 0)
-    for name in SETS:
+    missed: dict[str, int] = dict.fromkeys(FITTED, 0)
+    for name in FITTED:
         for excerpt in excerpts(FIXTURES / f"{name}.txt"):
             for words in read_lines(transcript(excerpt)).words:
                 is_correction = words.text == excerpt.corrected
@@ -109,7 +109,7 @@ def main() -> int:
         print(f"  {weight:5.1f}  {name}")
     scores = validated(found)
     labels = np.array([one.is_correction for one in found])
-    for chosen in (SETS, ("tune",)):
+    for chosen in (FITTED, ("tune",)):
         within = np.array([one.excerpt[0] in chosen for one in found])
         lost = sum(missed[name] for name in chosen)
         for threshold in THRESHOLDS:

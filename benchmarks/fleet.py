@@ -7,8 +7,9 @@
 
 `join`: a use counts if its package is one that a repository of the lake declares; it joins if that repository declares
 the name. `grow`: makes a lake of many repositories from a small one, by publishing its tables again with renamed
-modules; all copies use the same libraries. `ask`: callers, and impact of depth 3, with opening the lake. `publish`: a
-fresh learn of a repository, and publishing and pulling it. Times are processor time, of all threads and children.
+modules; all copies use the same libraries. `ask`: callers, and impact of depth 3, with and without opening the lake,
+and the command `golore callers` as a process. `publish`: a fresh learn of a repository, and publishing and pulling it.
+Times are processor time, of all threads and children.
 """
 
 from __future__ import annotations
@@ -96,19 +97,31 @@ def ask(address: str, name: str) -> None:
         "impact of depth 3": lambda fleet: impact(fleet, name, depth=3),
     }
     for title, question in questions.items():
-        times: list[float] = []
+        opening: list[float] = []
+        asking: list[float] = []
         found = repositories = 0
         for _ in range(_RUNS):
             started = time.process_time()
             with Fleet(lake) as fleet:
+                opened = time.process_time()
                 answer = question(fleet)
-            times.append(time.process_time() - started)
+            asking.append(time.process_time() - opened)
+            opening.append(opened - started)
             found = len(answer.resolved) + len(answer.candidates)
             repositories = len({use.repository for use in (*answer.resolved, *answer.candidates)})
-        print(
-            f"{title}: {found:,} uses in {repositories:,} repositories, {statistics.median(times) * 1000:.0f} ms of "
-            f"processor time (median of {_RUNS}), best {min(times) * 1000:.0f} ms"
+        both = [a + b for a, b in zip(opening, asking, strict=True)]
+        parts = {"opening": opening, "question": asking, "both": both}
+        shown = (
+            f"{name} {statistics.median(times) * 1000:.1f}, best {min(times) * 1000:.1f}"
+            for name, times in parts.items()
         )
+        print(f"{title}: {found:,} uses in {repositories:,} repositories; ms, median of {_RUNS}: {'; '.join(shown)}")
+    with tempfile.TemporaryDirectory(prefix="golore-bench-") as folder:
+        environment = {**os.environ, "GOLORE_HOME": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = ("callers", name, "--fleet", str(Path(address).resolve()), "--repo", folder)
+        times = [_timed(environment, *command) for _ in range(_RUNS)]
+    print(f"golore callers: ms, median of {_RUNS}: {statistics.median(times) * 1000:.0f}, best {min(times) * 1000:.0f}")
 
 
 def publish(path: Path) -> None:

@@ -29,6 +29,8 @@ LONGEST: Final = 1 << 20
 """Bytes of the largest event."""
 _VERSION: Final = 1
 _ID_BYTES: Final = 16
+_DEEPEST: Final = 20
+"""Every level of a text is indented by one more space."""
 
 
 class Event(NamedTuple):
@@ -47,8 +49,20 @@ class Event(NamedTuple):
 
 def make_event(kind: str, subject: str, at: str, more: Mapping[str, object]) -> Event:
     body = {"golore": _VERSION, "kind": kind, "subject": subject, "at": at, **more}
-    text = json.dumps(body, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    text = _text(body)
     return Event(event_id(text), kind, subject, at, text)
+
+
+def is_canonical(text: str) -> bool:
+    """Whether a text is as events are written, and not nested deeper than any of them."""
+    try:
+        return f"\n{' ' * _DEEPEST}" not in text and _text(json.loads(text)) == text
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError
+        return False
+
+
+def _text(body: object) -> str:
+    return json.dumps(body, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def event_id(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from golore.graph.errors import UsageError
 from golore.graph.knowledge import event_log
-from golore.graph.knowledge.event_log import Event, event_id
+from golore.graph.knowledge.event_log import Event, event_id, is_canonical
 from golore.graph.knowledge.notes import KINDS, checked_text, cleaned
 from golore.graph.knowledge.summaries import LEVELS, REVIEWED, SOURCES
 
@@ -115,12 +115,15 @@ def read_event(id: str, data: bytes) -> Event:
     try:
         text = data.decode()
         head = msgspec.json.decode(data, type=_Head)
-    except (UnicodeDecodeError, msgspec.DecodeError) as failure:
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as failure:
         raise BadEvent("is not an event") from failure
     if event_id(text) != id:
         raise BadEvent("was changed after it was written; an event never changes")
     if head.golore != 1 or head.kind not in _BODIES:
         raise BadEvent("was written by a newer golore; upgrade to read it")
+    if not is_canonical(text):
+        # Otherwise the same event could have several texts, and what reads it later could fail.
+        raise BadEvent("is not written as golore writes events")
     event = Event(id, head.kind, head.subject, head.at, text)
     _check(event, body_of(event))
     return event

@@ -230,11 +230,14 @@ def _missing_note_events(run: Transaction) -> Iterator[Event]:
 
 
 def _missing_rating_events(run: Transaction) -> Iterator[Event]:
-    known = {id for (id,) in run.rows("SELECT id FROM events WHERE kind = ?", (event_log.RATED,))}
+    # Not by id: the event of a newer golore may say more.
+    known: set[tuple[str, bool, str, str]] = set()
+    for item, at, text in run.rows("SELECT subject, at, text FROM events WHERE kind = ?", (event_log.RATED,)):
+        body = json.loads(text)
+        known.add((item, body["useful"], at, body["by"]))
     for item, useful, at, by in list(run.rows("SELECT item, useful, at, by FROM ratings ORDER BY number")):
-        event = make_event(event_log.RATED, item, at, {"useful": bool(useful), "by": by})
-        if event.id not in known:
-            yield event
+        if (item, bool(useful), at, by) not in known:
+            yield make_event(event_log.RATED, item, at, {"useful": bool(useful), "by": by})
 
 
 def _missing_summary_events(run: Transaction) -> Iterator[Event]:

@@ -71,6 +71,29 @@ class Lake:
         files = [one for one in found if one.is_file and (temporary or not one.base_name.startswith("."))]
         return sorted(KeyInfo(one.path[start:], one.size, one.mtime) for one in files)
 
+    def names(self, prefix: str) -> list[str]:
+        """Like `keys`, but only their names, in no order: a file system is not asked about every file."""
+        if not self._is_local:
+            return [info.key for info in self.keys(prefix)]
+        found: list[str] = []
+        folders = [prefix]
+        with self._errors(prefix):
+            while folders:
+                folder = folders.pop()
+                try:
+                    entries = os.scandir(self._path(folder))
+                except FileNotFoundError:
+                    continue  # there is nothing yet, or its last key was just removed
+                with entries:
+                    for entry in entries:
+                        if entry.is_dir():
+                            folders.append(f"{folder}/{entry.name}")
+                        elif not entry.name.startswith("."):
+                            found.append(f"{folder}/{entry.name}")
+        if not found:
+            self._require_bucket()
+        return found
+
     def _require_bucket(self) -> None:
         """Raise `LakeError` if the bucket or directory does not exist: nothing in it is something else than nothing at
         all."""

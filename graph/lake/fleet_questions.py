@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from golore.graph.lake.fleet import Fleet, FleetRow, Member
+from golore.graph.lake.fleet import Fleet, FleetRow
 from golore.graph.lake.fleet_answers import FleetAnswer, FleetUse, MemberState
 from golore.graph.lake.satisfying_types import SatisfyingTypes, satisfying_types
 from golore.graph.lake.segments import IMPORTS, POSSIBLE
@@ -46,7 +46,8 @@ def implementers(fleet: Fleet, name: str, package: str = "") -> FleetAnswer:
         if row.target == name and row.kind in _IMPLEMENTS:
             is_aware = (row.member.name, _folder(row)) in aware or row.source.startswith(f"{package}.")
             (resolved if is_aware or not package else accidental).append(row)
-    declaring = _declaring(fleet, name)
+    declaration = fleet.declaration(name)
+    declaring = declaration.member if declaration is not None else None
     more = satisfying_types(fleet, declaring, name) if declaring is not None else SatisfyingTypes((), ())
     others = (*_shown(accidental), *more.accidental)
     return _answer(fleet, "implementers", name, package, _shown(resolved), more.imported, accidental=others)
@@ -169,7 +170,8 @@ def _answer(
     users = {use.repository for use in (*resolved, *candidates)}
     without = tuple(member.name for member in fleet.members if package and package in member.head.missing)
     unresolved = {} if question == "implementers" else fleet.unresolved(name.rpartition(".")[2])
-    declaring = _declaring(fleet, name)
+    declaration = fleet.declaration(name)
+    declaring = declaration.member if declaration is not None else None
     gaps = version_gaps(fleet, declaring, users) if declaring is not None else ()
     return FleetAnswer(
         question,
@@ -188,16 +190,11 @@ def _answer(
     )
 
 
-def _declaring(fleet: Fleet, name: str) -> Member | None:
-    """The repository that declares a name; if several could, as with a fork, the first that does."""
-    return next((one for one in fleet.members if one.declares(name) and fleet.symbols(one, [name])), None)
-
-
 def _package(fleet: Fleet, name: str) -> str:
     """The package that declares a name, or else the longest part of the name that is imported as a package."""
-    declaring = _declaring(fleet, name)
-    if declaring is not None:
-        return fleet.symbols(declaring, [name])[0]["package"]
+    declaration = fleet.declaration(name)
+    if declaration is not None:
+        return declaration.symbols[0]["package"]
     start = name.rfind("/") + 1
     parts = {name[:at] for at in range(start, len(name)) if name[at] == "."}
     imported = {row.target for row in fleet.uses(parts) if row.kind == IMPORTS}
@@ -206,11 +203,11 @@ def _package(fleet: Fleet, name: str) -> str:
 
 def _interface_methods(fleet: Fleet, name: str) -> set[str]:
     """The interface methods through which a method may be called, as far as the repository that declares it knows."""
-    declaring = _declaring(fleet, name)
-    if declaring is None or all(one["kind"] != "method" for one in fleet.symbols(declaring, [name])):
+    declaration = fleet.declaration(name)
+    if declaration is None or all(one["kind"] != "method" for one in declaration.symbols):
         return set()
     owner, _, method = name.rpartition(".")
-    return {f"{interface}.{method}" for interface in fleet.own_uses_by(declaring, owner, "IMPLEMENTS")}
+    return {f"{interface}.{method}" for interface in fleet.own_uses_by(declaration.member, owner, "IMPLEMENTS")}
 
 
 def _shown(rows: Iterable[FleetRow], asked: str = "") -> tuple[FleetUse, ...]:

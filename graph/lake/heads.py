@@ -5,18 +5,27 @@ A publication exists when its head does. The head of a newer golore may have ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 import msgspec
 from golore.graph.errors import LakeError
+from golore.graph.gc_pause import gc_disabled
 from golore.graph.lake.bucket import KeyDigest, Lake
 from golore.graph.lake.keys import HEADS, HeadKey, head_key
 
 FORMAT: Final = 1
 """Version of the layout of a lake."""
 _LIMIT: Final = 64 << 20
-_Document = TypeVar("_Document", bound=msgspec.Struct)
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """What heads and indexes have in common."""
+
+    format: int = FORMAT
+
+
+_Document = TypeVar("_Document", bound=Document)
 
 
 class PackedFile(msgspec.Struct, frozen=True):
@@ -38,7 +47,7 @@ class WarmStore(msgspec.Struct, frozen=True):
     files: dict[str, PackedFile]
 
 
-class Head(msgspec.Struct, frozen=True):
+class Head(Document, frozen=True):
     """`published`: the time of the publisher's clock, in ISO format. `version`: the revision as its tags name it.
     `modules` are declared by the repository, `requires` has the versions of those that it uses, and `missing` lists
     imported packages whose source was not available."""
@@ -55,11 +64,6 @@ class Head(msgspec.Struct, frozen=True):
     tables: dict[str, KeyDigest]
     store: WarmStore | None = None
     why_no_store: str = ""
-    format: int = FORMAT
-
-
-class _Format(msgspec.Struct, frozen=True):
-    format: int
 
 
 def encoded(document: msgspec.Struct) -> bytes:
@@ -70,11 +74,26 @@ def read_document(lake: Lake, key: str, type: type[_Document]) -> _Document:
     """Raises `LakeError` if the key is damaged, half written or of a newer golore."""
     data = lake.read(key, _LIMIT)
     try:
-        if msgspec.json.decode(data, type=_Format).format > FORMAT:
-            raise LakeError(f"{key} in the lake {lake.name} was written by a newer golore. Upgrade golore to read it.")
-        return msgspec.json.decode(data, type=type)
+        with gc_disabled():
+            document = msgspec.json.decode(data, type=type)
+        is_newer = document.format > FORMAT
     except (msgspec.MsgspecError, ValueError, RecursionError) as failure:
-        raise LakeError(f"{key} in the lake {lake.name} is damaged or half written, so it is not used.") from failure
+        if not _is_newer(data):
+            raise LakeError(
+                f"{key} in the lake {lake.name} is damaged or half written, so it is not used."
+            ) from failure
+        document, is_newer = None, True
+    if document is None or is_newer:
+        raise LakeError(f"{key} in the lake {lake.name} was written by a newer golore. Upgrade golore to read it.")
+    return document
+
+
+def _is_newer(data: bytes) -> bool:
+    """Whether a document that this golore cannot read says that a newer one wrote it."""
+    try:
+        return msgspec.json.decode(data, type=Document).format > FORMAT
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
 
 
 def read_head(lake: Lake, key: HeadKey) -> Head:
@@ -87,11 +106,19 @@ def read_head(lake: Lake, key: HeadKey) -> Head:
 def head_keys(lake: Lake, repository: str = "") -> list[HeadKey]:
     """The publications in the lake, or those of one repository, oldest first."""
     prefix = f"{HEADS}/{repository}" if repository else HEADS
-    found = [key for info in lake.keys(prefix) if (key := head_key(info.key)) is not None]
+    found = (key for name in lake.names(prefix) if (key := head_key(name)) is not None)
     return sorted((key for key in found if repository in ("", key.repository)), key=lambda key: (key.stamp, key))
 
 
-def newest(keys: Iterable[HeadKey]) -> dict[str, HeadKey]:
-    """The newest publication of each repository, by the name of the repository."""
-    found = {key.repository: key for key in sorted(keys, key=lambda key: (key.stamp, key.publication))}
+def newest_keys(lake: Lake, known: Mapping[str, HeadKey]) -> dict[str, HeadKey]:
+    """The newest publication of each repository, by the name of the repository, sorted. `known`: keys that need not be
+    taken apart, by their names."""
+    found: dict[str, HeadKey] = {}
+    for name in lake.names(HEADS):
+        key = known.get(name) or head_key(name)
+        if key is None:
+            continue
+        other = found.get(key.repository)
+        if other is None or (other.stamp, other.publication) < (key.stamp, key.publication):
+            found[key.repository] = key
     return dict(sorted(found.items()))

@@ -8,6 +8,7 @@ last, says which publications it covers. A repository that has published since i
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,12 +19,15 @@ from typing import Any, Final
 import msgspec
 from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import KeyDigest, Lake
-from golore.graph.lake.heads import FORMAT, Head, encoded, head_keys, newest, read_document, read_head
+from golore.graph.lake.heads import Document, Head, newest_keys, read_document, read_head
 from golore.graph.lake.keys import INDEXES, MADE, HeadKey, index_folder, made_folder, stamp_after
 from golore.graph.lake.segments import ACROSS, STD, SUFFIX, SYMBOLS, UNRESOLVED, write_table
 
 INDEXED: Final = (ACROSS, STD, SYMBOLS, UNRESOLVED)
 _NAMES: Final = ("name", "kind", "file", "line")
+_MOST_RECENT: Final = 4
+_RECENT: Final[dict[tuple[str, str], Index]] = {}
+_RECENT_LOCK: Final = threading.Lock()
 NUMBER: Final = "repository"
 """Column with the position of the repository in `Made.covered`."""
 
@@ -38,7 +42,7 @@ class Covered(msgspec.Struct, frozen=True):
         return HeadKey(self.head.repository, self.stamp, self.head.commit, self.publication)
 
 
-class Made(msgspec.Struct, frozen=True):
+class Made(Document, frozen=True):
     """What an index was made from. `unreadable`: repositories that it lacks, with the reason."""
 
     made: str
@@ -46,7 +50,6 @@ class Made(msgspec.Struct, frozen=True):
     covered: tuple[Covered, ...]
     unreadable: dict[str, str]
     tables: dict[str, KeyDigest]
-    format: int = FORMAT
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -56,19 +59,31 @@ class Index(msgspec.Struct, frozen=True):
 
 def newest_index(lake: Lake) -> Index | None:
     """The newest index that this golore can read."""
-    folders = [folder for info in lake.keys(INDEXES) if (folder := made_folder(info.key))]
+    folders = [folder for name in lake.names(INDEXES) if (folder := made_folder(name))]
     for folder in sorted(folders, reverse=True):
         try:
-            return Index(folder, read_document(lake, f"{folder}/{MADE}", Made))
+            return _index(lake, folder)
         except LakeError:
             continue
     return None
 
 
+def _index(lake: Lake, folder: str) -> Index:
+    """The index in a folder, whose name is random. A server asks for the same one with every question, and what is
+    written to a lake never changes, so the last ones stay in memory."""
+    key = (lake.name, folder)
+    with _RECENT_LOCK:
+        found = _RECENT.pop(key, None) or Index(folder, read_document(lake, f"{folder}/{MADE}", Made))
+        _RECENT[key] = found
+        if len(_RECENT) > _MOST_RECENT:
+            del _RECENT[next(iter(_RECENT))]
+    return found
+
+
 def compact(lake: Lake) -> tuple[Index, bool]:
     """Make an index of the newest publications. Returns it, and whether it is new: if nothing was published since the
     last one, that one is returned."""
-    keys = newest(head_keys(lake))
+    keys = newest_keys(lake, {})
     last = newest_index(lake)
     if last is not None and _is_current(last, keys.values()):
         return last, False
@@ -84,15 +99,21 @@ def compact(lake: Lake) -> tuple[Index, bool]:
             except LakeError as failure:
                 unreadable[key.repository] = str(failure)
                 continue
-            covered.append(Covered(key.stamp, key.publication, head))
+            covered.append(Covered(key.stamp, key.publication, _without_files(head)))
             for name, table in tables.items():
                 parts[name].append(table)
         folder = index_folder(stamp_after(datetime.now(UTC), last.folder.split("/")[1][:22] if last else ""))
         written = {name: _write(lake, folder, name, found, Path(temporary)) for name, found in parts.items() if found}
     now = datetime.now(UTC).isoformat(timespec="seconds")
     made = Made(now, metadata.version("golore"), tuple(covered), unreadable, written)
-    lake.write(f"{folder}/{MADE}", encoded(made))
+    lake.write(f"{folder}/{MADE}", msgspec.json.encode(made, order="sorted"))
     return Index(folder, made), True
+
+
+def _without_files(head: Head) -> Head:
+    """The head, without the files of its store: a question does not need them, and reads the heads of all."""
+    store = msgspec.structs.replace(head.store, files={}) if head.store is not None else None
+    return msgspec.structs.replace(head, store=store)
 
 
 def _is_current(index: Index, keys: Iterable[HeadKey]) -> bool:

@@ -62,7 +62,7 @@ def reason_not_to_pack(store: Store) -> str:
 
 
 @contextmanager
-def locked_store(directory: Path) -> Generator[Manifest]:
+def locked_store(directory: Path) -> Generator[tuple[Store, Manifest]]:
     """Keep writers out during the block. The graph has no log then: one file is all of it."""
     with Store.open(directory, write=True, wait=_WAIT) as store:
         if store.log_bytes:
@@ -72,7 +72,7 @@ def locked_store(directory: Path) -> Generator[Manifest]:
         manifest = read_manifest(directory)
         if manifest is None:
             raise StoreMissing(f"There is no store in {directory}. Run `golore learn` first.")
-        yield manifest
+        yield store, manifest
 
 
 def pack_store(directory: Path, manifest: Manifest, names: Sequence[str], folder: Path) -> list[PackedPart]:

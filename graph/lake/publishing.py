@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import msgspec
 from golore.graph.database.engine import engine_name
-from golore.graph.database.store import Store
 from golore.graph.errors import LakeError
 from golore.graph.files.identity import graph_identity
 from golore.graph.lake.bucket import Lake
@@ -66,17 +65,17 @@ def publish(lake: Lake, revision: Revision, directory: Path, names: Sequence[str
 
 
 def _prepare(revision: Revision, directory: Path, names: Sequence[str], folder: Path) -> Prepared:
-    with Store.open(directory, write=False) as store:
+    parts: list[PackedPart] = []
+    warm: WarmStore | None = None
+    # Tables and packed files are of one state of the store.
+    with locked_store(directory) as (store, manifest):
         counts = write_segments(store, folder)
         why_not = reason_not_to_pack(store)
         missing = store.columns("MATCH (e:External) WHERE e.kind = 'package' AND e.source = 'missing' RETURN e.id")
-    parts: list[PackedPart] = []
-    warm: WarmStore | None = None
-    if not why_not:
-        with locked_store(directory) as manifest:
+        if not why_not:
             parts = pack_store(directory, manifest, names, folder)
             identity = graph_identity(directory)
-        warm = WarmStore(revision.edition, manifest.schema, engine_name(), manifest.graph, identity, {})
+            warm = WarmStore(revision.edition, manifest.schema, engine_name(), manifest.graph, identity, {})
     head = Head(
         revision.repository,
         revision.commit,

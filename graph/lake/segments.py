@@ -55,15 +55,14 @@ def write_segments(store: Store, folder: Path) -> dict[str, int]:
     """Write the tables of a store to `folder` and return their numbers of rows."""
     pa, pc = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.compute")
     nodes, symbols = _read_nodes(store, pa)
-    parts: dict[str, list[Any]] = {scope: [] for scope in _SCOPES}
+    unresolved, possible = _unresolved(store, pa, nodes, symbols)
+    nodes, possible = _encoded(pa, pc, nodes, possible)
+    parts: dict[str, list[Any]] = {scope: [possible[scope]] for scope in _SCOPES}
     for label in _LABELS:
         parts[OWN].append(_edges(store, pa, nodes, label, "Symbol"))
         _split(pc, _edges(store, pa, nodes, label, "External"), parts)
     parts[OWN].append(_imports(store, pa, nodes, "Package"))
     _split(pc, _imports(store, pa, nodes, "External"), parts)
-    unresolved, possible = _unresolved(store, pa, nodes, symbols)
-    for scope, table in possible.items():
-        parts[scope].append(table)
     tables = {scope: _distinct(pa, pc, pa.concat_tables(parts[scope]).select(USE_COLUMNS)) for scope in _SCOPES}
     tables |= {SYMBOLS: _sorted(symbols), UNRESOLVED: _sorted(unresolved)}
     for name, table in tables.items():
@@ -79,6 +78,7 @@ def write_table(table: Any, path: Path, *, is_small: bool = False) -> None:
     importlib.import_module("pyarrow.parquet").write_table(
         table,
         path,
+        write_statistics=table.column_names[:1],
         row_group_size=_ROWS,
         compression="zstd",
         compression_level=9 if is_small else None,
@@ -110,6 +110,46 @@ def _read_nodes(store: Store, pa: Any) -> tuple[_Nodes, Any]:
         _by_offset(pa, files[0], files[2]),
     )
     return nodes, symbols
+
+
+def _encoded(pa: Any, pc: Any, nodes: _Nodes, possible: dict[str, Any]) -> tuple[_Nodes, dict[str, Any]]:
+    """The same nodes and uses, with names and files as numbers of a sorted list: most names occur in many uses, and
+    numbers are quicker to copy and to sort than texts."""
+    of_names = [nodes.symbols, nodes.externals, nodes.packages, nodes.file_packages]
+    of_names += [table[name] for table in possible.values() for name in ("target", "source")]
+    of_files = [nodes.files, nodes.file_names, *(table["file"] for table in possible.values())]
+    names, files = (
+        pc.unique(pa.chunked_array([part for one in found for part in _chunks(pa, one)], pa.string()))
+        .drop_null()
+        .sort()
+        for found in (of_names, of_files)
+    )
+    lists = {"target": names, "source": names, "file": files}
+
+    def encode(column: Any, values: Any) -> Any:
+        indices = pc.index_in(column, value_set=values)
+        make = pa.DictionaryArray.from_arrays
+        return pa.chunked_array(
+            [make(part, values) for part in _chunks(pa, indices)], pa.dictionary(pa.int32(), pa.string())
+        )
+
+    for scope, table in possible.items():
+        for name, values in lists.items():
+            table = table.set_column(table.column_names.index(name), name, encode(table[name], values))
+        possible = possible | {scope: table}
+    encoded = nodes._replace(
+        symbols=encode(nodes.symbols, names),
+        externals=encode(nodes.externals, names),
+        packages=encode(nodes.packages, names),
+        file_packages=encode(nodes.file_packages, names),
+        files=encode(nodes.files, files),
+        file_names=encode(nodes.file_names, files),
+    )
+    return encoded, possible
+
+
+def _chunks(pa: Any, column: Any) -> list[Any]:
+    return [column] if isinstance(column, pa.Array) else column.chunks
 
 
 def _by_offset(pa: Any, offsets: Any, values: Any) -> Any:
@@ -163,39 +203,44 @@ def _split(pc: Any, table: Any, parts: dict[str, list[Any]]) -> None:
 
 def _unresolved(store: Store, pa: Any, nodes: _Nodes, symbols: Any) -> tuple[Any, dict[str, Any]]:
     """The unresolved uses, and one row for each possible target of them, by scope."""
-    columns = store.columns(
+    pc = importlib.import_module("pyarrow.compute")
+    *columns, candidates = store.table(
         "MATCH (u:Unresolved) RETURN u.name, u.source, u.file, u.sites, u.reason, u.candidates"
-    ) or [[] for _ in range(6)]
-    fields = [pa.array(column, pa.string()) for column in columns[:5]]
-    table = pa.table(fields, names=("name", "source", "file", "sites", "reason"))
-    own = set(symbols["name"].to_pylist())
-    is_std = dict(zip(nodes.externals.to_pylist(), nodes.is_std.to_pylist(), strict=True))
-    rows: dict[str, list[tuple[str, ...]]] = {scope: [] for scope in _SCOPES}
-    for _, source, file, sites, _, candidates in zip(*columns, strict=True):
-        for candidate in candidates:
-            # Of twins, the id of a candidate has the file after an @.
-            target = candidate.partition("@")[0]
-            scope = OWN if target in own else STD if is_std.get(target) else ACROSS
-            rows[scope].append((target, POSSIBLE, source, file, sites, ""))
-    types = [(name, pa.string()) for name in USE_COLUMNS]
-    possible = {
-        scope: pa.table([list(column) for column in zip(*found, strict=True)] or [[]] * 6, schema=pa.schema(types))
-        for scope, found in rows.items()
-    }
-    return table, possible
+    ).columns
+    names = ("name", "source", "file", "sites", "reason")
+    table = pa.table([column.cast(pa.string()) for column in columns], names=names)
+    candidates = candidates.cast(pa.list_(pa.string()))
+    # Of twins, the id of a candidate has the file after an @.
+    targets = pc.replace_substring_regex(pc.list_flatten(candidates), "(?s)@.*", "")
+    users = table.take(pc.list_parent_indices(candidates))
+    rows = pa.table(
+        {
+            "target": targets,
+            "kind": pa.repeat(POSSIBLE, len(targets)),
+            "source": users["source"],
+            "file": users["file"],
+            "sites": users["sites"],
+            "access": pa.repeat("", len(targets)),
+        }
+    )
+    is_own = pc.is_in(targets, value_set=symbols["name"])
+    is_std = pc.and_not(pc.is_in(targets, value_set=nodes.externals.filter(nodes.is_std)), is_own)
+    is_across = pc.invert(pc.or_(is_own, is_std))
+    return table, {OWN: rows.filter(is_own), STD: rows.filter(is_std), ACROSS: rows.filter(is_across)}
 
 
 def _distinct(pa: Any, pc: Any, table: Any) -> Any:
     """Sorted and without repeated rows: twins have one name, so edges to each of them give equal rows."""
     table, keys = _sorted_with_keys(table)
+    texts = pa.schema([(name, pa.string()) for name in table.column_names])
     if table.num_rows < 2:
-        return table
+        return table.cast(texts)
     is_new: Any = None
     for column in keys.columns:
         values = column.combine_chunks()
         differs = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
         is_new = differs if is_new is None else pc.or_(is_new, differs)
-    return table.filter(pa.concat_arrays([pa.array([True]), is_new]))
+    return table.filter(pa.concat_arrays([pa.array([True]), is_new])).cast(texts)
 
 
 def _sorted(table: Any) -> Any:
@@ -228,8 +273,11 @@ def _sorted_with_keys(table: Any) -> tuple[Any, Any]:
 
 def _ranks(pa: Any, pc: Any, column: Any) -> tuple[Any, int]:
     """For each value, its position among the different values of the column, and the number of these."""
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded = column.combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # without rows
+        encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], column.type)
+    if pa.types.is_dictionary(encoded.type):  # of a sorted list (see `_encoded`)
+        return encoded.indices.cast(pa.int64()), len(encoded.dictionary)
+    encoded = encoded.dictionary_encode()
     position = pc.sort_indices(pc.sort_indices(encoded.dictionary))
     return position.take(encoded.indices).cast(pa.int64()), len(encoded.dictionary)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 
 from golore.graph.lake.fleet import Fleet, Member
 from golore.graph.lake.fleet_answers import VersionGap
-from golore.graph.lake.segments import IMPORTS, POSSIBLE
 
 
 def version_gaps(fleet: Fleet, declaring: Member, users: Collection[str]) -> tuple[VersionGap, ...]:
@@ -20,10 +19,8 @@ def version_gaps(fleet: Fleet, declaring: Member, users: Collection[str]) -> tup
     if declared is None:
         return ()
     modules = declaring.head.modules
-    names_of: dict[str, set[str]] = {}
-    for row in fleet.uses_below(tuple(f"{module}{end}" for module in modules for end in ("/", "."))):
-        if row.member.name in asked and row.kind not in (IMPORTS, POSSIBLE):
-            names_of.setdefault(row.member.name, set()).add(row.target)
+    prefixes = tuple(f"{module}{end}" for module in modules for end in ("/", "."))
+    names_of = fleet.names_used_below(prefixes, asked.values())
     used: dict[tuple[str, str], set[str]] = {}
     for repository, names in names_of.items():
         # What begins with the path of a module may belong to another one, such as its next major version.

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.errors import UsageError
+from golore.graph.files.store_path import SURVEY_NAME
 from golore.graph.lake.keys import is_repository_name, require_repository_name
 from golore.learner.checkout.freshness import EDITS_NAME, SNAPSHOT_NAME
 from golore.learner.checkout.git_remote import remote_names
-from golore.learner.pipeline.saved_survey import SURVEY_NAME
 
 STORE_FILES: Final = (SNAPSHOT_NAME, EDITS_NAME, SURVEY_NAME)
 

@@ -25,7 +25,7 @@ from golore.mcp_server.sessions.user_message import UserMessage
 _MAX_MESSAGE: Final = 2_500
 """A message of more characters is taken for pasted text."""
 _MAX_PREMISE: Final = 300
-_PROPOSED_FROM: Final = 1.3
+_PROPOSED_FROM: Final = 1.5
 """The score of a correction."""
 _DOUBTFUL: Final = (-0.5, 2.0)
 """Scores between these are doubtful."""

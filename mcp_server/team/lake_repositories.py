@@ -119,6 +119,11 @@ class LakeRepositories:
         with served.opened() as opened:
             yield opened
 
+    def store_of(self, name: str) -> Path:
+        """The store of a repository that is in use; a directory that does not exist if none is."""
+        served = self._served.get(name)
+        return (served.store if served is not None else None) or self._folder / "none"
+
     def find(self, name: str) -> tuple[ServedPublication, list[HeadKey]]:
         """The repository with this name, or whose name ends with it. Without a name: the only one."""
         permitted = self.publications()

@@ -16,8 +16,8 @@ from golore.mcp_server.team.team_server import TOOLS
 STATUSES: Final = ("ok", "refused", "failed", "limited", "unauthorized", "unavailable")
 """`refused`: the tool answered with an error, such as an unknown name. `failed`: the
 request was not valid, or golore has a bug."""
-_TOOLS: Final = (*TOOLS, "other", "none")
-"""`none`: requests that call no tool, such as a list of the tools."""
+_TOOLS: Final = (*TOOLS, "view", "other", "none")
+"""`view`: pages. `none`: requests that call no tool, such as a list of the tools."""
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _REQUESTS: Final = 0
 _DURATIONS: Final = _REQUESTS + len(_TOOLS) * len(STATUSES)

@@ -75,6 +75,12 @@ class ServedPublication:
         """Whether there is an installed store to answer from."""
         return self._installed is not None
 
+    @property
+    def store(self) -> Path | None:
+        """The installed store; None if there is none."""
+        installed = self._installed
+        return installed.store if installed is not None else None
+
     @contextmanager
     def opened(self) -> Generator[OpenServedRepository]:
         """Call `renew` first."""

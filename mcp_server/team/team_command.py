@@ -18,7 +18,7 @@ from golore.mcp_server.team.listening import Address, listening_sockets, parse_a
 from golore.mcp_server.team.metrics import shared_file
 from golore.mcp_server.team.processes import run_processes
 from golore.mcp_server.team.token_file import add_token, read_grants
-from golore.mcp_server.team.worker import WorkerSetup, run_worker
+from golore.mcp_server.team.worker import WorkerSetup, run_worker, view_tickets
 from golore.mcp_server.text.output import print_json_line, print_lines, print_message
 
 
@@ -44,6 +44,7 @@ def run_serve_lake(options: TeamOptions, *, as_json: bool) -> int:
     _require_certificate(options.certificate, options.key)
     lake = lake_address(options.lake)
     published = len({key.repository for key in head_keys(open_lake(lake))})
+    view_tickets()
     sockets = listening_sockets(address, options.processes)
     address = Address(address.host, sockets[0].getsockname()[1])
     _announce(address, published, len(grants), options, as_json=as_json)
@@ -113,13 +114,15 @@ def _run(setups: list[WorkerSetup], sockets: list[socket.socket]) -> int:
 
 def _announce(address: Address, published: int, grants: int, options: TeamOptions, *, as_json: bool) -> None:
     is_encrypted = options.certificate is not None
-    url = f"http{'s' if is_encrypted else ''}://{address.shown}/mcp"
+    base = f"http{'s' if is_encrypted else ''}://{address.shown}"
+    url, view = f"{base}/mcp", f"{base}/view/"
     if as_json:
         numbers = {"repositories": published, "tokens": grants, "processes": options.processes}
-        print_json_line({"url": url, "tls": is_encrypted, **numbers})
+        print_json_line({"url": url, "view": view, "tls": is_encrypted, **numbers})
         return
     counts = f"{counted(published, 'repository')} for {counted(grants, 'token')}"
-    print_message(f"Serving {counts} on {url} in {counted(options.processes, 'process')}. Press Ctrl-C to stop.")
+    processes = counted(options.processes, "process")
+    print_message(f"Serving {counts} on {url} in {processes}; in a browser: {view}. Press Ctrl-C to stop.")
     if not is_encrypted:
         reach = "" if address.is_loopback else " Others on the network can read tokens and answers."
         print_message(f"This is not encrypted: let a reverse proxy add TLS, or give --tls-cert and --tls-key.{reach}")

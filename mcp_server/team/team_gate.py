@@ -1,7 +1,11 @@
-"""Everything that a request to a team server passes before the MCP server sees it: token, limits, size and method.
+"""Everything that a request to a team server passes before the MCP server or a page sees it: token, limits, origin.
 
-`/mcp` needs a token. `/healthz` and `/readyz` need none and say nothing about repositories. `/metrics` is for requests
-from this machine that no proxy passed on, and for bearers of a token.
+`/mcp` needs a token, `/view/` a token or a ticket (see `view_tickets`). Pages of other sites can use neither: they know
+no token, a browser sends no ticket for them, and `Origin` and `Sec-Fetch-Site` show their requests. `Host` is not
+compared with a list, because the server does not know the names of the proxies before it; a ticket belongs to the name
+that the browser used, so a name that a stranger points here (DNS rebinding) has none. `/healthz` and `/readyz` need no
+token and say nothing about repositories. `/metrics` is for requests from this machine that no proxy passed on, and for
+bearers of a token.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from anyio.to_thread import current_default_thread_limiter
@@ -19,8 +23,12 @@ from golore.mcp_server.team.json_log import log_request
 from golore.mcp_server.team.lake_repositories import LakeRepositories
 from golore.mcp_server.team.metrics import Metrics
 from golore.mcp_server.team.request_limits import RequestLimits
+from golore.mcp_server.team.team_view import TeamView, needs_grant, without_grant
 from golore.mcp_server.team.token_file import Grant, TokenFile
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from golore.mcp_server.team.view_tickets import PATH, Tickets
+from golore.mcp_server.view.gate import HEADERS
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY: Final = 256 << 10
@@ -31,7 +39,10 @@ waiting."""
 _BEARER: Final = b"bearer "
 _LOOPBACK: Final = ("127.0.0.1", "::1")
 _PASSED_ON: Final = frozenset((b"x-forwarded-for", b"forwarded", b"x-real-ip", b"via"))
+_HEADERS: Final = {**HEADERS, "Referrer-Policy": "same-origin"}
+"""With `no-referrer`, a browser would not say where a form comes from."""
 _logger: Final = logging.getLogger(__name__)
+_FOREIGN: Final = "Refused: a page of another site asked. If a proxy is before this server, let it pass on Host.\n"
 _UNUSABLE: Final = "The server's file of tokens cannot be used. Ask whoever runs the server; its log says why."
 
 
@@ -43,8 +54,11 @@ class TeamGate:
         repositories: LakeRepositories,
         metrics: Metrics,
         cache_bytes: Callable[[], int],
+        tickets: Tickets,
     ) -> None:
         self._inner = inner
+        self._tickets = tickets
+        self._view = TeamView(repositories, tokens, tickets)
         self._tokens = tokens
         self._repositories = repositories
         self._metrics = metrics
@@ -63,6 +77,9 @@ class TeamGate:
         if path in ("/healthz", "/readyz", "/metrics"):
             await self._state(path, scope)(scope, receive, send)
             return
+        if path in ("/", PATH) and scope["method"] in ("GET", "HEAD"):
+            await RedirectResponse(f"{PATH}/", 303)(scope, receive, send)
+            return
         await self._asked(scope, receive, send)
 
     async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,12 +88,13 @@ class TeamGate:
         sent = _Sent(send)
         caller: Caller | None = None
         status = "failed"
+        is_view = scope["path"].startswith(f"{PATH}/")
         try:
-            status, caller = await self._admitted(scope, receive, sent)
+            status, caller = await (self._visited if is_view else self._admitted)(scope, receive, sent)
         finally:
             self._metrics.change_running(-1)
             seconds = time.perf_counter() - began
-            tool = caller.tool if caller is not None and caller.tool else "none"
+            tool = "view" if is_view else caller.tool if caller is not None and caller.tool else "none"
             self._metrics.count(tool, status, seconds)
             log_request(
                 token=caller.grant.name if caller is not None else "",
@@ -103,19 +121,52 @@ class TeamGate:
         if (refusal := _wrong_request(scope)) is not None:
             await refusal(scope, receive, send)
             return "failed", caller
-        wait = self._limits.enter(grant)
+        if await self._is_limited(scope, receive, send, caller, self._inner):
+            return "limited", caller
+        return caller.outcome or ("ok" if 200 <= send.status < 300 else "failed"), caller
+
+    async def _visited(self, scope: Scope, receive: Receive, send: _Sent) -> tuple[str, Caller | None]:
+        """Like `_admitted`, for a page."""
+        send.headers = _HEADERS
+        if _is_foreign(scope):
+            refusal = PlainTextResponse(_FOREIGN, 403)
+            await refusal(scope, receive, send)
+            return "failed", None
+        try:
+            headers = [value for name, value in scope["headers"] if name == b"cookie"]
+            grant = self._tickets.grant_of(headers, self._tokens.grants()) or self._grant(scope)
+        except GoloreError as failure:
+            _warn(str(failure))
+            await PlainTextResponse(f"{_UNUSABLE}\n", 503)(scope, receive, send)
+            return "unavailable", None
+        if grant is None and needs_grant(scope["path"]):
+            await without_grant(scope)(scope, receive, send)
+            return "unauthorized", None
+        if grant is None:
+            await self._view(scope, receive, send)
+            return "ok" if send.status < 400 else "unauthorized", None
+        caller = Caller(grant)
+        if await self._is_limited(scope, receive, send, caller, self._view):
+            return "limited", caller
+        return "ok" if send.status < 400 else "refused" if send.status < 500 else "failed", caller
+
+    async def _is_limited(
+        self, scope: Scope, receive: Receive, send: _Sent, caller: Caller, application: ASGIApp
+    ) -> bool:
+        """Pass a request on, unless there are too many with its token. Returns whether there are."""
+        wait = self._limits.enter(caller.grant)
         if wait:
             refusal = _refusal(429, "too_many_requests", "Too many requests with this token. Try again later.")
             refusal.headers["Retry-After"] = str(math.ceil(wait))
             await refusal(scope, receive, send)
-            return "limited", caller
+            return True
         known = CALLER.set(caller)
         try:
-            await self._inner(scope, receive, send)
+            await application(scope, receive, send)
         finally:
             CALLER.reset(known)
-            self._limits.leave(grant)
-        return caller.outcome or ("ok" if 200 <= send.status < 300 else "failed"), caller
+            self._limits.leave(caller.grant)
+        return False
 
     def _grant(self, scope: Scope) -> Grant | None:
         """What the token of a request permits; None if it has none, several, or an unknown one. Raises `GoloreError` if
@@ -158,15 +209,17 @@ class TeamGate:
 
 
 class _Sent:
-    """Passes an answer on, and keeps its status."""
+    """Passes an answer on with these headers, and keeps its status."""
 
     def __init__(self, send: Send) -> None:
         self._send: Callable[[Message], Awaitable[None]] = send
         self.status = 0
+        self.headers: Mapping[str, str] = {}
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            MutableHeaders(scope=message).update(self.headers)
         await self._send(message)
 
 
@@ -178,9 +231,25 @@ def _wrong_request(scope: Scope) -> Response | None:
     if scope["method"] != "POST":
         # No session is kept, so there is no stream to read and nothing to delete.
         return Response(status_code=405, headers={"Allow": "POST"})
-    if b"origin" in headers and headers[b"origin"].partition(b"://")[2] != headers.get(b"host", b""):
+    if _has_foreign_origin(headers):
         return _refusal(403, "forbidden_origin", "Pages of other sites may not use this server.")
     return None
+
+
+def _has_foreign_origin(headers: Mapping[bytes, bytes]) -> bool:
+    return b"origin" in headers and headers[b"origin"].partition(b"://")[2] != headers.get(b"host", b"")
+
+
+def _is_foreign(scope: Scope) -> bool:
+    """Whether a request for a page comes from a page of another site. A link there may lead to a page here."""
+    headers = dict(scope["headers"])
+    if _has_foreign_origin(headers) or [name for name, _ in scope["headers"]].count(b"host") > 1:
+        return True
+    is_reading = scope["method"] in ("GET", "HEAD")
+    if headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none"):
+        return not is_reading and b"origin" not in headers
+    is_followed = headers.get(b"sec-fetch-mode") == b"navigate" and headers.get(b"sec-fetch-dest") == b"document"
+    return not (is_reading and is_followed)
 
 
 def _is_from_here(scope: Scope) -> bool:

@@ -23,6 +23,7 @@ from golore.graph.errors import GoloreError
 from golore.graph.lake.bucket import open_lake
 from golore.graph.safety.state_directory import state_directory
 from golore.mcp_server.server.app import prepare_process
+from golore.mcp_server.server.loopback import private_secret
 from golore.mcp_server.team.installed_store import installed_bytes
 from golore.mcp_server.team.json_log import set_up_log
 from golore.mcp_server.team.lake_repositories import LakeRepositories
@@ -30,12 +31,14 @@ from golore.mcp_server.team.metrics import Metrics
 from golore.mcp_server.team.team_gate import MAX_BODY, TeamGate
 from golore.mcp_server.team.team_server import build_team_server
 from golore.mcp_server.team.token_file import TokenFile
+from golore.mcp_server.team.view_tickets import Tickets
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 GRACE_SECONDS: Final = 30
 """Seconds that running requests get to end when the server is stopped."""
 _FOLDER_NAME: Final = "lakes"
+_SECRET_NAME: Final = "team-view.secret"
 
 
 class WorkerSetup(msgspec.Struct, frozen=True):
@@ -88,7 +91,7 @@ def _do_nothing(_number: int, _frame: FrameType | None) -> None:
 
 
 def team_application(repositories: LakeRepositories, tokens: TokenFile, metrics: Metrics) -> ASGIApp:
-    """The server as an ASGI application. It answers at /mcp, without sessions."""
+    """The server as an ASGI application. It answers at /mcp and /view/, without sessions."""
     server = build_team_server(repositories, metrics.count_lake_error)
     # Every request has a token, which a web page does not know, so the name by which it came does not matter. Behind a
     # reverse proxy, it is that of the proxy.
@@ -96,7 +99,12 @@ def team_application(repositories: LakeRepositories, tokens: TokenFile, metrics:
     inner = server.streamable_http_app(
         json_response=True, stateless_http=True, max_request_body_size=MAX_BODY, transport_security=security
     )
-    return TeamGate(inner, tokens, repositories, metrics, lambda: installed_bytes(cache_folder()))
+    return TeamGate(inner, tokens, repositories, metrics, lambda: installed_bytes(cache_folder()), view_tickets())
+
+
+def view_tickets() -> Tickets:
+    """The tickets of all processes on this machine. The first call of them all makes the secret."""
+    return Tickets(private_secret(Path(state_directory()) / _SECRET_NAME))
 
 
 def cache_folder() -> Path:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.lake.bucket import open_lake
-from golore.graph.lake.heads import head_keys, newest, read_head
+from golore.graph.lake.heads import newest_keys, read_head
 from golore.mcp_server.cli.main import main
 from support.environments import make_environment
 from support.fleet import REPOSITORIES
@@ -126,7 +126,7 @@ def published_tables(lake: Path) -> dict[str, dict[str, bytes]]:
     opened = open_lake(str(lake))
     return {
         name: {table: (lake / key.folder / f"{table}.parquet").read_bytes() for table in read_head(opened, key).tables}
-        for name, key in newest(head_keys(opened)).items()
+        for name, key in newest_keys(opened, {}).items()
     }
 
 

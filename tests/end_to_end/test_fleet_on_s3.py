@@ -13,7 +13,7 @@ import pytest
 from golore.graph.errors import LakeError
 from golore.graph.lake.bucket import Lake, open_lake
 from golore.graph.lake.fleet import Fleet
-from golore.graph.lake.heads import head_keys, newest
+from golore.graph.lake.heads import head_keys
 from golore.graph.lake.lake_index import compact
 from golore.graph.lake.segments import ACROSS, OWN, STD
 from golore.learner.pipeline.graph_step import learn_graph
@@ -65,7 +65,7 @@ def brute_force(lake: Lake, name: str) -> list[tuple[str, ...]]:
     """All uses of a name, from every file of the newest publications."""
     parquet = importlib.import_module("pyarrow.parquet")
     rows: list[tuple[str, ...]] = []
-    for repository, key in newest(head_keys(lake)).items():
+    for repository, key in {key.repository: key for key in head_keys(lake)}.items():
         for scope in (OWN, ACROSS, STD):
             with lake.open_file(f"{key.folder}/{scope}.parquet") as file:
                 table: Any = parquet.read_table(file)

@@ -20,7 +20,7 @@ import pytest
 from golore.graph.cards.card_store import SymbolLine
 from golore.mcp_server.cli.main import main
 from support.hook_process import settings, with_cards
-from support.scripted_model import Script, scripted_model
+from support.scripted_model import Model, Script, scripted_model
 from support.shop import make_shop
 
 pytestmark = pytest.mark.slow
@@ -99,18 +99,44 @@ STARTED, NAMED, OPENED, EDITED = (
 def test_what_golore_says_reaches_the_model(
     start: Start, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = start.__name__
-    program, node = shutil.which(agent), shutil.which("node")
-    if not program or not node:
-        pytest.skip(f"{agent} is not on the PATH; the docstring of this file says how to install it")
-    home, root = tmp_path.resolve() / "home", make_shop(tmp_path.resolve() / "shop")
-    home.mkdir()
-    # The default for this home, because Codex does not pass the variable on.
-    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
+    home, root = places(tmp_path, monkeypatch)
     subprocess.run(["git", "init", "-q", root], check=True)
     saved = SymbolLine("Save", "example.com/shop/store.Memory.Save", "method", "store/store.go", 18, "Called by run.")
     with_cards(root, {"": "A shop.", "store/store.go": "Used by main.go."}, [saved])
     settings(root, "[hooks]\nrelearn = false\n")
+    model, output = edited_by(start, root, home)
+    assert facts_in(model) == expected, output
+    assert any("memory_context" in body for body in model.bodies), "the MCP server's tools are not offered"
+
+
+def test_the_end_of_a_turn_says_what_the_edits_touch_and_which_tests_reach_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, root = places(tmp_path, monkeypatch)
+    git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=e@example.com"]
+    for arguments in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "A shop"]):
+        subprocess.run([*git, *arguments], check=True)
+    assert main(["learn", str(root)]) == 0
+    model, output = edited_by(claude, root, home)
+    assert facts_in(model)[-1] == "what the edits of this session touch", output
+    assert r"Changed: Memory.Save.\n1 test can reach it:\ngo test ./store\n" in max(model.requests, key=len)
+
+
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The home of the agent, and a repository."""
+    home, root = tmp_path.resolve() / "home", make_shop(tmp_path.resolve() / "shop")
+    home.mkdir()
+    # The default for this home, because Codex does not pass the variable on.
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
+    return home, root
+
+
+def edited_by(start: Start, root: Path, home: Path) -> tuple[Model, str]:
+    """Let an agent open a file and edit it. Returns what the model was sent, and what the agent printed."""
+    agent = start.__name__
+    program, node = shutil.which(agent), shutil.which("node")
+    if not program or not node:
+        pytest.skip(f"{agent} is not on the PATH; the docstring of this file says how to install it")
     assert main(["install", agent, "--yes", "--repo", str(root)]) == 0
     script = Script(str(root / "store" / "store.go"), "m.items[key]++", "m.items[key] += 1")
     with scripted_model(script) as model:
@@ -132,7 +158,10 @@ def test_what_golore_says_reaches_the_model(
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "done" in done.stdout
+    return model, done.stdout + done.stderr
+
+
+def facts_in(model: Model) -> list[str]:
+    """What golore has told the model facts about, in the order in which it did."""
     # Some ask for a title of the conversation besides; the one with all its steps is the longest.
-    facts = re.findall(r"golore's facts about (.*?), learned", max(model.requests, key=len))
-    assert facts == expected, done.stdout + done.stderr
-    assert any("memory_context" in body for body in model.bodies), "the MCP server's tools are not offered"
+    return re.findall(r"golore's facts about (.*?), learned", max(model.requests, key=len))

@@ -219,10 +219,10 @@ def test_a_watch_runs_nothing_of_the_repository(repository: Repository) -> None:
     assert repository.trap.calls == ""
 
 
-def test_the_build_of_the_adjacency_file_imports_nothing_of_the_repository(repository: Repository) -> None:
+def test_the_build_of_the_program_file_imports_nothing_of_the_repository(repository: Repository) -> None:
     program = (
-        "from pathlib import Path; from golore.graph.queries.adjacency_builder import start_adjacency_build; "
-        "raise SystemExit(start_adjacency_build(Path('.golore').resolve()).wait())"
+        "from pathlib import Path; from golore.graph.changes.program_builder import start_program_build; "
+        "raise SystemExit(start_program_build(Path('.golore').resolve()).wait())"
     )
     assert repository.run(sys.executable, "-P", "-c", program).returncode == 0
     assert repository.trap.calls == ""

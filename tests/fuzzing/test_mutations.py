@@ -13,7 +13,7 @@ from fuzzing.mutator import mutations
 from fuzzing.run import RUNS
 from fuzzing.target import Target
 
-COUNTS = {"go_packages": 30, "hook_payloads": 100, "imports": 12, "stores": 8}
+COUNTS = {"go_packages": 30, "hook_payloads": 100, "imports": 12, "stores": 8, "team_events": 60}
 USUAL = 300
 
 

@@ -16,7 +16,7 @@ import pytest
 from golore.graph.errors import GoloreError, LakeError, UsageError
 from golore.graph.lake.bucket import KeyDigest, open_lake
 from golore.graph.lake.fleet import Fleet
-from golore.graph.lake.heads import head_keys, newest, read_head
+from golore.graph.lake.heads import head_keys, newest_keys, read_head
 from golore.graph.lake.keys import HeadKey, head_key, is_repository_name
 from golore.graph.lake.lake_index import compact
 from golore.graph.lake.packed_store import install_store
@@ -57,7 +57,7 @@ def brute_force(lake: Path, name: str) -> list[tuple[str, ...]]:
     """All uses of a name, from every file of the newest publications."""
     opened, parquet = open_lake(str(lake)), importlib.import_module("pyarrow.parquet")
     rows: list[tuple[str, ...]] = []
-    for repository, key in newest(head_keys(opened)).items():
+    for repository, key in {key.repository: key for key in head_keys(opened)}.items():
         for scope in (OWN, ACROSS, STD):
             table: Any = parquet.read_table(lake / key.folder / f"{scope}.parquet")
             rows += [(repository, *row.values()) for row in table.to_pylist() if row["target"] == name]
@@ -73,7 +73,8 @@ def test_four_publishers_at_once_lose_nothing(crowded: Path) -> None:
         head = read_head(lake, key)
         for name, expected in head.tables.items():
             assert (crowded / key.folder / f"{name}.parquet").stat().st_size == expected.size
-    assert len(newest(keys)) == 5
+    assert newest_keys(lake, {}) == dict(sorted((key.repository, key) for key in keys))
+    assert len({key.repository for key in keys}) == 5
     assert not list(crowded.rglob("*.tmp"))
 
 

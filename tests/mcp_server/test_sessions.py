@@ -50,6 +50,8 @@ def test_corrections_of_the_labelled_sets_are_found_with_precision_and_recall() 
         (24, 12),
         (20, 10),
         (100, 50),
+        (220, 110),
+        (230, 115),
     ]
     for chosen in sets:
         score = judge.score(chosen)

@@ -7,13 +7,14 @@ import json
 import random
 import shutil
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.knowledge.event_directory import DIRECTORY_NAME, EventDirectory
-from golore.graph.knowledge.event_log import Event, all_events, make_event
+from golore.graph.knowledge.event_log import Event, all_events, event_id, make_event
 from golore.graph.knowledge.event_reading import BadEvent, read_event
 from golore.graph.knowledge.event_replay import add_received
 from golore.graph.knowledge.notes import (
@@ -93,7 +94,7 @@ def test_twenty_branches_of_notes_merge_without_a_conflict_and_none_is_missing(t
         one.note(f"Decision {number}.")
         with Knowledge.open(one.store) as knowledge:
             set_done(knowledge, task)
-            confirm(knowledge, task, ANCHOR._replace(written=f"d{number}"), now=f"2026-11-18T10:00:{number:02}Z")
+            confirm(knowledge, task, ANCHOR._replace(written=f"d{number}"), now=f"2126-11-18T10:00:{number:02}Z")
         assert one.sync().sent["note"] == 1
         commit(root, {})
     git(root, "checkout", "-q", "main")
@@ -103,7 +104,7 @@ def test_twenty_branches_of_notes_merge_without_a_conflict_and_none_is_missing(t
     notes = asked.notes()
     assert notes.keys() == {"Measure it.", *(f"Decision {number}." for number in range(PEOPLE))}
     assert notes["Measure it."].status == "done"
-    assert notes["Measure it."].confirmed == f"2026-11-18T10:00:{PEOPLE - 1:02}Z"
+    assert notes["Measure it."].confirmed == f"2126-11-18T10:00:{PEOPLE - 1:02}Z"
     assert asked.sync() == Exchange({}, {}, 0, ())
 
 
@@ -262,6 +263,28 @@ def test_fields_that_no_golore_writes_are_refused(
     made = make_event("note", body["subject"], body["at"], body)
     with pytest.raises(BadEvent, match=reason):
         read_event(made.id, made.text.encode())
+
+
+@pytest.mark.parametrize(
+    "odd", ["[" * 2_000 + "]" * 2_000, "[" * 30 + "1" + "]" * 30, "1" * 5_000, "1e999", "NaN", '"\\ud800"', '"\\u0061"']
+)
+def test_an_event_that_golore_would_have_written_otherwise_is_left_out(tmp_path: Path, root: Path, odd: str) -> None:
+    text = make_event("done", "0" * 16, "2026-11-18T10:00:00+00:00", {"odd": "X"}).text.replace('"X"', odd)
+    ann = person(tmp_path, root, "ann")
+    EventDirectory(root).write(event_id(text), text.encode())
+    for _ in range(2):
+        found = ann.sync()
+        assert (found.received, found.sent) == ({}, {})
+        assert "so it was left out" in found.messages[0]
+
+
+def test_a_rating_of_a_newer_golore_is_not_sent_again(tmp_path: Path, root: Path) -> None:
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    event = make_event("rated", "note:1", at, {"useful": True, "by": "ann", "more": 1})
+    EventDirectory(root).write(event.id, event.text.encode())
+    bob = person(tmp_path, root, "bob")
+    assert bob.sync() == Exchange({"rated": 1}, {}, 0, ())
+    assert bob.sync() == Exchange({}, {}, 0, ())
 
 
 def test_a_note_with_a_secret_stays_here(tmp_path: Path, root: Path) -> None:

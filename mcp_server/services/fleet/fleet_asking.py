@@ -57,7 +57,7 @@ def _named(fleet: Fleet, question: str, text: str, here: OpenRepository | Path |
         if failure.matches.meanings:
             raise
         unclear = failure
-    if any(one.declares(text) and fleet.symbols(one, [text]) for one in fleet.members):
+    if fleet.declaration(text) is not None:
         return text, ""
     names = fleet.names_ending(text)
     if len(names) == 1:
