@@ -10,8 +10,10 @@ from typing import Final
 from urllib.parse import quote
 
 import uvicorn
+from golore.graph.changes.program_builder import build_ahead
 from golore.graph.errors import GoloreError, StoreOutdated
 from golore.graph.phrases import counted
+from golore.graph.queries.store_counts import count_store
 from golore.mcp_server.server.glibc_memory import limit_arenas
 from golore.mcp_server.server.loopback import HOST, listening_socket, private_secret, secret_path
 from golore.mcp_server.server.open_repositories import Repositories
@@ -38,8 +40,9 @@ def run_view(what: str, diff: str | None, start: Path, *, port: int | None, open
     secret = private_secret(secret_path(repository.store, SECRET_NAME))
     with Repositories([repository.root]) as repositories, _listening(repository, port) as listening:
         _bring_up_to_date(repositories, repository)
-        if what:
-            with repositories.opened() as opened:
+        with repositories.opened() as opened:
+            build_ahead(opened.store, sum(count_store(opened.store).symbols.values()))
+            if what:
                 page = _page_of(opened, what, start)
         actual_port: int = listening.getsockname()[1]
         site = Site(repositories, Links(f"/{secret}"))

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DOOR: Final = "door"
-_HEADERS: Final[Mapping[str, str]] = {
+HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -51,7 +51,7 @@ class Gate:
 
         async def send_protected(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         segment, rest = _divided(scope)

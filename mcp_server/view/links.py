@@ -21,6 +21,8 @@ class Links:
     pages: Collection[str] | None = None
     window: int = field(default=1_000)
     """lines of a file on one page"""
+    kinds: frozenset[str] | None = None
+    """first words of the pages that this site has; None: all"""
 
     @property
     def is_static(self) -> bool:
@@ -32,6 +34,8 @@ class Links:
         if self.pages is not None:
             key = page_key(name, dict(given))
             return f"{self.prefix}{file_name(key)}" if key in self.pages else ""
+        if self.kinds is not None and name.partition("/")[0] not in self.kinds:
+            return ""
         return f"{self.prefix}/{quote(name, safe=_SAFE)}{_tail(given)}"
 
     def symbol(self, id: str) -> str:

@@ -38,11 +38,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What surrounds every page: the repository's name, the state of the graph, and what to know about it."""
+    """What surrounds every page: the repository's name, the state of the graph, and what to know about it. `home`: the
+    address of the list of all repositories, if there are several."""
 
     repository: str
     state: str
     notices: tuple[str, ...] = ()
+    home: str = ""
 
 
 def render(page: Page, links: Links, frame: Frame) -> str:

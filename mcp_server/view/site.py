@@ -7,10 +7,10 @@ another; the store is closed as soon as a writer waits (see `server.open_reposit
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 from golore.graph.errors import GoloreError, StoreBusy, UsageError
@@ -18,7 +18,7 @@ from golore.graph.files.knowledge_db import KNOWLEDGE_NAME
 from golore.graph.files.layout import fingerprint
 from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import gc_disabled
-from golore.mcp_server.server.open_repositories import OpenServedRepository, Repositories
+from golore.mcp_server.server.open_repositories import OpenServedRepository
 from golore.mcp_server.services.knowledge.upgrades import publish_summary
 from golore.mcp_server.services.repository import LearnedRepository
 from golore.mcp_server.view.browser import redirect_page
@@ -54,12 +54,28 @@ _COMPRESSION: Final = 4
 """Level 9, the default, takes three times as long, for a tenth less."""
 
 
-class Site:
-    """The pages of a repository. `links` are the addresses below the secret."""
+class _Found(Protocol):
+    @property
+    def learned(self) -> LearnedRepository: ...
 
-    def __init__(self, repositories: Repositories, links: Links) -> None:
+
+class SiteRepositories(Protocol):
+    """The repository of a site."""
+
+    def opened(self) -> AbstractContextManager[OpenServedRepository]: ...
+
+    def find(self) -> _Found: ...
+
+
+class Site:
+    """The pages of a repository. `links` are the addresses below the secret. `name` and `home`: see `Visit` and
+    `Frame`."""
+
+    def __init__(self, repositories: SiteRepositories, links: Links, *, name: str = "", home: str = "") -> None:
         self.links = links
         self._repositories = repositories
+        self._name = name
+        self._home = home
         self._packages: tuple[str, dict[str, PackageName]] = ("", {})
         self._overview: tuple[str, Overview | None] = ("", None)
 
@@ -75,7 +91,7 @@ class Site:
             generation = opened.store.generation
             if self._packages[0] != generation:
                 self._packages = (generation, package_names(opened.store))
-            yield Visit(opened, links or self.links, self._packages[1])
+            yield Visit(opened, links or self.links, self._packages[1], self._name)
 
     def overview(self, visit: Visit) -> Overview:
         generation = visit.store.generation
@@ -86,8 +102,8 @@ class Site:
         return known[1]
 
     def frame(self, opened: OpenServedRepository) -> Frame:
-        root = opened.repository.root
-        return Frame(root.name or "root", graph_state(opened.repository.store), notices_of(opened))
+        name = self._name or opened.repository.root.name or "root"
+        return Frame(name, graph_state(opened.repository.store), notices_of(opened), self._home)
 
     def application(self) -> Starlette:
         return Starlette(
@@ -155,7 +171,7 @@ class Site:
     def _failure(self, failure: GoloreError) -> Response:
         status = 404 if isinstance(failure, UsageError) else 503 if isinstance(failure, StoreBusy) else 500
         page = Page("failure.html", "This page cannot be shown", {"message": str(failure)}, status=status)
-        frame = Frame(self._learned.root.name, graph_state(self._learned.store))
+        frame = Frame(self._name or self._learned.root.name, graph_state(self._learned.store), home=self._home)
         return HTMLResponse(render(page, self.links, frame), status)
 
     def _page_in_two_steps(
@@ -228,7 +244,7 @@ def graph_state(store: Path) -> str:
 
 
 def notices_of(opened: OpenServedRepository) -> tuple[str, ...]:
-    notices: list[str] = []
+    notices = [opened.published] if opened.published else []
     if opened.is_being_learned:
         notices.append("A learn is running.")
     if opened.is_outdated:

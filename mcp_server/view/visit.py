@@ -26,11 +26,12 @@ _UNKNOWN: Final = PackageName("", "", "")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`packages` are found by their ids."""
+    """`packages` are found by their ids. `name`: the repository's, if it is not that of its directory."""
 
     opened: OpenServedRepository
     links: Links
     packages: Mapping[str, PackageName]
+    name: str = ""
 
     @property
     def store(self) -> Store:
@@ -38,7 +39,12 @@ class Visit:
 
     @property
     def repository_name(self) -> str:
-        return self.opened.repository.root.name or "root"
+        return self.name or self.opened.repository.root.name or "root"
+
+    @property
+    def has_source(self) -> bool:
+        """Whether there are files to show. Of a publication, there are none."""
+        return not self.opened.published
 
     def short_name(self, symbol: Ref) -> str:
         """A symbol's name as code in other packages would write it: `chi.Mux.ServeHTTP`."""

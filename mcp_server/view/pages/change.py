@@ -12,6 +12,7 @@ from typing import Any, Final
 from golore.graph.changes.changed_symbols import ChangedDeclaration
 from golore.graph.errors import ChangeTooLarge
 from golore.graph.queries.answers import Reached, Ref
+from golore.graph.queries.symbol_steps import open_steps
 from golore.learner.changes.compared_files import Request
 from golore.mcp_server.services.change_effects import affected
 from golore.mcp_server.text.affected_text import affected_reply
@@ -25,10 +26,12 @@ _MOST_FILES: Final = 1_000
 
 def change_page(visit: Visit, base: str) -> Page:
     """`base`: compare with the newest commit in common with this revision; empty compares the files with HEAD."""
+    opened, steps = visit.opened, open_steps(visit.store)
     try:
-        found = affected(visit.opened.repository.root, visit.store, Request(base.strip(), most=_MOST_FILES))
+        found = affected(opened.repository.root, visit.store, Request(base.strip(), most=_MOST_FILES), steps=steps)
     except ChangeTooLarge as failure:
         return _large_page(visit, base, failure)
+    opened.adjacency_job.consider(visit.store.directory, steps)
     reply = affected_reply(found, visit.short_text)
     files = found.files[:_LISTED]
     rows = visit.store.rows("MATCH (f:File) WHERE f.id IN $paths RETURN f.id", {"paths": [one.path for one in files]})

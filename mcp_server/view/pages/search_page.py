@@ -41,7 +41,7 @@ def quick_results(visit: Visit, text: str) -> list[dict[str, str]]:
 def _found(visit: Visit, text: str, limit: int) -> Hits:
     if not text.strip():
         return Hits((), 0)
-    with sources_of(visit.opened.repository, visit.store) as sources:
+    with sources_of(visit.opened.repository, visit.store, may_update=not visit.opened.published) as sources:
         return search(sources, SearchRequest(text, limit=limit))
 
 

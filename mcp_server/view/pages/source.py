@@ -67,6 +67,25 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
     if not rows:
         return _document_page(visit, path, first)
     digest, package, is_test, is_generated, constraint, problems = rows[0]
+    known: dict[str, Any] = {
+        "path": path,
+        "reasons": [] if is_test else _reasons(visit, path),
+        "parents": [(name, visit.links.map(directory)) for name, directory in parent_directories(path)],
+        "facts": [
+            fact
+            for fact in (
+                "test file" if is_test else "",
+                "generated" if is_generated else "",
+                f"built when {constraint}" if constraint else "",
+            )
+            if fact
+        ],
+        "problems": problems,
+        "commits": commits_of(visit, path),
+        **_card(visit, path),
+    }
+    if not visit.has_source:
+        return Page("published_file.html", path, {**known, **_published(visit, path)}, "file")
     source, is_current = _source(visit, path, digest)
     places = LearnedLines() if is_current else learned_lines(visit.opened.repository.root, path, digest, source)
     window = visit.links.window
@@ -84,9 +103,7 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
         marks = _marks(visit, path, declared, places, changed, places.learned(first, last))
     text = source_lines(source, first, last - first + 1, uses)
     values: dict[str, Any] = {
-        "path": path,
-        "reasons": [] if is_test else _reasons(visit, path),
-        "parents": [(name, visit.links.map(directory)) for name, directory in parent_directories(path)],
+        **known,
         "lines": [Line(first + at, line, tuple(marks.get(first + at, ()))) for at, line in enumerate(text)],
         "is_current": is_current,
         "is_known": places is not None,
@@ -96,20 +113,17 @@ def file_page(visit: Visit, path: str, first: int) -> Page:
         "total": total,
         "windows": [(start, visit.links.file(path, start)) for start in range(1, total + 1, window)],
         "outline": [one for one in declared if one.kind not in ("field", "imethod")][:_OUTLINE],
-        "facts": [
-            fact
-            for fact in (
-                "test file" if is_test else "",
-                "generated" if is_generated else "",
-                f"built when {constraint}" if constraint else "",
-            )
-            if fact
-        ],
-        "problems": problems,
-        "commits": commits_of(visit, path),
-        **_card(visit, path),
     }
     return Page("file.html", path, values, "file")
+
+
+def _published(visit: Visit, path: str) -> dict[str, Any]:
+    """What a file declares, with the marks that its lines would have, where its text is not known."""
+    places = LearnedLines()
+    declared = _declared(visit, path, places)
+    last = max((one.line for one in declared), default=0)
+    marks = _marks(visit, path, declared, places, [], (1, last))
+    return {"outline": declared[:_OUTLINE], "left_out": max(0, len(declared) - _OUTLINE), "marks": marks}
 
 
 def _reasons(visit: Visit, path: str) -> list[str]:
@@ -143,6 +157,8 @@ def _document_page(visit: Visit, path: str, first: int) -> Page:
     )
     if not is_known:
         raise UsageError(f"{path} is not in the graph.")
+    if not visit.has_source:
+        raise UsageError(f"This server has no text of {path}: only what was published about the code.")
     data = read_regular(visit.opened.repository.root / path, SOURCE_LIMIT, follow=True)
     text = data.decode("utf-8", "replace").split("\n")
     window = visit.links.window

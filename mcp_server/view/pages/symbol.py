@@ -6,6 +6,7 @@ only beside callees, the unresolved uses are those in the body, not those of the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,7 @@ from golore.mcp_server.view.visit import Visit
 
 _DRAWN: Final = 14
 """Most boxes of a side, with the ones for the rest and for tests."""
-_LISTED: Final = 200
+_LISTED: Final = 100
 """Rows of a list. The command prints the others."""
 _COMMITS: Final = 5
 QUESTIONS: Final = {"callers": questions.callers, "callees": questions.callees, "users": questions.users}
@@ -208,9 +209,11 @@ def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
     found = list(code.values())
     room = _DRAWN - bool(tests)
     rest = len(found) - room + 1 if len(found) > room else 0
+    drawn = [(symbol, visit.short_name(symbol), style) for symbol, style in (found[: room - 1] if rest else found)]
+    names = Counter(name for _, name, _ in drawn)
     boxes = [
-        Box(visit.short_name(symbol), visit.links.symbol(symbol.id), style, symbol.qualified_name)
-        for symbol, style in (found[: room - 1] if rest else found)
+        Box(_distinct(name, symbol, names[name]), visit.links.symbol(symbol.id), style, symbol.qualified_name)
+        for symbol, name, style in drawn
     ]
     if rest:
         boxes.append(Box(f"{rest:,} more in the list below", "#lists", found[-1][1]))
@@ -221,6 +224,11 @@ def _boxes(visit: Visit, answers: Sequence[Answer]) -> list[Box]:
         style = "candidate" if perhaps == len(tests) else "resolved"
         boxes.append(Box(", ".join(words), "#lists", style))
     return boxes
+
+
+def _distinct(name: str, symbol: Ref, number: int) -> str:
+    """A name in a picture; with its file if it is there more than once, as `init` may be."""
+    return f"{name} in {symbol.file.rpartition('/')[2]}" if number > 1 and symbol.file else name
 
 
 def _unresolved(visit: Visit, answer: Answer) -> list[tuple[str, str, str]]:

@@ -97,11 +97,11 @@ def test_search_works_by_keys_alone_and_the_back_button_returns(tab: Tab, viewed
     tab.look()
     tab.open(f"{viewed.base}/")
     tab.press("/")
-    assert tab.evaluate("document.activeElement.name") == "q"
+    tab.wait_until("document.activeElement.name === 'q'")
     tab.type("Twice")
     tab.wait_until("document.querySelectorAll('#results li').length > 0")
     tab.press("ArrowDown")
-    assert tab.evaluate("document.querySelector('[aria-selected=true]').textContent").startswith("store.Twice")
+    tab.wait_until("document.querySelector('[aria-selected=true]')?.textContent.startsWith('store.Twice')")
     tab.press("Enter")
     tab.wait_until("document.querySelector('h1')?.textContent === 'store.Twice'")
     assert tab.evaluate("location.href") == f"{viewed.base}/symbol/{SHOP}.Twice"

@@ -464,6 +464,20 @@ def test_a_long_list_goes_on_in_place(tmp_path: Path) -> None:
     assert set(names) == {f"Call{number}" for number in range(450)}
 
 
+def test_declarations_of_one_name_are_told_apart_in_a_picture_and_tests_are_counted_in_full(tmp_path: Path) -> None:
+    root = make_shop(tmp_path.resolve() / "shop")
+    for name in ("first.go", "second.go"):
+        (root / "store" / name).write_text("package store\n\nfunc init() { New() }\n")
+    tests = "\n".join(f"func TestNew{number}(t *testing.T) {{ New() }}" for number in range(130))
+    (root / "store" / "many_test.go").write_text(f'package store\n\nimport "testing"\n\n{tests}\n')
+    assert main(["learn", str(root), "--workers=0"]) == 0
+    with viewing(root, "--port=0") as twins:
+        page = twins.get(f"symbol/{SHOP}.New")
+    assert "store.init in first.go" in page
+    assert "store.init in second.go" in page
+    assert re.search(r"<summary>1\d\d rows in test files, the first 100 of them here</summary>", page)
+
+
 def test_a_static_site_has_every_page_that_it_links_to(viewed: Viewed, tmp_path: Path) -> None:
     directory = tmp_path / "site"
     assert main(["view", "--once", str(directory), "--repo", str(viewed.root)]) == 0
