@@ -61,7 +61,7 @@ def ours(texts: dict[str, bytes], symbols: dict[str, tuple[IndexedSymbol, ...]],
         for path, data in texts.items():
             builder.add(entry(path, data))
         with index.writing():
-            index.replace_all([builder.part()])
+            index.replace_all(builder.parts())
 
     def update(number: int) -> None:
         path = sorted(texts)[number]

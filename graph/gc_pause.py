@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_disabled() -> Generator[None]:
-    """Disable the collector for the block. For code that creates and keeps millions of small objects without cycles:
-    scanning them again and again would free nothing."""
+    """Disable the collector for the block. For code that creates and keeps many small objects without cycles: scanning
+    them again and again would free nothing. If blocks of several threads overlap, the first that ends enables it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
 
@@ -48,6 +49,29 @@ def read_imports(store: Store) -> ImportGraph:
         for source, target, file, sites, test, constraint in store.rows(statement)
     )
     return ImportGraph(packages, imports)
+
+
+Importers = dict[tuple[str, bool], set[str]]
+"""The directories whose packages import the package of a directory; True: only in tests."""
+
+_last: Final[dict[Path, tuple[str, Importers]]] = {}
+"""The importers of each store, with the generation of its graph."""
+
+
+def read_importers(store: Store) -> Importers:
+    """Without files, lines and constraints, which take several times as long to read."""
+    generation = store.generation
+    known = _last.get(store.directory)
+    if known is not None and known[0] == generation:
+        return known[1]
+    packages = {id: (dir, test) for id, dir, test in store.rows("MATCH (p:Package) RETURN p.id, p.dir, p.test")}
+    importers: defaultdict[tuple[str, bool], set[str]] = defaultdict(set)
+    statement = "MATCH (f:File)-[:IMPORTS]->(p:Package) RETURN DISTINCT f.package, p.id, f.test"
+    for source, target, is_test in store.rows(statement):
+        directory, is_test_package = packages[source]
+        importers[packages[target][0], is_test or is_test_package].add(directory)
+    _last[store.directory] = (generation, dict(importers))
+    return _last[store.directory][1]
 
 
 def imported(imports: Iterable[Import]) -> dict[str, set[str]]:

@@ -137,14 +137,18 @@ def _build_version(store: Store) -> bytes:
     return f"{_TEXT_VERSION} {' '.join(extractor)} {manifest.graph if manifest else ''}".encode()
 
 
-def build_cards_beside(
-    tables: GraphTables, directory: Path, card_store: CardStore, history: Callable[[], History | None], head: str
-) -> None:
-    """Build all cards of a graph that is being loaded into a store without notes and summaries. When it is current,
-    `record_built_cards` must be called; if it is not, the next build makes all cards again."""
+def withdraw_built_cards(card_store: CardStore) -> None:
+    """Record that the cards belong to no graph: the next build makes all of them again."""
     card_store.set_meta("edition", b"")
+
+
+def build_cards_beside(
+    tables: GraphTables, directory: Path, card_store: CardStore, head: str, history: History | None
+) -> None:
+    """Build all cards of a graph that is being loaded into a store without notes and summaries. Call
+    `withdraw_built_cards` before, and `record_built_cards` when the graph is current."""
     with gc_disabled():
-        _build_all(tables, directory, assumed_short_name, card_store, history, head, None)
+        _build_all(tables, directory, assumed_short_name, card_store, lambda: history, head, None)
 
 
 def record_built_cards(store: Store, card_store: CardStore) -> None:
@@ -178,7 +182,7 @@ def _build_all(
     outside = OutsideUse()
     with AnnotationReader(directory, naming=naming) as annotation_reader:
         for path in sorted(graph.files):
-            facts = graph.facts(path)
+            facts = graph.take_facts(path)
             users = Users(facts, ranks)
             cards.append(_card(facts, coupled.get(path), around, users, annotation_reader.annotations_at(path)))
             symbols += _symbol_lines(facts, users)

@@ -394,9 +394,9 @@ def open_card_store(
     return CardStore(connection)
 
 
-def create_card_store(store_directory: str | PathLike[str]) -> CardStore:
+def create_card_store(store_directory: str | PathLike[str], *, wait: float = _WAIT_SECONDS) -> CardStore:
     """Open the card store for writing. Creates it if it is missing."""
-    card_store = open_card_store(store_directory)
+    card_store = open_card_store(store_directory, wait=wait)
     assert card_store is not None
     return card_store
 

@@ -6,7 +6,7 @@ What is made of the whole graph, such as all cards, can so be made while the eng
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,15 +40,26 @@ class SpooledGraph:
         table = self._read(label, names)
         if table is None:
             return [[] for _ in range(len(names) + 1)]
-        return [list(range(table.num_rows)), *(table.column(name).to_pylist() for name in names)]
+        return [list(range(table.num_rows)), *(self._values(table.column(name)) for name in names)]
 
     def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
-        table = self._read(kind, ("source", "target", *names))
-        if table is None:
-            return [[] for _ in range(len(names) + 2)]
+        found: list[list[Any]] = [[] for _ in range(len(names) + 2)]
         ends = (("source", kind.source), ("target", kind.target))
-        numbers = [self._numbers(table.column(end), label).to_pylist() for end, label in ends]
-        return [*numbers, *(table.column(name).to_pylist() for name in names)]
+        for table in self._parts(kind, ("source", "target", *names)):  # one at a time: the ids of both ends are long
+            numbers = [self._numbers(table.column(end), label).to_pylist() for end, label in ends]
+            for column, values in zip(
+                found, (*numbers, *(self._values(table.column(name)) for name in names)), strict=True
+            ):
+                column += values
+        return found
+
+    def _values(self, column: Any) -> list[Any]:
+        """The values of a column. Equal texts are one object: most kinds, paths and lines recur."""
+        if not self._arrow.types.is_string(column.type) or column.null_count:
+            return column.to_pylist()
+        encoded = column.combine_chunks().dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        return [texts[at] for at in encoded.indices.to_pylist()]
 
     def _numbers(self, ids: Any, label: str) -> Any:
         """The numbers of these nodes."""
@@ -58,6 +69,9 @@ class SpooledGraph:
 
     def _read(self, table: Table, names: Sequence[str]) -> Any:
         """The columns of a table, or None if it has no rows."""
-        read = self._arrow.parquet.read_table
-        parts = [read(path, columns=list(names), use_threads=False) for path in spool_files(self._directory, table)]
+        parts = list(self._parts(table, names))
         return self._arrow.concat_tables(parts) if parts else None
+
+    def _parts(self, table: Table, names: Sequence[str]) -> Iterator[Any]:
+        for path in spool_files(self._directory, table):
+            yield self._arrow.parquet.read_table(path, columns=list(names), use_threads=False)

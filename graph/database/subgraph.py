@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
@@ -36,6 +37,9 @@ _SYMBOL_LABELS = "|".join(
 _FEW_PACKAGES = 60
 _FEW_FILES = 120
 """Up to this many files, reading them one by one is faster than scanning the tables of a large repository."""
+_FEW_OWNERS = 300
+"""Up to this many symbols, asking each for what it contains is faster than a pattern of several steps, for which the
+engine reads all edges of the label."""
 _IN_REPOSITORY = EdgeKind("CONTAINS", "Repository", "Package")
 _IN_PACKAGE = EdgeKind("CONTAINS", "Package", "File")
 _IN_FILE = EdgeKind("CONTAINS", "File", "Symbol")
@@ -170,6 +174,7 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
     found.nodes["Unresolved"] += _nodes(store, "Unresolved", "n.file IN $ids", {"ids": paths})
     declared: list[str] = []
     for path in paths:
+        own: list[str] = []
         rows = store.rows(
             "MATCH (f:File {id: $id})-[e:CONTAINS|IMPORTS]->(b) RETURN label(e), label(b), b.id, e.sites, e.evidence",
             {"id": path},
@@ -178,8 +183,9 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
             kind = EdgeKind(label, "File", target_label)
             found.edges[kind].append(Edge(path, target, decoded_lines(sites), evidence or ""))
             if kind == _IN_FILE:
-                declared.append(target)
-        members, nested = _members(store, path)
+                own.append(target)
+        declared += own
+        members, nested = _members(store, path, own)
         declared += members
         if "CONTAINS" in labels.split("|"):
             found.edges[_IN_SYMBOL] += nested
@@ -196,20 +202,32 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
     found.nodes["Symbol"] += [row for row in symbols if isinstance(row, Symbol) and row.file in wanted]
 
 
-def _members(store: Store, path: str) -> tuple[list[str], list[Edge]]:
+def _members(store: Store, path: str, declared: Sequence[str]) -> tuple[list[str], list[Edge]]:
     """The fields, also nested ones, and interface methods of a file's declarations. They are contained only in their
     type, which may also have methods in other files; those are returned, too. The edges are those that start at fields:
     no declaration of the file is their source."""
     found: list[str] = []
     nested: list[Edge] = []
+    for level in contained(store, path, declared, "s.id"):
+        nested += [Edge(owner, id) for owner, id in level] if found else []
+        found += [id for _, id in level]
+    return found, nested
+
+
+def contained(store: Store, path: str, declared: Sequence[str], columns: str) -> Iterator[list[list[Any]]]:
+    """What the declarations of a file contain, and what that contains, level by level: the ids of the owner and of each
+    symbol `s`, then columns of it, which must begin with its id."""
     pattern = "MATCH (f:File {id: $id})-[:CONTAINS]->(o:Symbol)"
-    while True:
-        rows = store.rows(f"{pattern}-[:CONTAINS]->(m:Symbol) RETURN o.id, m.id", {"id": path})
-        level = [Edge(row[0], row[1]) for row in rows]
-        if not level:
-            return found, nested
-        nested += level if found else []
-        found += [edge.target for edge in level]
+    owners = declared
+    while owners:
+        if len(owners) <= _FEW_OWNERS:
+            statement = f"MATCH (o:Symbol {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN o.id, {columns}"
+            rows = [row for id in owners for row in store.rows(statement, {"id": id})]
+        else:
+            rows = list(store.rows(f"{pattern}-[:CONTAINS]->(s:Symbol) RETURN o.id, {columns}", {"id": path}))
+        if rows:
+            yield rows
+        owners = [row[1] for row in rows]
         pattern = f"{pattern.replace('(o:Symbol)', '(:Symbol)')}-[:CONTAINS]->(o:Symbol)"
 
 

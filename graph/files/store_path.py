@@ -11,6 +11,7 @@ from typing import Final
 HOME_VARIABLE: Final = "GOLORE_HOME"
 STORE_NAME: Final = ".golore"
 CACHE_NAME: Final = "cache.db"
+SURVEY_NAME: Final = "survey.msgpack"
 
 
 def store_of(root: Path, environ: Mapping[str, str] = os.environ) -> Path:

@@ -11,6 +11,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable
+from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from itertools import combinations
 from pathlib import Path
@@ -139,7 +140,7 @@ def open_pairs(directory: Path) -> Generator[Pairs]:
         yield Pairs(connection, directory)
 
 
-def rows_of_pairs(files: Collection[str], edges: Collection[Edge]) -> MoreRows:
+def rows_of_pairs(files: AbstractSet[str], edges: Collection[Edge]) -> MoreRows:
     """The rows of these pairs for a graph that is being loaded. `files`: all files of the graph."""
     digest = _projection_digest(edges, files)
     existing = [edge for edge in edges if edge.source in files and edge.target in files]

@@ -13,6 +13,8 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +50,7 @@ HEAD: Final = "head"
 HISTORY: Final = "history"
 """Name of the meta row that has the commits."""
 _WAIT: Final = 5.0
+_AT_ONCE: Final = 200
 _TABLES: Final = {
     "search_files": (
         "(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, package TEXT NOT NULL, "
@@ -216,8 +219,9 @@ class SearchIndex(OpenTables):
         for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
         run.execute("DELETE FROM search_terms WHERE room = ?", (FILES,))
-        files = sorted(file for part in parts for file in part.files)
-        self._insert(files)
+        files = merge(*(part.files for part in parts))
+        while some := list(islice(files, _AT_ONCE)):
+            self._insert(some)
         rows = ((term, FILES, data) for term, data in merged([part.terms for part in parts]))
         run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
         # Sorting all names at the end takes less time than inserting each at its place.

@@ -2,15 +2,22 @@
 
 A part has everything about its files as it is stored, so that the process that writes the index has little to do.
 Files are numbered before the parts are made; it does not matter which process makes which part, nor in which order.
+The rows of a part are sorted, so that parts can be merged row by row. A worker saves a part whenever it has half a
+million postings: neither it nor the process that writes the index ever holds the words of a whole large repository.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
@@ -20,6 +27,10 @@ from golore.graph.search.postings import Postings, to_bytes
 _COUNTS, _DOCUMENT = (0, 1) if sys.byteorder == "little" else (1, 0)
 """Where the two halves of a posting are while it is one number: the document is above the counts."""
 _HALF: Final = 32
+_MOST_POSTINGS: Final = 1 << 19
+_PACKET: Final = 200
+_LENGTH: Final = 8
+_Row = TypeVar("_Row")
 
 
 class StoredFile(NamedTuple):
@@ -32,11 +43,13 @@ class StoredFile(NamedTuple):
 
 
 class IndexPart(NamedTuple):
-    """Some files of an index. `terms` and `names` have the postings as arrays of 8-byte numbers."""
+    """Some files of an index in the order of their numbers, and their postings by term and by name, as arrays of 8-byte
+    numbers, in the order of the keys."""
 
-    files: list[StoredFile]
-    terms: dict[str, bytes]
-    names: dict[str, bytes]
+    file_count: int
+    files: Iterable[StoredFile]
+    terms: Iterable[tuple[str, bytes]]
+    names: Iterable[tuple[str, bytes]]
 
 
 def numbered(paths: Sequence[str]) -> dict[str, int]:
@@ -54,13 +67,16 @@ def stored_file(number: int, file: FileText, entry: IndexEntry) -> StoredFile:
 
 
 class PartBuilder:
-    """Collects the files of a part. `numbers` are those of `numbered`."""
+    """Makes parts of files. `numbers` are those of `numbered`. With a directory, parts are saved there."""
 
-    def __init__(self, numbers: Mapping[str, int]) -> None:
+    def __init__(self, numbers: Mapping[str, int], directory: Path | None = None) -> None:
         self._numbers = numbers
+        self._directory = directory
+        self._parts: list[IndexPart] = []
         self._files: list[StoredFile] = []
         self._terms: dict[str, array[int]] = {}
         self._names: dict[str, array[int]] = {}
+        self._postings = 0
 
     def add(self, file: FileText) -> None:
         number, entry = self._numbers[file.path], entry_of(file)
@@ -74,19 +90,64 @@ class PartBuilder:
                 postings.append(document | counts)
         for name in entry.names:
             self._names.setdefault(name, array("Q")).append(document | 1)
+        self._postings += len(entry.terms) + len(entry.names)
+        if self._directory is not None and self._postings >= _MOST_POSTINGS:
+            self._complete_part()
 
-    def part(self) -> IndexPart:
-        return IndexPart(
-            self._files,
-            {term: postings.tobytes() for term, postings in self._terms.items()},
-            {name: postings.tobytes() for name, postings in self._names.items()},
-        )
+    def parts(self) -> list[IndexPart]:
+        """The parts of all files that were added."""
+        if self._files:
+            self._complete_part()
+        return self._parts
+
+    def _complete_part(self) -> None:
+        files, terms, names = sorted(self._files), _sorted(self._terms), _sorted(self._names)
+        if self._directory is not None:
+            start = f"{self._directory}/words-{os.getpid()}-{len(self._parts)}"
+            part = IndexPart(
+                len(files),
+                _saved(f"{start}.files", list[StoredFile], files),
+                _saved(f"{start}.terms", list[tuple[str, bytes]], terms),
+                _saved(f"{start}.names", list[tuple[str, bytes]], names),
+            )
+        else:
+            part = IndexPart(len(files), files, list(terms), list(names))
+        self._parts.append(part)
+        self._files, self._terms, self._names, self._postings = [], {}, {}, 0
 
 
-def merged(parts: Sequence[Mapping[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+def _sorted(found: Mapping[str, array[int]]) -> Iterator[tuple[str, bytes]]:
+    return ((key, found[key].tobytes()) for key in sorted(found))
+
+
+class _Saved(Generic[_Row]):
+    """Rows in a file: packets of some rows, each after its length."""
+
+    def __init__(self, path: str, packet: type[list[_Row]]) -> None:
+        self._path = path
+        self._packet = packet
+
+    def __iter__(self) -> Iterator[_Row]:
+        with open(self._path, "rb") as file:  # noqa: PTH123
+            while length := file.read(_LENGTH):
+                yield from msgspec.msgpack.decode(file.read(int.from_bytes(length)), type=self._packet)
+
+
+def _saved(path: str, packet: type[list[_Row]], rows: Iterable[_Row]) -> _Saved[_Row]:
+    remaining = iter(rows)
+    with open(path, "wb") as file:  # noqa: PTH123  the path is a text
+        while some := list(islice(remaining, _PACKET)):
+            data = msgspec.msgpack.encode(some)
+            file.write(len(data).to_bytes(_LENGTH))
+            file.write(data)
+    return _Saved(path, packet)
+
+
+def merged(parts: Iterable[Iterable[tuple[str, bytes]]]) -> Iterator[tuple[str, bytes]]:
     """The keys of all parts in their order, with the postings as they are stored."""
-    for key in sorted(set[str]().union(*parts)):
-        postings = array("Q", b"".join([part[key] for part in parts if key in part]))
+    for key, found in groupby(merge(*parts), itemgetter(0)):
+        pieces = [data for _, data in found]
+        postings = array("Q", b"".join(pieces))
         if len(postings) > 1:
             postings = array("Q", sorted(postings))
         halves = array("I", postings.tobytes())

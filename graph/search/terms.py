@@ -37,7 +37,7 @@ _ENDINGS = (
 _MIN_STEM = 3
 """Minimum letters of a stem."""
 _word_cache: dict[str, tuple[str, ...]] = {}
-_MAX_CACHED = 1 << 18
+_MAX_CACHED = 1 << 16
 _stem_cache: dict[str, str] = {}
 _encoded_cache: dict[bytes, tuple[str, ...]] = {}
 """Like `_word_cache`, for words in UTF-8, which may contain characters that separate words."""

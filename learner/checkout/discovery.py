@@ -172,7 +172,7 @@ def _checked_root(root: Path) -> Path:
 def _visit(walk: _Walk, directory: _Directory) -> list[_Directory]:
     """Add the files of one directory to the walk. Returns the subdirectories to visit."""
     try:
-        with os.scandir(walk.root / directory.path) as listing:
+        with os.scandir(f"{walk.root}/{directory.path}") as listing:  # joining paths takes longer than listing
             entries = {entry.name: entry for entry in listing}
     except OSError as error:
         walk.problem(directory.path, f"directory cannot be read: {_reason(error)}")
@@ -228,7 +228,7 @@ def _add_configs(walk: _Walk, directory: _Directory, entries: dict[str, os.DirEn
                 continue
             walk.configs.append(ConfigFile(path, data))
             if name == "go.mod":
-                ignore_directives = tuple(go_mod.parse_gomod(data).ignores)
+                ignore_directives = go_mod.parse_gomod(data).ignores if b"ignore" in data else ()
                 directory = directory._replace(module_dir=directory.path, ignore_directives=ignore_directives)
     return directory
 

@@ -236,6 +236,7 @@ def _output(
                 process.wait()
         finally:
             timer.cancel()
+            timer.join()  # else it may still be alive when somebody asks how many threads there are
             process.kill()  # has no effect on a process that has ended
     is_whole = left > 0 and process.returncode >= 0
     return (b"".join(pieces), process.returncode) if is_whole else (b"", _FAILED)

@@ -88,9 +88,13 @@ def staged_changes(root: Path, commit: str) -> list[FilePair]:
 
 def working_changes(root: Path, commit: str) -> list[FilePair]:
     """The files of the working tree that differ from a commit; also new ones, unless they are ignored."""
-    listed = run_git(root, "ls-files", "-z", "--others", "--unmerged", "--exclude-standard")
+    from concurrent.futures import ThreadPoolExecutor  # few commands need it
+
+    with ThreadPoolExecutor(1) as other:  # both walk the whole tree
+        listing = other.submit(run_git, root, "ls-files", "-z", "--others", "--unmerged", "--exclude-standard")
+        output = run_git_on_files(root, "diff-index", *_DIFF, "--end-of-options", commit)
+        listed = listing.result()
     _require_merged(listed)
-    output = run_git_on_files(root, "diff-index", *_DIFF, "--end-of-options", commit)
     pairs = {pair.path: pair for pair in _pairs(output)}
     for path in listed.decode("utf-8", "surrogateescape").split("\0"):
         if path and is_plain_path(path) and (root / path).is_file():

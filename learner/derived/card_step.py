@@ -11,6 +11,7 @@ from contextlib import closing, nullcontext, suppress
 from functools import partial
 from os.path import exists
 from pathlib import Path
+from typing import Final
 
 from golore.graph.cards.card_builder import (
     BodyEditCard,
@@ -20,6 +21,7 @@ from golore.graph.cards.card_builder import (
     build_cards_beside,
     record_built_cards,
     refresh_card_early,
+    withdraw_built_cards,
 )
 from golore.graph.cards.card_store import create_card_store
 from golore.graph.database.graph_tables import GraphTables
@@ -29,6 +31,9 @@ from golore.graph.history.co_change import History
 from golore.graph.progress import Progress
 from golore.learner.checkout.git_log import head_commit, read_history
 from golore.learner.pipeline.incremental import BodyEdit
+
+_WAIT_FOR_INDEX: Final = 600.0
+"""Seconds that cards wait for another writer of `cache.db`: the index of a large repository is written at once."""
 
 
 def refresh_card(store_directory: Path, edit: BodyEdit) -> None:
@@ -61,13 +66,18 @@ def update_cards(
         ) from failure
 
 
-def load_cards(root: Path, store_directory: Path, tables: GraphTables) -> None:
+def withdraw_cards(store_directory: Path) -> None:
+    """Record that the cards belong to no graph, until `record_loaded_cards`."""
+    with closing(create_card_store(store_directory)) as card_store:
+        withdraw_built_cards(card_store)
+
+
+def load_cards(root: Path, store_directory: Path, tables: GraphTables, head: str, history: History | None) -> None:
     """Build all cards of a graph that is being loaded (see `build_cards_beside`)."""
     root = root.resolve()
-    head = head_commit(root)
     try:
-        with closing(create_card_store(store_directory)) as card_store:
-            build_cards_beside(tables, store_directory, card_store, partial(_history, root, head), head)
+        with closing(create_card_store(store_directory, wait=_WAIT_FOR_INDEX)) as card_store:
+            build_cards_beside(tables, store_directory, card_store, head, _existing(root, history))
     except sqlite3.Error as failure:
         raise StoreError(
             f"Cannot write the cards to {store_directory}: {failure}. Run `golore learn` again."
@@ -81,8 +91,11 @@ def record_loaded_cards(store: Store) -> None:
 
 
 def _history(root: Path, head: str) -> History | None:
+    return _existing(root, read_history(root, head) if head else None)
+
+
+def _existing(root: Path, found: History | None) -> History | None:
     """The history, with those of its files that exist."""
-    found = read_history(root, head) if head else None
     if found is None:
         return None
     base = f"{root}/"

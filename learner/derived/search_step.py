@@ -126,7 +126,7 @@ def update_open_index(
     index.set_meta(_UNFINISHED, b"1")
     with gc_disabled(), index.writing():
         if whole:
-            index.replace_all([_all_files(store, root, now, progress)])
+            index.replace_all(_all_files(store, root, now, progress))
         else:
             index.replace(list(_some_texts(store, root, paths, now)), paths - now.keys())
         if whole:
@@ -170,7 +170,7 @@ def _some_texts(store: Store, root: Path, paths: Iterable[str], now: Mapping[str
             yield file_text(path, about, declared_in(store, path, about.package), *count_terms(f"{root}/{path}"))
 
 
-def _all_files(store: Store, root: Path, now: dict[str, FileAbout], progress: Progress | None) -> IndexPart:
+def _all_files(store: Store, root: Path, now: dict[str, FileAbout], progress: Progress | None) -> list[IndexPart]:
     if progress is not None:
         progress.stage("Words", len(now))
     symbols = all_declared(store, now)
@@ -184,7 +184,7 @@ def _all_files(store: Store, root: Path, now: dict[str, FileAbout], progress: Pr
                 builder.add(file_text(path, now[path], symbols.get(path, ()), found_digest, counts))
             if progress is not None:
                 progress.tick(len(batch))
-    return builder.part()
+    return builder.parts()
 
 
 def _count_all(batch: tuple[str, tuple[str, ...]]) -> list[tuple[str, dict[str, int]]]:

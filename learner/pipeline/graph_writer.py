@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.cards.edit_effects import EditEffects, effects_of
+from golore.graph.database.bulk_load import BulkLoad
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import (
     Subgraph,
@@ -31,6 +32,8 @@ from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository, Unresolved
 from golore.graph.progress import NoProgress, Progress
+from golore.graph.queries.store_counts import apply_and_count
+from golore.graph.search.index_parts import IndexPart
 from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.implements_edges import (
     IMPLEMENTS,
@@ -45,7 +48,7 @@ from golore.learner.pipeline.implements_edges import (
     implements_edges,
     outside_tables,
 )
-from golore.learner.pipeline.index_worker import take_part
+from golore.learner.pipeline.index_worker import take_parts
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
     Assignment,
@@ -135,44 +138,57 @@ def load_graph(
     companion: Companion | None = None,
 ) -> Written:
     """Resolve all packages and replace the whole graph."""
+    with store.bulk_load(change.meta, companion) as bulk:
+        # What the rows are made from is freed before the engine loads them.
+        written, parts = _spool_all(store, bulk, cache, pool, change, progress, is_indexed=companion is not None)
+        if companion is not None:
+            companion.resolved(bulk.directory, change.meta[STATE], parts)
+    return written
+
+
+def _spool_all(
+    store: Store,
+    bulk: BulkLoad,
+    cache: Cache,
+    pool: WorkerPool,
+    change: GraphChange,
+    progress: Progress,
+    *,
+    is_indexed: bool,
+) -> tuple[Written, list[IndexPart]]:
+    """Resolve all packages, and collect all rows of the graph and the parts of the search index."""
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
-    with store.bulk_load(change.meta, companion) as bulk:
-        with _shared_plan(plan, store.directory) as plan_path:
-            everything = assignments(
-                plan_path,
-                plan.catalog,
-                frozenset(keys.packages),
-                spool=bulk.directory,
-                is_indexed=companion is not None,
-            )
-            for result in _results(pool, everything, progress):
-                tables[result.id] = Tables(result.types, result.interfaces)
-                _merge(externals, result.rows.nodes["External"])
-                rows += result.written
-                edges += result.edges
-                files += result.files
-            implements = implements_edges(tables, outside_tables(cache, pool, plan_path, keys.outside))
-            _merge(externals, implements.externals)
-            for kind, found in implements.edges.items():
-                bulk.edges(kind, found)
-                rows += len(found)
-                edges += len(found)
-            parts = [part for part in pool.run_on_all(take_part, plan_path) if part is not None]
-        for written in pool.run_on_all(close_spools, bulk.directory):
-            bulk.count(written)
-        pool.close()  # frees the workers' memory for the load
-        progress.stage("Storing", 0)
-        bulk.nodes("External", [externals[id] for id in sorted(externals)])
-        bulk.nodes("Repository", [change.repository])
-        bulk.complete()
-        cache_tables(cache, keys.packages, tables)
-        if companion is not None:
-            companion.resolved(bulk.directory, change.meta[STATE], parts)
-    return Written(len(tables), files, rows + len(externals) + 1, edges)
+    with _shared_plan(plan, store.directory) as plan_path:
+        everything = assignments(
+            plan_path, plan.catalog, frozenset(keys.packages), spool=bulk.directory, is_indexed=is_indexed
+        )
+        for result in _results(pool, everything, progress):
+            tables[result.id] = Tables(result.types, result.interfaces)
+            _merge(externals, result.rows.nodes["External"])
+            rows += result.written
+            edges += result.edges
+            files += result.files
+        outside = outside_tables(cache, pool, plan_path, keys.outside)
+        parts = [part for found in pool.run_on_all(take_parts, plan_path) for part in found]
+    for written in pool.run_on_all(close_spools, bulk.directory):
+        bulk.count(written)
+    pool.close()  # frees the workers' memory for what follows
+    implements = implements_edges(tables, outside)
+    _merge(externals, implements.externals)
+    for kind, found in implements.edges.items():
+        bulk.edges(kind, found)
+        rows += len(found)
+        edges += len(found)
+    progress.stage("Storing", 0)
+    bulk.nodes("External", [externals[id] for id in sorted(externals)])
+    bulk.nodes("Repository", [change.repository])
+    bulk.complete()
+    cache_tables(cache, keys.packages, tables)
+    return Written(len(tables), files, rows + len(externals) + 1, edges), parts
 
 
 def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
@@ -234,7 +250,7 @@ def _update(
     _add_externals(store, old, new, externals)
     delta = difference(old, new, change.meta)
     effects = effects_of(store, old, new, delta) if len(delta) <= MOST_EFFECT_ROWS else None
-    store.apply(delta)
+    apply_and_count(store, delta)
     if found.tables or work.gone:
         cache_tables(cache, keys.packages, found.tables)
     return Written(found.packages, found.files, len(delta) - len(delta.meta), _edge_count(delta), effects)

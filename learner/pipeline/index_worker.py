@@ -1,4 +1,4 @@
-"""Makes the part of the search index that belongs to the packages of a worker process, while it has their rows.
+"""Makes the parts of the search index that belong to the packages of a worker process, while it has their rows.
 
 Without this, the index would read the declarations of all files from the graph again, after it is stored.
 """
@@ -18,14 +18,15 @@ from golore.graph.search.index_sources import FileAbout, declared_by_file
 from golore.learner.checkout.content_digest import digest
 
 _builders: dict[Path, PartBuilder] = {}
-"""The part that this process makes, by the plan that it belongs to."""
+"""What makes the parts of this process, by the plan that they belong to."""
 
 
-def add_to_index(plan: Path, root: Path, paths: Iterable[str], rows: Subgraph) -> None:
-    """Add the files of a package to the part of this process. `paths`: all files of the index."""
+def add_to_index(plan: Path, root: Path, paths: Iterable[str], rows: Subgraph, directory: Path) -> None:
+    """Add the files of a package to the parts of this process. `paths`: all files of the index. `directory`: for the
+    parts."""
     builder = _builders.get(plan)
     if builder is None:
-        builder = _builders[plan] = PartBuilder(numbered(list(paths)))
+        builder = _builders[plan] = PartBuilder(numbered(list(paths)), directory)
     (package,) = cast(list[Package], rows.nodes["Package"])
     symbols = declared_by_file(cast(list[Symbol], rows.nodes["Symbol"]), package.path)
     for file in cast(list[File], rows.nodes["File"]):
@@ -33,10 +34,10 @@ def add_to_index(plan: Path, root: Path, paths: Iterable[str], rows: Subgraph) -
         builder.add(file_text(file.path, about, symbols.get(file.path, ()), *count_terms(f"{root}/{file.path}")))
 
 
-def take_part(plan: Path) -> IndexPart | None:
-    """The part that this process has made; None if it has none."""
+def take_parts(plan: Path) -> list[IndexPart]:
+    """The parts that this process has made."""
     builder = _builders.pop(plan, None)
-    return None if builder is None else builder.part()
+    return [] if builder is None else builder.parts()
 
 
 def count_terms(path: str) -> tuple[str, dict[str, int]]:

@@ -63,7 +63,7 @@ class Assignment(NamedTuple):
     """Work in some directories: whole packages by id, and single files of other packages.
 
     With a `spool` directory, the rows of whole packages are written there instead of being returned. If
-    `is_indexed`, the worker also makes its part of the search index from them (see `index_worker`).
+    `is_indexed`, the worker also makes its parts of the search index from them (see `index_worker`).
     """
 
     plan: Path
@@ -284,9 +284,10 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
         for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
                 result = worker.resolve(entry, package)
-                if assignment.is_indexed:
-                    add_to_index(assignment.plan, worker.plan.project.root, worker.paths, result.rows)
                 if assignment.spool is not None:
+                    if assignment.is_indexed:
+                        root = worker.plan.project.root
+                        add_to_index(assignment.plan, root, worker.paths, result.rows, assignment.spool)
                     result = _write_to_spools(result, assignment.spool)
                 results.append(result)
             elif paths := assignment.files.intersection(file.path for file in entry.files):

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.cache_db import CachedFile
+from golore.graph.files.store_path import SURVEY_NAME
 from golore.graph.model.entities import Problem
 from golore.graph.safety.regular_file import read_regular
 from golore.learner.checkout.discovery import Discovery
@@ -23,7 +24,6 @@ from golore.learner.project.catalog import CatalogPackage
 from golore.learner.project.external_packages import ExternalPackages
 from golore.learner.project.project import Project
 
-SURVEY_NAME: Final = "survey.msgpack"
 _MAX_BYTES: Final = 1 << 30
 
 

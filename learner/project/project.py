@@ -75,6 +75,7 @@ class Project:
     """Vendor directories by the module they contain: the path it is imported by, and the module and version it is."""
     dirs_of: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
     # Caches of lookups, whose results do not change once the project is built.
+    _versions: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]], repr=False)
     builds: dict[str, Build] = field(default_factory=dict[str, Build], repr=False)
     _modules_by_dir: dict[str, Module | None] = field(default_factory=dict[str, Module | None], repr=False)
     _locations: dict[tuple[str, str], Location | None] = field(
@@ -121,6 +122,13 @@ class Project:
         if key not in self._locations:
             self._locations[key] = _find_uncached(self, module, importing_dir, import_path)
         return self._locations[key]
+
+    def vendored_versions(self, vendor: str) -> dict[str, str]:
+        """The modules of a vendor directory with their versions, by the path they are imported by."""
+        if vendor not in self._versions:
+            modules = self.vendors[vendor].modules if vendor in self.vendors else ()
+            self._versions[vendor] = {module.path: module.version for module in modules}
+        return self._versions[vendor]
 
     def all_builds(self) -> list[tuple[str, Build]]:
         """The `Build` of each module by its directory, and of code without a module as ""."""
@@ -289,7 +297,7 @@ def _first_vendored(project: Project, vendors: Iterable[str], path: str, own_pat
     for vendor in vendors:
         directory = f"{vendor}/{path}"
         if go_env.has_go_files(directory):
-            listed = {item.path: item.version for item in project.vendors.get(vendor, VendorList()).modules}
+            listed = project.vendored_versions(vendor)
             owner = next((prefix for prefix in self_and_parents(path) if prefix in listed), "")
             return Location("vendor", ImportPath(own_path), directory, owner, listed.get(owner, ""))
     return None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from golore.graph.changes.program_builder import build_ahead
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import MANIFEST_NAME
 from golore.graph.queries.answers import StoreCounts
@@ -35,6 +36,7 @@ def run_learn(
     link_program()
     with Store.open(repository.store, write=False) as store:
         counts = count_store(store)
+        build_ahead(store, sum(counts.symbols.values()), report.rows_written)
     report = report._replace(seconds=time.monotonic() - started)
     if as_json:
         print_json(_document(repository, report, counts))

@@ -30,7 +30,7 @@ def learned(root: Path, files: dict[str, str], history: History = NO_HISTORY) ->
         build_cards(store, card_store, lambda: history, history.head)
         graph, single = WholeGraph(store), SingleFile(store)
         for path in graph.files:
-            one, other = graph.facts(path), single.facts(path)
+            one, other = graph.take_facts(path), single.facts(path)
             assert other is not None
             assert other._replace(uses=tuple(sorted(other.uses))) == one._replace(uses=tuple(sorted(one.uses)))
         found = ((path, card_store.card(path)) for path in graph.files)

@@ -23,8 +23,8 @@ ONLY_AT = {
     r"find_program\(\"git\"\)": {"learner/checkout/git_command.py", "mcp_server/commands/doctor.py"},
     r"get_context\(": {"learner/worker_pool.py"},
     r"subprocess\.(run|Popen|call|check_\w+)\(|open_process\(|os\.exec|posix_spawn|os\.system|os\.popen": {
+        "graph/changes/program_builder.py",
         "graph/database/open_check.py",
-        "graph/queries/adjacency_builder.py",
         "graph/safety/child_processes.py",
         "learner/audit/go_judge.py",
         "learner/checkout/git_command.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,14 @@ def test_too_much_output_and_too_much_time_give_an_empty_answer(
     endless.chmod(0o755)
     monkeypatch.setenv("PATH", f"{endless.parent}{os.pathsep}{os.environ['PATH']}")
     assert run_git(root, "rev-parse", "HEAD", timeout=0.2) == b""
+
+
+def test_a_command_leaves_no_thread_behind(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    before = threading.active_count()
+    for _ in range(20):
+        assert run_git(tmp_path, "rev-parse", "--git-dir")
+        assert threading.active_count() == before
 
 
 def test_a_filter_in_use_leaves_unchanged_files_unchanged(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from golore.graph.cards.card_store import create_card_store
@@ -14,7 +16,8 @@ from golore.graph.database.graph_tables import GraphTables, SpooledGraph
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS
-from golore.learner.derived.card_step import load_cards, update_cards
+from golore.learner.derived import load_companion
+from golore.learner.derived.card_step import load_cards, update_cards, withdraw_cards
 from golore.learner.derived.load_companion import LoadCompanion
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
@@ -75,7 +78,11 @@ def test_spooled_rows_are_those_of_the_loaded_graph(tmp_path: Path, workers: int
     assert stored[EdgeKind("CALLS", "Symbol", "Symbol")]
 
 
-def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [1_000, 1])
+def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(load_companion, "_MANY", most)  # 1: as in a large repository, in a process of their own
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     git(tree, "init", "--quiet")
     commit(tree, dict(FILES))
@@ -86,14 +93,27 @@ def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path
     assert any("Used from" in row for row in beside["deck_cards"])
 
 
+def test_if_the_process_that_makes_the_cards_dies_they_are_made_from_the_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
+    learn(tree, store)
+    expected = cards(store)
+    monkeypatch.setattr(load_companion, "_MANY", 1)
+    monkeypatch.setattr(load_companion, "_build_cards", os._exit)
+    monkeypatch.setattr(LoadCompanion, "_card_task", Mock(return_value=1))  # the exit code
+    learn(tree, tmp_path / "second")
+    assert cards(tmp_path / "second") == expected
+
+
 def test_cards_of_a_graph_that_never_became_current_are_made_again(tmp_path: Path) -> None:
     tree, directory = make_shop(tmp_path / "tree"), tmp_path / "store"
     learn(tree, directory)
     complete = cards(directory)
     (tmp_path / "rows").mkdir()
-    load_cards(
-        tree, directory, SpooledGraph(tmp_path / "rows")
-    )  # as a learn that is killed before its graph is current
+    # As a learn that is killed before its graph is current.
+    withdraw_cards(directory)
+    load_cards(tree, directory, SpooledGraph(tmp_path / "rows"), "", None)
     assert cards(directory) != complete
     learn(tree, directory)
     assert cards(directory) == complete

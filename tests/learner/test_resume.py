@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from golore.graph.cards.card_store import create_card_store
@@ -13,6 +14,8 @@ from golore.graph.cards.edit_effects import shift_lines
 from golore.graph.database.engine import Session
 from golore.graph.database.store import Store
 from golore.graph.files.identity import graph_identity
+from golore.graph.files.store_path import SURVEY_NAME
+from golore.graph.queries import store_counts
 from golore.graph.queries.store_counts import count_store
 from golore.graph.transfer.jsonl_export import export_jsonl
 from golore.learner.checkout.freshness import Changes, changes_since
@@ -20,7 +23,6 @@ from golore.learner.derived.card_step import refresh_card, update_cards
 from golore.learner.learn import finish, learn
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.learner.pipeline.incremental import BodyEdit, IncrementalLearner, Update
-from golore.learner.pipeline.saved_survey import SURVEY_NAME
 from support.learned_tree import copy_repository
 from support.shop import make_shop
 
@@ -69,6 +71,31 @@ def test_a_learn_that_finds_nothing_to_do_does_not_open_the_graph(root: Path, mo
     with Store.open(store, write=False) as opened:
         assert count_store(opened).symbols["func"] == counts.symbols["func"] + 1
     assert any(session.is_writable for session in sessions)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_counted_again"),
+    [
+        ('package main\n\nimport "example.com/other"\n\nfunc more() { other.Do(); other.Do(); print(1) }\n', False),
+        ('package main\n\nimport "example.com/other"\n\nfunc more() { other.Do(); absent.Do() }\n', False),
+        ('package main\n\nimport "fmt"\n\ntype T struct{ n int }\n\nfunc more() { fmt.Println(T{}) }\n', True),
+        ("package main\n\nfunc more() {\n", True),
+    ],
+    ids=["a body", "an unresolved use", "another import", "a syntax error"],
+)
+def test_counts_follow_an_edit(root: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_counted_again: bool) -> None:
+    store = root / ".golore"
+    learn(root, store)
+    with Store.open(store, write=False) as opened:
+        count_store(opened)
+    (root / "more.go").write_text(text)
+    learn(root, store)
+    with Store.open(store, write=False) as opened:
+        expected = store_counts.count_all(opened)
+        counting = Mock(side_effect=store_counts.count_all)
+        monkeypatch.setattr(store_counts, "count_all", counting)
+        assert count_store(opened) == expected
+    assert counting.called == is_counted_again
 
 
 def _age(root: Path) -> None:
