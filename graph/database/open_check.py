@@ -5,7 +5,8 @@
 The engine trusts its files: damaged ones crash the process or make it allocate gigabytes. Files that the last writer
 has recorded are compared with the record (see `files.graph_digests`). After a writer that was killed, and in stores of
 older versions, there is no record. So another process, with a limit of memory, first reads everything in the graph:
-every column, every edge in both directions, and the index of the ids.
+every column, every edge in both directions, and the index of the ids. A value
+that golore cannot have stored, such as a NULL, is damage too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from golore.graph.safety.system import forbid_core_dumps
 
 _MODULE: Final = "golore.graph.database.open_check"
 _MAX_SECONDS: Final = 120.0
+_TEXT: Final = "(?s).*"
+_LINES: Final = "[0-9]+( [0-9]+)*|"
 _BYTES_PER_SECOND: Final = 1 << 20
 """A graph is read hundreds of times as fast; the limit is for an engine that hangs."""
 
@@ -52,36 +55,50 @@ def can_be_read(database: Path, *, write: bool) -> bool:
         if write:
             Session(database, write=True).close()
         session = Session(database, write=False)
-        for statement in _statements():
-            list(session.rows(statement))
+        is_complete = not any(row[0] for statement in _statements() for row in session.rows(statement))
         session.close()
     except (StoreError, EngineFailure):
         return False
-    return True
+    return is_complete
 
 
 def _statements() -> list[str]:
+    """Statements that read everything. The first value of each is the number of values that cannot be right."""
     nodes = {META_TABLE: (Column("id", "STRING"), Column("value", "STRING")), **NODE_COLUMNS}
     statements: list[str] = []
     for label, columns in nodes.items():
         statements += [
-            f"MATCH (n:{label}) RETURN {_aggregates('n', columns)}",
-            f"MATCH (n:{label}) WITH n.id AS i MATCH (m:{label} {{id: i}}) RETURN count(m)",
+            f"MATCH (n:{label}) RETURN {_wrong_and_largest('n', columns)}",
+            f"MATCH (n:{label}) WITH n.id AS i MATCH (m:{label} {{id: i}}) WITH count(m) AS found "
+            f"MATCH (n:{label}) RETURN count(n) - found, found",
         ]
     for kind in EDGE_KINDS:
-        edge, values = f"[e:{kind.label}]", _aggregates("e", EDGE_COLUMNS[kind.label])
+        edge, values = f"[e:{kind.label}]", _wrong_and_largest("e", EDGE_COLUMNS[kind.label])
         statements += [
-            f"MATCH (a:{kind.source})-{edge}->(b:{kind.target}) RETURN max(a.id), max(b.id), {values}",
-            f"MATCH (b:{kind.target})<-{edge}-(a:{kind.source}) RETURN max(a.id), max(b.id), {values}",
+            f"MATCH (a:{kind.source})-{edge}->(b:{kind.target}) RETURN {values}, max(a.id), max(b.id)",
+            f"MATCH (b:{kind.target})<-{edge}-(a:{kind.source}) RETURN {values}, max(a.id), max(b.id)",
         ]
     return statements
 
 
-def _aggregates(name: str, columns: tuple[Column, ...]) -> str:
-    """A value that the engine computes from all values of the columns."""
-    parts = [f"{name}.`{column.name}`" for column in columns]
-    sums = [part if column.type != "STRING[]" else f"size({part})" for part, column in zip(parts, columns, strict=True)]
-    return ", ".join(("count(*)", *(f"max({part})" for part in sums)))
+def _wrong_and_largest(name: str, columns: tuple[Column, ...]) -> str:
+    """The number of values that golore cannot have stored, and a value computed from all values of each column."""
+    wrong = [
+        f"sum(CASE WHEN {_is_possible(f'{name}.`{column.name}`', column)} THEN 0 ELSE 1 END)" for column in columns
+    ]
+    largest = [f"max({name}.`{column.name}`)" for column in columns if column.type != "STRING[]"]
+    return ", ".join((" + ".join(("0", *wrong)), "count(*)", *largest))
+
+
+def _is_possible(value: str, column: Column) -> str:
+    """A condition that is not true of a NULL, of text that is not UTF-8, and of line numbers that are no numbers."""
+    match column.type:
+        case "STRING":
+            return f"{value} =~ '{_LINES if column.name == 'sites' else _TEXT}'"
+        case "STRING[]":
+            return f"list_to_string(' ', {value}) =~ '{_TEXT}'"
+        case _:
+            return f"{value} IS NOT NULL"
 
 
 def _main() -> int:

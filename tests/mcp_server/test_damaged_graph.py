@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.database.engine import Session
+from golore.graph.database.open_check import can_be_read
 from golore.graph.database.store import Store
 from golore.graph.errors import GraphDamaged
 from golore.graph.files.graph_digests import record_digests
@@ -140,6 +141,30 @@ def test_a_damaged_graph_of_a_killed_writer_crashes_no_command(root: Path, tmp_p
         assert code == 0 or "Run `golore learn` to rebuild it." in said, (seed, said)
         refused += code
     assert refused
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "MATCH (s:Symbol {name: 'Save'}) SET s.file = NULL",
+        "MATCH (:Symbol)-[e:CALLS]->(:Symbol) SET e.sites = '1x'",
+        "MATCH (r:Repository) SET r.modules = NULL",
+    ],
+)
+def test_a_value_that_golore_cannot_have_stored_is_damage(damage: str, root: Path, tmp_path: Path) -> None:
+    graph = graph_of(copy_repository(root, tmp_path / "shop"))
+    assert can_be_read(graph, write=True)
+    with closing(Session(graph, write=True)) as session:
+        session.run(damage)
+    assert not can_be_read(graph, write=True)
+
+
+def test_text_that_is_not_utf_8_is_damage(root: Path, tmp_path: Path) -> None:
+    graph = graph_of(copy_repository(root, tmp_path / "shop"))
+    text = b"Memory.Save"
+    assert text in graph.read_bytes()
+    graph.write_bytes(graph.read_bytes().replace(text, b"Memory.Sav\xff"))
+    assert not can_be_read(graph, write=True)
 
 
 def test_damage_that_only_a_question_finds_is_mended_by_the_next_learn(
