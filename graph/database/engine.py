@@ -110,8 +110,9 @@ class Session:
         write: bool,
         pool: int | None = None,
         threads: int | None = None,
-        checkpoint_on_close: bool = False,
+        is_bulk: bool = False,
     ) -> None:
+        """`is_bulk`: many rows are loaded into a new database, whose log is folded into it only when it is closed."""
         module = _module(engine_name())
         self.is_writable: Final = write
         self.pool: Final = pool or _READ_POOL
@@ -128,12 +129,13 @@ class Session:
                 max_num_threads=threads or _THREADS,
                 read_only=not write,
                 max_db_size=_MAX_DATABASE,
+                auto_checkpoint=not is_bulk,
             )
             self._connection = module.Connection(self._database)
         except (RuntimeError, MemoryError) as failure:
             self._lift_limit()
             raise opening_error(path, str(failure)) from failure
-        if write and not checkpoint_on_close:
+        if write and not is_bulk:
             # Folding the log into the file rewrites whole node groups and takes seconds at 400,000 symbols; reading
             # the log again at the next open takes milliseconds. `Store` decides when to fold.
             self.run("CALL force_checkpoint_on_close = false")

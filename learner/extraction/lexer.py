@@ -73,34 +73,7 @@ DIVIDE: Final = 67  # / % &^
 AND: Final = 68
 SHIFT: Final = 69
 
-_NEWLINE: Final = -1
-_FIXED: Final[dict[bytes, int]] = {
-    b"\n": _NEWLINE,
-    b")": RPAREN,
-    b"]": RBRACK,
-    b"}": RBRACE,
-    b"++": STEP,
-    b"--": STEP,
-    b"(": LPAREN,
-    b"[": LBRACK,
-    b"{": LBRACE,
-    b",": COMMA,
-    b";": SEMICOLON,
-    b":": COLON,
-    b".": DOT,
-    b"...": ELLIPSIS,
-    b":=": DEFINE,
-    b"=": ASSIGN,
-    b"<-": ARROW,
-    b"!": NOT,
-    b"||": OR_OR,
-    b"&&": AND_AND,
-    b"+": PLUS,
-    b"-": PLUS,
-    b"|": OR,
-    b"^": CARET,
-    b"*": TIMES,
-    b"&": AND,
+_KEYWORDS: Final[dict[bytes, int]] = {
     b"break": BREAK,
     b"continue": CONTINUE,
     b"fallthrough": FALLTHROUGH,
@@ -127,25 +100,75 @@ _FIXED: Final[dict[bytes, int]] = {
     b"type": TYPE,
     b"var": VAR,
 }
+_LONGEST_KEYWORD: Final = max(map(len, _KEYWORDS))
+_FIXED: Final[dict[bytes, int]] = {
+    b")": RPAREN,
+    b"]": RBRACK,
+    b"}": RBRACE,
+    b"++": STEP,
+    b"--": STEP,
+    b"(": LPAREN,
+    b"[": LBRACK,
+    b"{": LBRACE,
+    b",": COMMA,
+    b";": SEMICOLON,
+    b":": COLON,
+    b".": DOT,
+    b"...": ELLIPSIS,
+    b":=": DEFINE,
+    b"=": ASSIGN,
+    b"<-": ARROW,
+    b"!": NOT,
+    b"||": OR_OR,
+    b"&&": AND_AND,
+    b"+": PLUS,
+    b"-": PLUS,
+    b"|": OR,
+    b"^": CARET,
+    b"*": TIMES,
+    b"&": AND,
+}
 _FIXED.update(dict.fromkeys((b"==", b"!=", b"<", b"<=", b">", b">="), COMPARISON))
 _FIXED.update(dict.fromkeys((b"/", b"%", b"&^"), DIVIDE))
 _FIXED.update(dict.fromkeys((b"<<", b">>"), SHIFT))
 _FIXED.update({text + b"=": UPDATE for text in b"+ - * / % & | ^ << >> &^".split()})
 
 _TOKEN: Final = re.compile(
-    rb"""[ \t\r]*+(\n
-    |[A-Za-z_\x80-\xff][\w\x80-\xff]*+
-    |[()\[\]{},;]
-    |0[xX][\da-fA-F_.]*+(?>(?:[pP][+-]?\w++)?)i?
+    rb"""0[xX][\da-fA-F_.]*+(?>(?:[pP][+-]?\w++)?)i?
     |\.?\d[\d_.]*+(?>(?:[eE][+-]\d)?)\w*+
     |"(?>(?:[^"\\\n]++|\\[^\n])*)"
     |`[^`]*+`
     |'(?>(?:[^'\\\n]|\\[^\n])+)'
     |//[^\n]*+
     |/\*(?>(?:[^*]++|\*(?!/))*)\*/
-    |\.\.\.|:=|<<=|>>=|&\^=|<<|>>|<-|&&|\|\||&\^|\+\+|--|[=!<>+\-*/%&|^]=|[^ \t\r])""",
+    |\.\.\.|:=|<<=|>>=|&\^=|<<|>>|<-|&&|\|\||&\^|\+\+|--|[=!<>+\-*/%&|^]=|[^ \t\r]""",
     re.VERBOSE,
 )
+"""A token other than a name, a keyword, a bracket, a comma, a semicolon or a line end."""
+_SPACE: Final = 200
+_NEW_LINE: Final = 201
+_OPERATOR: Final = 202
+_OTHER: Final = 203
+_LETTER: Final = 204
+_DIGIT: Final = 205
+
+
+def _form(byte: int) -> int:
+    """What a byte can begin: a form from `_SPACE` on, or the kind of the token that it always is by itself."""
+    if byte >= 128 or byte == 95 or chr(byte).isalpha():
+        return _LETTER
+    if 48 <= byte <= 57:
+        return _DIGIT
+    if byte == 10:
+        return _NEW_LINE
+    if byte in b" \t\r":
+        return _SPACE
+    if byte in b"()[]{},;":
+        return _FIXED[bytes((byte,))]
+    return _OPERATOR if byte in b":=!<>+-*/%&|^" else _OTHER
+
+
+_FORMS: Final = bytes(map(_form, range(256)))
 _HEXADECIMAL: Final = re.compile(rb"0[xX][\da-fA-F_]*")
 _FRACTION: Final = re.compile(rb"[.eE]")
 
@@ -166,36 +189,80 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
     kinds = tokens.kinds
     texts = tokens.texts
     lines = tokens.lines
+    text = source[start:end]
+    size = len(text)
+    forms = _FORMS
     last = END
-    found: list[bytes] = _TOKEN.findall(source, start, end)
-    for text in found:
-        kind = _FIXED.get(text)
-        if kind is None:
-            first = text[0]
-            if first >= 128 or 97 <= first <= 122 or 65 <= first <= 90 or first == 95:
-                kind = NAME
-            elif first == 47:  # a comment; one that spans lines also acts as a line end
-                breaks = text.count(b"\n")
-                if not breaks:
-                    continue
-                line += breaks - 1
-                kind = _NEWLINE
-            else:
-                kind = _literal(text, first)
-        if kind < 0:
+    at = 0
+    while at < size:
+        first = text[at]
+        form = forms[first]
+        following = forms[text[at + 1]] if at + 1 < size else _SPACE
+        if form == _SPACE:
+            at += 1
+            continue
+        if form == _LETTER:
+            begin = at
+            at += 1
+            while at < size and forms[text[at]] >= _LETTER:
+                at += 1
+            token = text[begin:at]
+            kind = NAME
+            if first >= 97 and at - begin <= _LONGEST_KEYWORD:
+                kind = _KEYWORDS.get(token, NAME)
+        elif form == _NEW_LINE:
+            at += 1
             if END < last <= LAST_ENDER:
                 kinds.append(SEMICOLON)
-                texts.append(text)
+                texts.append(b"\n")
                 lines.append(line)
                 last = SEMICOLON
             line += 1
             continue
+        elif form < _SPACE:
+            token = text[at : at + 1]
+            kind = form
+            at += 1
+        elif first == 46 and following == _LETTER:
+            token = b"."
+            kind = DOT
+            at += 1
+        elif form == _OPERATOR and following != _OPERATOR:
+            token = text[at : at + 1]
+            kind = _FIXED[token]
+            at += 1
+        elif form == _OPERATOR and text[at + 1] == 61:  # an operator that ends in =
+            token = text[at : at + 2]
+            kind = _FIXED[token]
+            at += 2
+        else:
+            match = _TOKEN.match(text, at)
+            if match is None:
+                break  # cannot happen: the last alternative matches any byte that is not a space
+            token = match.group()
+            at += len(token)
+            found = _FIXED.get(token)
+            if found is not None:
+                kind = found
+            elif first == 47:  # a comment; one that spans lines also acts as a line end
+                breaks = token.count(b"\n")
+                if not breaks:
+                    continue
+                if END < last <= LAST_ENDER:
+                    kinds.append(SEMICOLON)
+                    texts.append(token)
+                    lines.append(line + breaks - 1)
+                    last = SEMICOLON
+                line += breaks
+                continue
+            else:
+                kind = _literal(token, first)
         kinds.append(kind)
-        texts.append(text)
+        texts.append(token)
         lines.append(line)
         last = kind
-        if kind == STRING and text[0] == 96:
-            line += text.count(b"\n")
+        if kind == STRING and first == 96:
+            line += token.count(b"\n")
     for _ in range(4):
         kinds.append(END)
         texts.append(b"")
