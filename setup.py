@@ -58,6 +58,8 @@ COMPILED: tuple[str, ...] = (
     "golore.learner.extraction.skeleton",
     "golore.learner.extraction.token_encoder",
     "golore.learner.extraction.tree_encoder",
+    "golore.learner.pipeline.graph_rows",
+    "golore.learner.pipeline.test_edges",
     "golore.learner.resolution.conversions",
     "golore.learner.resolution.expressions",
     "golore.learner.resolution.generics",

@@ -18,9 +18,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from golore.graph.safety.child_processes import guard_children
+
+_ALLOCATOR_THREAD: Final = "jemalloc_bg_thd"
+"""The thread that pyarrow's allocator starts. The allocator itself makes a fork safe (`pthread_atfork`)."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -122,11 +125,12 @@ class WorkerPool:
 
 
 def _can_fork() -> bool:
-    """Whether this process is on Linux, has one thread and no database open: another thread may hold a lock, which
-    nobody would release in the worker, and SQLite does not work in both processes after a fork."""
+    """Whether this process is on Linux, has one thread of its own and no database open: another thread may hold a lock,
+    which nobody would release in the worker, and SQLite does not work in both processes after a fork."""
     if sys.platform == "linux":
         with suppress(OSError):
-            is_alone = len(list(Path("/proc/self/task").iterdir())) == 1
+            names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir()]
+            is_alone = len(names) - names.count(_ALLOCATOR_THREAD) == 1
             return is_alone and not any(_is_database(path) for path in Path("/proc/self/fd").iterdir())
     return False
 

@@ -74,4 +74,6 @@ class SpooledGraph:
 
     def _parts(self, table: Table, names: Sequence[str]) -> Iterator[Any]:
         for path in spool_files(self._directory, table):
-            yield self._arrow.parquet.read_table(path, columns=list(names), use_threads=False)
+            # Not `read_table`, which imports `pyarrow.dataset`, and that numpy.
+            with self._arrow.parquet.ParquetFile(path) as file:
+                yield file.read(columns=list(names), use_threads=False)

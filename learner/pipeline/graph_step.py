@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from golore.graph.database.arrow import import_arrow
 from golore.graph.database.store import Store
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.files.identity import graph_identity
@@ -125,9 +126,12 @@ def learn_graph_and_survey(
     project = build_project(discovery, read_environment(std=import_paths()))
     directory = store_directory or discovery.root / STORE_NAME
     is_first = full or not (directory / CACHE_NAME).exists()
+    worker_count = _worker_count(discovery, workers)
+    if is_first and worker_count:
+        import_arrow("pyarrow.compute")  # once, before the fork: all workers need it, and take 0.1 s to import it
     with (
         gc_disabled(),
-        WorkerPool(_worker_count(discovery, workers), fork=is_first) as pool,
+        WorkerPool(worker_count, fork=is_first) as pool,
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
     ):
