@@ -7,14 +7,17 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """`begin` says that this many files and bytes of Go code are learned for the first time. `stage` begins a step of
-    `total` units (0: unknown), `tick` reports units of it as done."""
+    """`begin` says that this many files and bytes of Go code are learned for the first time. `stage` begins a stage of
+    `total` units (0: unknown), `tick` reports units of it as done. `running` names the steps that run beside the stage;
+    it is called from several threads."""
 
     def begin(self, files: int, size: int) -> None: ...
 
     def stage(self, name: str, total: int) -> None: ...
 
     def tick(self, units: int) -> None: ...
+
+    def running(self, steps: tuple[str, ...]) -> None: ...
 
 
 class NoProgress:
@@ -27,6 +30,9 @@ class NoProgress:
         pass
 
     def tick(self, units: int) -> None:
+        pass
+
+    def running(self, steps: tuple[str, ...]) -> None:
         pass
 
 
@@ -49,6 +55,9 @@ class TimedStages:
 
     def tick(self, units: int) -> None:
         self._progress.tick(units)
+
+    def running(self, steps: tuple[str, ...]) -> None:
+        self._progress.running(steps)
 
     def parts(self) -> tuple[tuple[str, float], ...]:
         """The stages in the order in which they began, with their seconds. The time before the first is left out."""

@@ -85,7 +85,7 @@ def _learn_again_if_damaged(
 
 
 def _learn(root: Path, store_directory: Path, *, full: bool, workers: int | None, progress: Progress) -> Report:
-    with LoadCompanion(root, store_directory) as companion:
+    with LoadCompanion(root, store_directory, progress) as companion:
         if full:
             report = learn_graph(
                 root,

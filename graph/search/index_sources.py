@@ -7,12 +7,14 @@ For a few files it queries those and what they contain; for all files it reads t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import starmap
 from typing import Any, Final, NamedTuple
 
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.database.subgraph import read_meta
-from golore.graph.model.entities import Symbol
+from golore.graph.model.entities import Doc, Symbol
 from golore.graph.search.index_entries import TEST, IndexedSymbol, ShortText
 from golore.graph.search.note_answers import LASTING
 
@@ -86,7 +88,16 @@ def declared_by_file(symbols: Iterable[Symbol], package: str) -> dict[str, tuple
 
 def texts_mark(store: Store) -> str:
     """A mark that changes when notes, documents or summaries may have changed."""
-    return "\n".join(read_meta(store, f"projected {label}") for label in _PROJECTED_LABELS)
+    return _texts_mark(lambda name: read_meta(store, name))
+
+
+def spooled_texts_mark(meta: Mapping[str, str]) -> str:
+    """The `texts_mark` of a graph that will have these meta rows."""
+    return _texts_mark(lambda name: meta.get(name, ""))
+
+
+def _texts_mark(value_of: Callable[[str], str]) -> str:
+    return "\n".join(value_of(f"projected {label}") for label in _PROJECTED_LABELS)
 
 
 def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[ShortText]:
@@ -97,9 +108,26 @@ def package_texts(store: Store, ids: Collection[str] | None = None) -> Iterator[
     else:
         statement = f"MATCH (p:Package {{id: $id}}) RETURN {columns}"
         rows = iter([row for id in sorted(ids) for row in store.rows(statement, {"id": id})])
-    for id, path, name, directory, doc, test in rows:
-        title = f"package {name}" if path == id else f"package {name} {path}"
-        yield ShortText("package", id, f"{directory or '.'}/", 0, title, _cut(doc), TEST * bool(test))
+    return starmap(_package_text, rows)
+
+
+def spooled_texts(tables: GraphTables, documents: Iterable[Doc]) -> Iterator[ShortText]:
+    """The texts of a graph that is being loaded into a store without notes and summaries, in the order of
+    `package_texts` and `knowledge_texts`."""
+    names = ("id", "path", "name", "dir", "doc", "test")
+    packages = zip(*tables.node_columns("Package", names)[1:], strict=True)
+    yield from starmap(_package_text, sorted(packages))
+    for document in sorted(documents):
+        yield _document_text(document.id, document.path, document.title, document.line, document.text)
+
+
+def _package_text(id: str, path: str, name: str, directory: str, doc: str, test: bool) -> ShortText:
+    title = f"package {name}" if path == id else f"package {name} {path}"
+    return ShortText("package", id, f"{directory or '.'}/", 0, title, _cut(doc), TEST * bool(test))
+
+
+def _document_text(id: str, path: str, title: str, line: int, text: str) -> ShortText:
+    return ShortText("doc", id, path, line, title, _cut(text))
 
 
 def knowledge_texts(store: Store) -> Iterator[ShortText]:
@@ -112,8 +140,7 @@ def knowledge_texts(store: Store) -> Iterator[ShortText]:
         title = f"{kind}{f', {drifted}' if drifted else ''}: {name}"
         yield ShortText("note", id, file, line, title, _cut(text), 0 if kind in _NOT_LASTING else LASTING)
     statement = "MATCH (d:Doc) RETURN d.id, d.path, d.title, d.line, d.text ORDER BY d.id"
-    for id, path, title, line, text in store.rows(statement):
-        yield ShortText("doc", id, path, line, title, _cut(text))
+    yield from starmap(_document_text, store.rows(statement))
     statement = (
         "MATCH (s:Summary) WHERE s.level <> 'symbol' AND s.status = 'current' "
         "RETURN s.id, s.subject, s.level, s.text ORDER BY s.id"

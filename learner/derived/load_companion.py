@@ -1,25 +1,25 @@
 """What a learn makes beside a load of the whole graph: documents, `CHANGES_WITH` edges, the search index and the cards.
 
-One thread does the work, one step after another, because all steps write to `cache.db`. Only the cards of a large
-repository are made in a process of their own, which waits at its end until the index is written. A step starts when its
-inputs are there:
-
-    documents, history    the files                      while the workers read and resolve Go files
-    rows for the graph    documents, history, rows       while the engine loads the rows
-    search index          parts of the workers, history  while the engine loads the rows
-    cards                 documents, history, rows       while the engine loads the rows
+    step         needs                              while
+    documents    files                              workers read and resolve Go files
+    history      git                                workers read and resolve Go files
+    commits      history, resolved packages         the engine loads the rows
+    links        documents, commits, rows           the engine loads the rows
+    words        links, parts of the workers        the engine loads the rows
+    cards        links, rows                        the engine loads the rows
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
-which may have to follow their code first.
+which may have to follow their code first. They are made in a process of their own, if processes were forked; it waits
+at its end until the words are written, because both write to `cache.db`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.graph_tables import SpooledGraph
@@ -28,6 +28,7 @@ from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.history.co_change import History
 from golore.graph.history.co_change_edges import rows_of_pairs
 from golore.graph.knowledge.documents import StoredDocument
+from golore.graph.progress import NoProgress, Progress
 from golore.graph.search.index_parts import IndexPart
 from golore.learner.checkout.discovery import Discovery, discover
 from golore.learner.checkout.git_activity import update_recent_commits
@@ -38,10 +39,8 @@ from golore.learner.derived.note_step import link_shared_knowledge
 from golore.learner.derived.search_step import load_parts
 from golore.learner.documents.document_load import load_documents, read_documents, record_loaded_documents
 from golore.learner.documents.document_step import DocumentContent
+from golore.learner.steps import Steps
 from golore.learner.worker_pool import WorkerPool
-
-_MANY: Final = 1_000
-"""From this many files on, the cards take longer than the start of a process."""
 
 
 class Loaded(NamedTuple):
@@ -52,66 +51,80 @@ class Loaded(NamedTuple):
 
 
 class LoadCompanion:
-    """The `Companion` of a whole learn. Use it as a context manager; leaving it waits for the thread."""
+    """The `Companion` of a whole learn. Use it as a context manager; leaving it waits for the steps that have begun."""
 
-    def __init__(self, root: Path, store_directory: Path) -> None:
+    def __init__(self, root: Path, store_directory: Path, progress: Progress | None = None) -> None:
         self._root = root.resolve()
         self._directory = store_directory
-        self._thread = ThreadPoolExecutor(1)
-        self._card_thread = ThreadPoolExecutor(1)
+        self._steps = Steps(progress or NoProgress())
+        self._pool = WorkerPool(0)
         self._documents: Future[list[tuple[StoredDocument, DocumentContent]]] | None = None
-        self._more_rows: Future[MoreRows] | None = None
-        self._index: Future[bytes] | None = None
+        self._history: Future[History | None] | None = None
+        self._links: Future[MoreRows] | None = None
+        self._words: Future[bytes] | None = None
         self._cards: Future[bool] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.shutdown(cancel_futures=True)
-        self._card_thread.shutdown(cancel_futures=True)
+        with self._steps:
+            self._pool.close()
+
+    def fork(self, processes: int) -> None:
+        self._pool = WorkerPool(min(processes, 1), fork=True)
 
     def begin(self, discovery: Discovery) -> None:
         found: dict[str, FileState] = {file.path: file.state for file in discovery.documents}
-        self._documents = self._thread.submit(read_documents, self._root, found)
-        self._thread.submit(read_history, self._root, head_commit(self._root))  # kept for all later steps
+        self._documents = self._steps.start("documents", lambda: read_documents(self._root, found))
+        self._history = self._steps.start("history", self._read_history)
 
     def resolved(self, rows: Path, state: str, parts: Sequence[IndexPart]) -> None:
-        if self._documents is None:
+        if self._documents is None or self._history is None:
             self.begin(discover(self._root))
         assert self._documents is not None
-        self._more_rows = self._thread.submit(self._make_rows, self._documents, rows, state)
-        if sum(part.file_count for part in parts) < _MANY:
-            self._index = self._thread.submit(load_parts, self._root, self._directory, parts)
-            self._cards = self._thread.submit(self._build_cards, rows)
-        else:
-            is_ready = self._thread.submit(self._prepare_cards)
-            self._index = self._thread.submit(load_parts, self._root, self._directory, parts)
-            self._cards = self._card_thread.submit(self._build_cards_elsewhere, is_ready, rows)
+        assert self._history is not None
+        documents, history, tables = self._documents, self._history, SpooledGraph(rows)
+        commits = self._steps.start("commits", self._prepare_cards, history)
+        links = self._steps.start(
+            "links", lambda: self._make_rows(documents.result(), tables, state), documents, history, commits
+        )
+        words = self._steps.start(
+            "words", lambda: load_parts(self._root, self._directory, parts, tables, links.result()), links
+        )
+        self._cards = self._steps.start(
+            "cards",
+            lambda: commits.result() and self._build_cards(rows, history.result()),
+            links if self._pool.size else words,  # without another process, they would only slow each other
+        )
+        self._links, self._words = links, words
 
     def more_rows(self) -> MoreRows:
-        assert self._more_rows is not None
-        return self._more_rows.result()
+        assert self._links is not None
+        return self._links.result()
 
     def wait(self) -> None:
-        assert self._index is not None
+        assert self._words is not None
         assert self._cards is not None
-        self._index.result()
+        self._words.result()
         self._cards.result()
 
     def finish(self) -> Loaded | None:
         """Record what the current graph has, if it was loaded."""
-        if self._index is None or self._cards is None:
+        if self._words is None or self._cards is None:
             return None
         record_loaded_documents(self._directory)
         record_loaded_pairs(self._directory)
-        return Loaded(self._index.result(), self._cards.result())
+        return Loaded(self._words.result(), self._cards.result())
+
+    def _read_history(self) -> History | None:
+        head = head_commit(self._root)
+        return read_history(self._root, head) if head else None
 
     def _make_rows(
-        self, documents: Future[list[tuple[StoredDocument, DocumentContent]]], rows: Path, state: str
+        self, documents: list[tuple[StoredDocument, DocumentContent]], tables: SpooledGraph, state: str
     ) -> MoreRows:
-        tables = SpooledGraph(rows)
-        linked = load_documents(self._directory, tables, state, documents.result())
+        linked = load_documents(self._directory, tables, state, documents)
         files = frozenset[str](tables.node_columns("File", ("id",))[1])
         pairs = rows_of_pairs(files, counted_pairs(self._root, self._directory))
         return MoreRows(linked.nodes, {**linked.edges, **pairs.edges}, {**linked.meta, **pairs.meta})
@@ -125,24 +138,13 @@ class LoadCompanion:
         withdraw_cards(self._directory)
         return True
 
-    def _build_cards(self, rows: Path) -> bool:
-        if not self._prepare_cards():
-            return False
-        return _build_cards(self._card_task(rows))
-
-    def _build_cards_elsewhere(self, is_ready: Future[bool], rows: Path) -> bool:
-        if not is_ready.result():
-            return False
-        with WorkerPool(1) as pool:
-            # If the process dies, the cards are built from the graph, as if they could not be built now.
-            return any(result is not None for _, result in pool.run(_build_cards, [self._card_task(rows)]))
-
-    def _card_task(self, rows: Path) -> _CardTask:
-        head = head_commit(self._root)
-        return _CardTask(self._root, self._directory, rows, head, read_history(self._root, head) if head else None)
+    def _build_cards(self, rows: Path, history: History | None) -> bool:
+        task = CardTask(self._root, self._directory, rows, head_commit(self._root), history)
+        # If the process dies, the cards are built from the graph, as if they could not be built now.
+        return any(result is not None for _, result in self._pool.run(build_cards_of, [task]))
 
 
-class _CardTask(NamedTuple):
+class CardTask(NamedTuple):
     root: Path
     directory: Path
     rows: Path
@@ -150,6 +152,7 @@ class _CardTask(NamedTuple):
     history: History | None
 
 
-def _build_cards(task: _CardTask) -> bool:
+def build_cards_of(task: CardTask) -> bool:
+    """Build the cards of a load. Runs in a process of its own, if there is one."""
     load_cards(task.root, task.directory, SpooledGraph(task.rows), task.head, task.history)
     return True

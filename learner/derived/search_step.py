@@ -13,11 +13,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from golore.graph.database.bulk_load import MoreRows
+from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.history.co_change import directory_of
 from golore.graph.knowledge.ratings import score_changes
+from golore.graph.model.entities import Doc
 from golore.graph.progress import Progress
 from golore.graph.search.index import COMMITS, GRAPH, HEAD, HISTORY, SearchIndex, open_index
 from golore.graph.search.index_entries import FileText
@@ -30,6 +33,8 @@ from golore.graph.search.index_sources import (
     file_rows,
     knowledge_texts,
     package_texts,
+    spooled_texts,
+    spooled_texts_mark,
     texts_mark,
 )
 from golore.graph.search.past_commits import commit_terms, packed
@@ -63,17 +68,22 @@ def adopt_index(index: SearchIndex, store: Store) -> bool:
     return True
 
 
-def load_parts(root: Path, store_directory: Path, parts: Sequence[IndexPart]) -> bytes:
-    """Replace all files and commits of the index while their graph is being stored.
+def load_parts(
+    root: Path, store_directory: Path, parts: Sequence[IndexPart], tables: GraphTables, more: MoreRows
+) -> bytes:
+    """Replace the index while its graph is being stored. `tables` and `more`: the rows of the graph.
 
     Returns a mark for `update_search_index`, which must complete the index when the graph is there; if it does not, the
     next update rebuilds the index.
     """
+    documents = (row for row in more.nodes.get("Doc", ()) if isinstance(row, Doc))
     mark = os.urandom(16)
     index = open_index(store_directory, write=True)
     assert index is not None
     with index, gc_disabled(), index.writing():
         index.replace_all(parts)
+        index.replace_texts(spooled_texts(tables, documents))
+        index.set_meta(_TEXTS, spooled_texts_mark(more.meta).encode())
         _update_history(index, root)
         index.set_meta(GRAPH, b"")
         index.set_meta(_UNFINISHED, mark)
@@ -144,9 +154,10 @@ def _has_all(index: SearchIndex, store: Store, indexed_graph: bytes, root: Path)
 
 
 def _complete(index: SearchIndex, store: Store, root: Path) -> IndexUpdate:
-    """Add everything else to an index, after `load_parts`."""
+    """Record the graph that an index is of, after `load_parts`. If there are notes or summaries now, add them."""
     with gc_disabled(), index.writing():
-        _replace_texts(index, store)
+        if index.meta(_TEXTS) != texts_mark(store).encode():
+            _replace_texts(index, store)
         _finish(index, store, root)
     return IndexUpdate(index.count("files"), True)
 

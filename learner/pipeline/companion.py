@@ -12,8 +12,13 @@ from golore.learner.checkout.discovery import Discovery
 
 
 class Companion(WorkBeside, Protocol):
-    """The first two methods should return at once and leave the work to a thread: workers read and resolve files, and
+    """`begin` and `resolved` should return at once and leave the work to a thread: workers read and resolve files, and
     the engine stores rows, without needing this process."""
+
+    def fork(self, processes: int) -> None:
+        """This process has one thread and no open database, so that processes can be forked for later: at most this
+        many. Not called if `begin` will not be called."""
+        ...
 
     def begin(self, discovery: Discovery) -> None:
         """The files are known, and the worker processes have been forked, so that threads may be started."""

@@ -129,6 +129,8 @@ def learn_graph_and_survey(
     worker_count = _worker_count(discovery, workers)
     if is_first and worker_count:
         import_arrow("pyarrow.compute")  # once, before the fork: all workers need it, and take 0.1 s to import it
+        if companion is not None:
+            companion.fork(worker_count)
     with (
         gc_disabled(),
         WorkerPool(worker_count, fork=is_first) as pool,

@@ -44,6 +44,9 @@ class JsonProgress:
         if time.monotonic() - self._printed_at >= _INTERVAL:
             self._print_progress()
 
+    def running(self, steps: tuple[str, ...]) -> None:
+        pass
+
     def _print_progress(self) -> None:
         self._printed_at = time.monotonic()
         _print_line(stage=self._name, done=self._done, total=self._total)

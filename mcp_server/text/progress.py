@@ -60,6 +60,9 @@ class _Clock:
     def tick(self, units: int) -> None:
         self._done += units
 
+    def running(self, steps: tuple[str, ...]) -> None:
+        pass
+
     @property
     def rate(self) -> float:
         return self._done / max(time.monotonic() - self._started, 0.001)
@@ -101,23 +104,29 @@ class Bar(_Clock):
         super().__init__(estimate)
         self._display = display
         self._task: TaskID | None = None
+        self._beside = ""
 
     def stage(self, name: str, total: int) -> None:
         self._finish()
         self._begin_step(total)
-        self._task = self._display.add_task(name, total=total or None, rate="", clock=self)
+        self._task = self._display.add_task(name, total=total or None, rate="", clock=self, beside=self._beside)
 
     def tick(self, units: int) -> None:
         super().tick(units)
         if self._task is not None:
             self._display.update(self._task, advance=units, rate=f"{self.rate:,.0f}/s")
 
+    def running(self, steps: tuple[str, ...]) -> None:
+        self._beside = ", ".join(steps)
+        if self._task is not None:
+            self._display.update(self._task, beside=self._beside)
+
     def _announce(self, sentence: str) -> None:
         self._display.console.print(sentence, highlight=False)
 
     def _finish(self) -> None:
         if self._task is not None:
-            self._display.update(self._task, total=self._done or 1, completed=self._done or 1, clock=None)
+            self._display.update(self._task, total=self._done or 1, completed=self._done or 1, clock=None, beside="")
 
 
 def _display() -> RichProgress:
@@ -139,6 +148,7 @@ def _display() -> RichProgress:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeLeft(),
+        TextColumn("{task.fields[beside]}", style="dim"),
         console=Console(stderr=True, no_color=not has_colours(sys.stderr)),
         transient=True,
     )

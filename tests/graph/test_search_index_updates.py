@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from golore.graph.database.bulk_load import MoreRows
+from golore.graph.database.graph_tables import SpooledGraph
 from golore.graph.database.store import Store
 from golore.graph.search.index import open_index
 from golore.graph.search.index_entries import ShortText
@@ -132,7 +134,9 @@ def test_an_index_that_was_not_completed_is_made_again(tmp_path: Path) -> None:
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     learn(tree, store, full=True)
     complete = rows(store)
-    load_parts(tree, store, [])  # as a learn that is killed while the graph is stored
+    (tmp_path / "rows").mkdir()
+    # As a learn that is killed while the graph is stored.
+    load_parts(tree, store, [], SpooledGraph(tmp_path / "rows"), MoreRows())
     assert not rows(store)["files"]
     learn(tree, store)
     assert rows(store) == complete

@@ -78,15 +78,12 @@ def test_spooled_rows_are_those_of_the_loaded_graph(tmp_path: Path, workers: int
     assert stored[EdgeKind("CALLS", "Symbol", "Symbol")]
 
 
-@pytest.mark.parametrize("most", [1_000, 1])
-def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    monkeypatch.setattr(load_companion, "_MANY", most)  # 1: as in a large repository, in a process of their own
+@pytest.mark.parametrize("workers", [0, 1])  # 1: as in a large repository, in a process of their own
+def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path, workers: int) -> None:
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     git(tree, "init", "--quiet")
     commit(tree, dict(FILES))
-    learn(tree, store)
+    learn(tree, store, workers=workers)
     beside = cards(store)
     assert update_cards(tree, store, whole=True).is_full
     assert cards(store) == beside
@@ -99,10 +96,9 @@ def test_if_the_process_that_makes_the_cards_dies_they_are_made_from_the_graph(
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     learn(tree, store)
     expected = cards(store)
-    monkeypatch.setattr(load_companion, "_MANY", 1)
-    monkeypatch.setattr(load_companion, "_build_cards", os._exit)
-    monkeypatch.setattr(LoadCompanion, "_card_task", Mock(return_value=1))  # the exit code
-    learn(tree, tmp_path / "second")
+    monkeypatch.setattr(load_companion, "build_cards_of", os._exit)
+    monkeypatch.setattr(load_companion, "CardTask", Mock(return_value=1))  # the exit code
+    learn(tree, tmp_path / "second", workers=1)
     assert cards(tmp_path / "second") == expected
 
 
