@@ -27,6 +27,8 @@ _ALLOCATOR_THREAD: Final = "jemalloc_bg_thd"
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Call = tuple[Callable[[Any], Any], Any]
+"""A function and its argument."""
 
 
 class WorkerPool:
@@ -70,39 +72,45 @@ class WorkerPool:
 
         An exception that a task raises in a worker is raised here.
         """
+        return ((task, result) for _, task, result in self.run_calls((work, task) for task in tasks))
+
+    def run_calls(self, calls: Iterable[Call]) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        """Like `run`, for tasks of several kinds: each is a function and its argument. Yields both and the result."""
         if not self.size:
-            for task in tasks:
-                yield task, work(task)
+            for work, task in calls:
+                yield work, task, work(task)
             return
-        remaining = iter(tasks)
-        busy: dict[Connection, Task] = {}
+        remaining = iter(calls)
+        busy: dict[Connection, Call] = {}
         idle = list(self._workers)
         while True:
-            while (idle or len(self._workers) < self.size) and (task := next(remaining, None)) is not None:
+            while (idle or len(self._workers) < self.size) and (call := next(remaining, None)) is not None:
                 connection = idle.pop() if idle else self._start_worker()
-                connection.send((work, task))
-                busy[connection] = task
+                connection.send(call)
+                busy[connection] = call
             if not busy:
                 return
             for ready in wait(list(busy)):
                 ready = cast(Connection, ready)  # on Windows, of another class with the same methods
-                task = busy.pop(ready)
+                call = busy.pop(ready)
                 try:
                     result = _receive(ready)
                 except EOFError:
                     self._remove_dead_worker(ready)
-                    yield task, None
+                    yield *call, None
                 else:
                     idle.append(ready)
-                    yield task, result
+                    yield *call, result
 
-    def run_on_all(self, work: Callable[[Task], Result], task: Task) -> list[Result]:
-        """Run the same task in every worker that was started, and return the results."""
+    def run_on_all(self, work: Callable[[Task], Result], task: Task) -> Callable[[], list[Result]]:
+        """Start the same task in every worker that was started. Returns a function that waits for the results; nothing
+        else may be run before it was called."""
         if not self.size:
-            return [work(task)]
+            done = [work(task)]
+            return lambda: done
         for connection in self._workers:
             connection.send((work, task))
-        return [_receive(connection) for connection in list(self._workers)]
+        return lambda: [_receive(connection) for connection in list(self._workers)]
 
     def _start_worker(self, *, is_forked: bool = False) -> Connection:
         guard_children()  # the command line of a spawned worker is not ours

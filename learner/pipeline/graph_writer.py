@@ -42,13 +42,14 @@ from golore.learner.pipeline.implements_edges import (
     OutsideTables,
     Tables,
     all_tables,
+    cache_outside_tables,
     cache_tables,
+    cached_outside_tables,
     cached_tables,
     changed_tables,
     implements_edges,
     outside_tables,
 )
-from golore.learner.pipeline.index_worker import take_parts
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
     Assignment,
@@ -57,6 +58,7 @@ from golore.learner.pipeline.resolve_workers import (
     ResolutionWorker,
     assignments,
     close_spools,
+    outside_interfaces,
     resolve_packages,
     start_worker,
     stop_worker,
@@ -64,7 +66,7 @@ from golore.learner.pipeline.resolve_workers import (
 from golore.learner.pipeline.stored_keys import STATE
 from golore.learner.pipeline.test_edges_update import exercised_elsewhere, update_test_edges
 from golore.learner.project.catalog import CatalogPackage
-from golore.learner.worker_pool import WorkerPool
+from golore.learner.worker_pool import Call, WorkerPool
 
 SMALL_FILES = 120
 """Up to this many files are resolved in this process, because a new one would have to start and load the plan first."""
@@ -160,24 +162,34 @@ def _spool_all(
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
     tables: dict[str, Tables] = {}
+    outside = cached_outside_tables(cache, keys.outside)
     rows = edges = files = 0
     progress.stage("Resolving", len(keys.packages))
     with _shared_plan(plan, store.directory) as plan_path:
         everything = assignments(
             plan_path, plan.catalog, frozenset(keys.packages), spool=bulk.directory, is_indexed=is_indexed
         )
-        for result in _results(pool, everything, progress):
+        # The external interfaces first: they take as long as many packages, and nobody should wait for them at the end.
+        calls: list[Call] = [(outside_interfaces, plan_path)] if outside is None else []
+        calls += [(resolve_packages, assignment) for assignment in everything]
+        for result in _outcomes(pool, calls, progress):
+            if isinstance(result, OutsideTables):
+                outside = result
+                cache_outside_tables(cache, keys.outside, outside)
+                continue
             tables[result.id] = Tables(result.types, result.interfaces)
             _merge(externals, result.rows.nodes["External"])
             rows += result.written
             edges += result.edges
             files += result.files
-        outside = outside_tables(cache, pool, plan_path, keys.outside)
-        parts = [part for found in pool.run_on_all(take_parts, plan_path) for part in found]
-    for written in pool.run_on_all(close_spools, bulk.directory):
-        bulk.count(written)
+        closing = pool.run_on_all(close_spools, Assignment(plan_path, (), frozenset(), spool=bulk.directory))
+        assert outside is not None
+        implements = implements_edges(tables, outside)  # while the workers write the rest of their rows
+        parts: list[IndexPart] = []
+        for spooled in closing():
+            bulk.count(spooled.rows)
+            parts += spooled.parts
     pool.close()  # frees the workers' memory for what follows
-    implements = implements_edges(tables, outside)
     _merge(externals, implements.externals)
     for kind, found in implements.edges.items():
         bulk.edges(kind, found)
@@ -366,11 +378,22 @@ def _shared_plan(plan: Plan, directory: Path, worker: ResolutionWorker | None = 
 
 
 def _results(pool: WorkerPool, tasks: Iterable[Assignment], progress: Progress) -> Iterator[PackageResult]:
-    for assignment, results in pool.run(resolve_packages, tasks):
+    for result in _outcomes(pool, ((resolve_packages, task) for task in tasks), progress):
+        assert isinstance(result, PackageResult)
+        yield result
+
+
+def _outcomes(pool: WorkerPool, calls: Iterable[Call], progress: Progress) -> Iterator[PackageResult | OutsideTables]:
+    """The results of `resolve_packages`, one by one, and of `outside_interfaces`, as tables."""
+    for work, task, results in pool.run_calls(calls):
         if results is None:
-            raise RuntimeError(f"a worker process died while resolving {', '.join(assignment.directories)}")
-        yield from results
-        progress.tick(sum(1 if result.is_whole else result.files for result in results))
+            what = ", ".join(task.directories) if isinstance(task, Assignment) else "external interfaces"
+            raise RuntimeError(f"a worker process died while resolving {what}")
+        if work is outside_interfaces:
+            yield OutsideTables(results)
+        else:
+            yield from results
+            progress.tick(sum(1 if result.is_whole else result.files for result in results))
 
 
 def _merge(externals: dict[str, External], rows: Iterable[Node]) -> None:

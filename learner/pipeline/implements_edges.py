@@ -81,14 +81,23 @@ def all_tables(
 
 def outside_tables(cache: Cache, pool: WorkerPool, plan: Path, key: str) -> OutsideTables:
     """The tables of external interfaces. If the cache does not have them with this key, they are made again."""
+    tables = cached_outside_tables(cache, key)
+    if tables is None:
+        (found,) = [found for _, found in pool.run(outside_interfaces, [plan])]
+        tables = OutsideTables(found or [])
+        cache_outside_tables(cache, key, tables)
+    return tables
+
+
+def cached_outside_tables(cache: Cache, key: str) -> OutsideTables | None:
     for row in cache.get_resolutions([_OUTSIDE]):
         if row.key == key:
             return msgspec.msgpack.decode(row.rows, type=OutsideTables)
-    tables = OutsideTables([])
-    for _, found in pool.run(outside_interfaces, [plan]):
-        tables = OutsideTables(found or [])
+    return None
+
+
+def cache_outside_tables(cache: Cache, key: str, tables: OutsideTables) -> None:
     cache.set_resolutions([CachedResolution(_OUTSIDE, key, _encode(tables))])
-    return tables
 
 
 def cache_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:

@@ -18,6 +18,7 @@ from golore.graph.database.parquet_spool import Spools, Table
 from golore.graph.database.subgraph import Subgraph
 from golore.graph.files.cache_db import Cache, CachedFile
 from golore.graph.model.entities import External
+from golore.graph.search.index_parts import IndexPart
 from golore.learner.extraction import facts as f
 from golore.learner.pipeline.graph_rows import (
     ImportTarget,
@@ -28,7 +29,7 @@ from golore.learner.pipeline.graph_rows import (
     package_rows,
     testing_of,
 )
-from golore.learner.pipeline.index_worker import add_to_index
+from golore.learner.pipeline.index_worker import add_to_index, take_parts
 from golore.learner.project.catalog import Catalog, CatalogPackage
 from golore.learner.project.external_packages import unvendored_path
 from golore.learner.project.project import Project
@@ -312,10 +313,17 @@ def _write_to_spools(result: PackageResult, directory: Path) -> PackageResult:
     return result._replace(rows=rest)
 
 
-def close_spools(directory: Path) -> dict[Table, int]:
-    """Close the spools of this process. Returns the number of rows written, by table."""
-    spools = _spools.pop(directory, None)
-    return {} if spools is None else spools.close()
+class Spooled(NamedTuple):
+    """What a process has made of its packages: the number of rows in its spools, and its parts of the search index."""
+
+    rows: dict[Table, int]
+    parts: list[IndexPart]
+
+
+def close_spools(assignment: Assignment) -> Spooled:
+    """Close the spools of this process. `assignment`: any of those that it had."""
+    spools = None if assignment.spool is None else _spools.pop(assignment.spool, None)
+    return Spooled({} if spools is None else spools.close(), take_parts(assignment.plan))
 
 
 def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
