@@ -44,6 +44,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.queries.file_facts",
     "golore.graph.search.signals",
     "golore.graph.search.snippets",
+    "golore.graph.search.term_counts",
     "golore.graph.search.terms",
     "golore.graph.search.weights",
     "golore.learner.extraction.declarations",

@@ -37,7 +37,7 @@ from golore.graph.search.index_entries import (
     text_key,
 )
 from golore.graph.search.index_parts import IndexPart, StoredFile, merged, stored_file
-from golore.graph.search.postings import Counts, Postings, packed_counts
+from golore.graph.search.postings import PostingLists, Postings, packed_counts
 
 FILES: Final = 0
 COMMITS: Final = 1
@@ -254,25 +254,23 @@ class SearchIndex(OpenTables):
         self._change_terms(FILES, term_changes)
         self._change_names(name_changes)
 
-    def replace_postings(self, room: int, by_term: Mapping[str, Postings]) -> None:
-        """Replace all postings of one kind of documents: `FILES`, `COMMITS` or `TEXTS`."""
+    def replace_postings(self, room: int, found: PostingLists) -> None:
+        """Replace all postings of one kind of documents: `COMMITS` or `TEXTS`."""
         self._connection.execute("DELETE FROM search_terms WHERE room = ?", (room,))
-        self._insert_terms(room, by_term)
+        rows = ((term, room, data) for term, data in found.rows())
+        self._connection.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
 
     def replace_texts(self, texts: Iterable[ShortText]) -> None:
         """Replace all texts by these."""
         rows: list[tuple[object, ...]] = []
-        by_term: defaultdict[str, Postings] = defaultdict(postings.empty)
+        found = PostingLists()
         for id, text in enumerate(texts, 1):
             counts = text_counts(text)
             rows.append((id, *text, sum(counts.values())))
-            for term, number in counts.items():
-                documents, numbers = by_term[term]
-                documents.append(id)
-                numbers.append(packed_counts(Counts(number)))
+            found.add(id, counts)
         self._connection.execute("DELETE FROM search_texts")
         self._connection.executemany("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self.replace_postings(TEXTS, by_term)
+        self.replace_postings(TEXTS, found)
 
     def sync_texts(
         self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
@@ -291,7 +289,7 @@ class SearchIndex(OpenTables):
             id = id or (last := last + 1)
             counts = text_counts(text)
             for term, number in counts.items():
-                changes[term][id] = packed_counts(Counts(number))
+                changes[term][id] = packed_counts(number)
             row = (id, *text, sum(counts.values()))
             self._connection.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for id, text in remaining.values():
@@ -315,10 +313,6 @@ class SearchIndex(OpenTables):
         row = self._connection.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
         terms = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
         return IndexEntry(terms, names_of(_read_symbols(row[1])), (0, 0, 0))
-
-    def _insert_terms(self, room: int, by_term: Mapping[str, Postings]) -> None:
-        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(by_term.items()))
-        self._connection.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
 
     def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
         find = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
