@@ -42,6 +42,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.history.co_change",
     "golore.graph.phrases",
     "golore.graph.queries.file_facts",
+    "golore.graph.search.postings",
     "golore.graph.search.signals",
     "golore.graph.search.snippets",
     "golore.graph.search.term_counts",

@@ -114,13 +114,8 @@ def entry_of(file: FileText) -> IndexEntry:
 
 def names_of(symbols: Iterable[IndexedSymbol]) -> frozenset[str]:
     """The folded names that declarations are looked up by: `save` and, for a member of a type, also `memory.save`."""
-    found: set[str] = set()
-    for symbol in symbols:
-        if symbol.name != "_":
-            found.add(folded(symbol.name))
-            if symbol.local != symbol.name:
-                found.add(folded(symbol.local))
-    return frozenset(found)
+    names = {name for symbol in symbols if symbol.name != "_" for name in (symbol.name, symbol.local)}
+    return frozenset(folded("\n".join(names)).split("\n") if names else ())
 
 
 def text_key(text: ShortText) -> tuple[str, ...]:

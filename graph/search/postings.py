@@ -64,8 +64,8 @@ class PostingLists:
     def rows(self) -> Iterator[tuple[str, bytes]]:
         """The terms in their order, with their postings as `to_bytes` makes them."""
         for term, found in sorted(self._found.items()):
-            documents = array("I", [one >> _COUNTS_BITS for one in found])
-            yield term, to_bytes(Postings(documents, array("H", [one & MAX_TEXT for one in found])))
+            documents, counts = [one >> _COUNTS_BITS for one in found], [one & MAX_TEXT for one in found]
+            yield term, array("I", documents).tobytes() + array("H", counts).tobytes()
 
 
 def changed(data: bytes | None, changes: Mapping[int, int]) -> bytes:

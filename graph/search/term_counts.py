@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from golore.graph.search.postings import MAX_NAME, MAX_PATH, MAX_TEXT, NAME_SHIFT, PATH_SHIFT
@@ -16,9 +17,12 @@ _ONLY_WORDS: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 fo
 _SHORT: Final = 1_000
 """Bytes of a text in which few words occur twice: counting the words first takes longer than counting their terms."""
 _MAX_CACHED: Final = 1 << 17
-_terms_of: Final[dict[bytes, tuple[str, ...]]] = {}
-"""Word in UTF-8 → its terms. A word that is not ASCII may contain characters that separate words."""
+_terms_of: Final[dict[bytes, str | tuple[str, ...]]] = {}
+"""Word in UTF-8 → its only term, or all its terms. A word that is not ASCII may contain characters that separate words.
+"""
 _words_of: Final[dict[str, str]] = {}
+_lower: Final[Callable[[str], str]] = str.lower
+"""The method of Python. What mypyc compiles `.lower()` to treats a capital sigma at the end of a word differently."""
 
 
 def term_counts(data: bytes) -> dict[str, int]:
@@ -27,14 +31,27 @@ def term_counts(data: bytes) -> dict[str, int]:
     found = data.translate(_ONLY_WORDS).split()
     if len(data) < _SHORT:
         for word in found:
-            for term in _terms(word):
-                counts[term] = counts.get(term, 0) + 1
+            _add(counts, word, 1)
         return counts
+    # Not as a Counter: only plain dicts are iterated without calls.
     occurrences: dict[bytes, int] = dict(Counter(found))
     for word, times in occurrences.items():
-        for term in _terms(word):
-            counts[term] = counts.get(term, 0) + times
+        _add(counts, word, times)
     return counts
+
+
+def _add(counts: dict[str, int], word: bytes, times: int) -> None:
+    known = _terms_of.get(word)
+    if known is None:
+        if len(_terms_of) >= _MAX_CACHED:
+            _terms_of.clear()
+        terms = _split(word)
+        known = _terms_of[word] = terms[0] if len(terms) == 1 else terms
+    if isinstance(known, str):
+        counts[known] = counts.get(known, 0) + times
+    else:
+        for term in known:
+            counts[term] = counts.get(term, 0) + times
 
 
 def name_counts(names: list[str]) -> dict[str, int]:
@@ -65,17 +82,8 @@ def as_words(name: str) -> str:
         pieces: list[str] = []
         for word in words(name):
             pieces += parts(word)
-        found = _words_of[name] = " ".join(pieces).lower()
+        found = _words_of[name] = _lower(" ".join(pieces))
     return found
-
-
-def _terms(word: bytes) -> tuple[str, ...]:
-    known = _terms_of.get(word)
-    if known is None:
-        if len(_terms_of) >= _MAX_CACHED:
-            _terms_of.clear()
-        known = _terms_of[word] = _split(word)
-    return known
 
 
 def _split(word: bytes) -> tuple[str, ...]:
