@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 from golore.graph.files.store_path import store_of
 from golore.graph.search.index import open_index
-from golore.graph.search.index_entries import FileText, IndexedSymbol, terms, word_counts
+from golore.graph.search.index_entries import FileText, IndexedSymbol, terms
 from golore.graph.search.index_parts import PartBuilder, numbered
+from golore.graph.search.term_counts import term_counts
 
 UPDATES = 20
 
@@ -54,7 +55,7 @@ def ours(texts: dict[str, bytes], symbols: dict[str, tuple[IndexedSymbol, ...]],
     assert index is not None
 
     def entry(path: str, data: bytes) -> FileText:
-        return FileText(path, "", "", "", False, False, symbols[path], word_counts(data))
+        return FileText(path, "", "", "", False, False, symbols[path], term_counts(data))
 
     def build() -> None:
         builder = PartBuilder(numbered(list(texts)))

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Final
 
 from golore.graph.search.index_entries import IndexedSymbol
-from golore.graph.search.terms import parts, words
+from golore.graph.search.term_counts import as_words
 
 KEY_BYTES: Final = 8
 """Bytes of a key, which is the digest of a text."""
@@ -33,16 +33,16 @@ def embedded_symbols(symbols: Iterable[IndexedSymbol]) -> list[IndexedSymbol]:
 
 def meaning_texts(path: str, symbols: Iterable[IndexedSymbol]) -> Iterator[str]:
     """The text of a file, then those of its declarations, in the order of `embedded_symbols`."""
-    path_words = _as_words(path.removesuffix(".go"))
+    path_words = as_words(path.removesuffix(".go"))
     embedded = embedded_symbols(symbols)
-    yield f"{path_words}: {', '.join(_as_words(symbol.name) for symbol in embedded[:_MAX_NAMES])}"[:_MAX_TEXT]
+    yield f"{path_words}: {', '.join(as_words(symbol.name) for symbol in embedded[:_MAX_NAMES])}"[:_MAX_TEXT]
     for symbol in embedded:
         comment = symbol.about.partition(" — ")[2]
-        yield f"{path_words} {_as_words(symbol.local)}. {comment.partition('. ')[0]}"[:_MAX_TEXT]
+        yield f"{path_words} {as_words(symbol.local)}. {comment.partition('. ')[0]}"[:_MAX_TEXT]
 
 
 def package_meaning(id: str, doc: str) -> str:
-    return f"{_as_words(id)}. {_one_line(doc).partition('. ')[0]}"[:_MAX_TEXT]
+    return f"{as_words(id)}. {_one_line(doc).partition('. ')[0]}"[:_MAX_TEXT]
 
 
 def note_meaning(text: str) -> str:
@@ -59,7 +59,3 @@ def meaning_key(text: str) -> bytes:
 
 def _one_line(text: str) -> str:
     return " ".join(text[:_MAX_READ].split())
-
-
-def _as_words(name: str) -> str:
-    return " ".join(part.lower() for word in words(name) for part in parts(word))

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,7 @@ from golore.graph.search.index_entries import (
     text_key,
 )
 from golore.graph.search.index_parts import IndexPart, StoredFile, merged, stored_file
-from golore.graph.search.postings import Counts, Postings, packed_counts
+from golore.graph.search.postings import PostingLists, Postings, packed_counts
 
 FILES: Final = 0
 COMMITS: Final = 1
@@ -51,6 +51,7 @@ HISTORY: Final = "history"
 """Name of the meta row that has the commits."""
 _WAIT: Final = 5.0
 _AT_ONCE: Final = 200
+_ROWS_AT_ONCE: Final = 64
 _TABLES: Final = {
     "search_files": (
         "(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, package TEXT NOT NULL, "
@@ -222,12 +223,11 @@ class SearchIndex(OpenTables):
         files = merge(*(part.files for part in parts))
         while some := list(islice(files, _AT_ONCE)):
             self._insert(some)
-        rows = ((term, FILES, data) for term, data in merged([part.terms for part in parts]))
-        run.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
+        _insert_rows(run, "search_terms", f"?, {FILES}, ?", merged([part.terms for part in parts]))
         # Sorting all names at the end takes less time than inserting each at its place.
         run.execute("DROP INDEX search_names_backwards")
         rows = ((name, name[::-1], data) for name, data in merged([part.names for part in parts]))
-        run.executemany("INSERT INTO search_names VALUES (?, ?, ?)", rows)
+        _insert_rows(run, "search_names", "?, ?, ?", rows)
         run.execute(_NAMES_INDEX)
 
     def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
@@ -254,25 +254,25 @@ class SearchIndex(OpenTables):
         self._change_terms(FILES, term_changes)
         self._change_names(name_changes)
 
-    def replace_postings(self, room: int, by_term: Mapping[str, Postings]) -> None:
-        """Replace all postings of one kind of documents: `FILES`, `COMMITS` or `TEXTS`."""
-        self._connection.execute("DELETE FROM search_terms WHERE room = ?", (room,))
-        self._insert_terms(room, by_term)
+    def replace_postings(self, room: int, found: PostingLists, *, had_any: bool = True) -> None:
+        """Replace all postings of one kind of documents: `COMMITS` or `TEXTS`. `had_any`: whether there are some.
+
+        Deleting them reads all terms of all kinds."""
+        if had_any:
+            self._connection.execute("DELETE FROM search_terms WHERE room = ?", (room,))
+        _insert_rows(self._connection, "search_terms", f"?, {room}, ?", found.rows())
 
     def replace_texts(self, texts: Iterable[ShortText]) -> None:
         """Replace all texts by these."""
         rows: list[tuple[object, ...]] = []
-        by_term: defaultdict[str, Postings] = defaultdict(postings.empty)
+        found = PostingLists()
         for id, text in enumerate(texts, 1):
             counts = text_counts(text)
             rows.append((id, *text, sum(counts.values())))
-            for term, number in counts.items():
-                documents, numbers = by_term[term]
-                documents.append(id)
-                numbers.append(packed_counts(Counts(number)))
-        self._connection.execute("DELETE FROM search_texts")
+            found.add(id, counts)
+        had_any = self._connection.execute("DELETE FROM search_texts").rowcount > 0
         self._connection.executemany("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self.replace_postings(TEXTS, by_term)
+        self.replace_postings(TEXTS, found, had_any=had_any)
 
     def sync_texts(
         self, kinds: Collection[str], texts: Iterable[ShortText], only: Collection[str] | None = None
@@ -291,7 +291,7 @@ class SearchIndex(OpenTables):
             id = id or (last := last + 1)
             counts = text_counts(text)
             for term, number in counts.items():
-                changes[term][id] = packed_counts(Counts(number))
+                changes[term][id] = packed_counts(number)
             row = (id, *text, sum(counts.values()))
             self._connection.execute("INSERT INTO search_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for id, text in remaining.values():
@@ -316,10 +316,6 @@ class SearchIndex(OpenTables):
         terms = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
         return IndexEntry(terms, names_of(_read_symbols(row[1])), (0, 0, 0))
 
-    def _insert_terms(self, room: int, by_term: Mapping[str, Postings]) -> None:
-        rows = ((term, room, postings.to_bytes(found)) for term, found in sorted(by_term.items()))
-        self._connection.executemany("INSERT INTO search_terms VALUES (?, ?, ?)", rows)
-
     def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
         find = "SELECT postings FROM search_terms WHERE term = ? AND room = ?"
         for term, counts in sorted(changes.items()):
@@ -340,6 +336,15 @@ class SearchIndex(OpenTables):
                 )
             else:
                 self._connection.execute("DELETE FROM search_names WHERE name = ?", (name,))
+
+
+def _insert_rows(run: sqlite3.Connection, table: str, values: str, rows: Iterable[tuple[object, ...]]) -> None:
+    """Insert rows many at a time, which takes half the time of `executemany`. `values`: the values of a row in SQL."""
+    together = f"INSERT INTO {table} VALUES {', '.join([f'({values})'] * _ROWS_AT_ONCE)}"
+    remaining = iter(rows)
+    while len(some := list(islice(remaining, _ROWS_AT_ONCE))) == _ROWS_AT_ONCE:
+        run.execute(together, list(chain.from_iterable(some)))
+    run.executemany(f"INSERT INTO {table} VALUES ({values})", some)
 
 
 def _read_symbols(data: bytes) -> list[IndexedSymbol]:

@@ -6,27 +6,17 @@ Pure functions from texts and declarations to entries; `index` stores them.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.search.postings import MAX_TEXT, Counts, packed_counts
-from golore.graph.search.terms import folded, term_counts, word_terms
+from golore.graph.search.term_counts import name_counts, packed_terms, term_counts
+from golore.graph.search.terms import folded, word_terms
 
 TEST: Final = 1
 GENERATED: Final = 2
 """Flags of a file."""
 _WORD: Final = re.compile(r"[^\W_]+")
-
-
-def word_counts(data: bytes) -> dict[str, int]:
-    """Term → number of occurrences in a text in UTF-8. Made for long texts: each distinct word is split once."""
-    return term_counts(Counter(data.translate(_ONLY_WORDS).split()))
-
-
-_ONLY_WORDS: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
-"""Replaces what separates words by spaces, as far as it is ASCII."""
 
 
 def terms(text: str) -> list[str]:
@@ -59,7 +49,7 @@ class FileText(NamedTuple):
     test: bool
     generated: bool
     symbols: tuple[IndexedSymbol, ...]
-    counts: Mapping[str, int]
+    counts: dict[str, int]
 
 
 class ShortText(NamedTuple):
@@ -114,17 +104,9 @@ _UNCOUNTED_KINDS: Final = ("field",)
 
 
 def entry_of(file: FileText) -> IndexEntry:
-    in_path, in_names = _counted(terms(file.path.removesuffix(".go"))), dict[str, int]()
-    for symbol in file.symbols:
-        if symbol.kind not in _UNCOUNTED_KINDS:
-            for term in terms(symbol.name):
-                in_names[term] = in_names.get(term, 0) + 1
-    packed = dict(file.counts)
-    if max(packed.values(), default=0) > MAX_TEXT:
-        packed = {term: min(times, MAX_TEXT) for term, times in packed.items()}
-    for term in {**in_path, **in_names}:
-        counts = Counts(file.counts.get(term, 0), in_path.get(term, 0), in_names.get(term, 0))
-        packed[term] = packed_counts(counts)
+    in_path = name_counts([file.path.removesuffix(".go")])
+    in_names = name_counts([symbol.name for symbol in file.symbols if symbol.kind not in _UNCOUNTED_KINDS])
+    packed = packed_terms(file.counts, in_path, in_names)
     path_length = sum(in_path.values())
     lengths = (sum(file.counts.values()) + PATH_WEIGHT * path_length, path_length, sum(in_names.values()))
     return IndexEntry(packed, names_of(file.symbols), lengths)
@@ -132,13 +114,8 @@ def entry_of(file: FileText) -> IndexEntry:
 
 def names_of(symbols: Iterable[IndexedSymbol]) -> frozenset[str]:
     """The folded names that declarations are looked up by: `save` and, for a member of a type, also `memory.save`."""
-    found: set[str] = set()
-    for symbol in symbols:
-        if symbol.name != "_":
-            found.add(folded(symbol.name))
-            if symbol.local != symbol.name:
-                found.add(folded(symbol.local))
-    return frozenset(found)
+    names = {name for symbol in symbols if symbol.name != "_" for name in (symbol.name, symbol.local)}
+    return frozenset(folded("\n".join(names)).split("\n") if names else ())
 
 
 def text_key(text: ShortText) -> tuple[str, ...]:
@@ -147,11 +124,7 @@ def text_key(text: ShortText) -> tuple[str, ...]:
 
 def text_counts(text: ShortText) -> dict[str, int]:
     """Term → number of occurrences in a text; those in its title and name count three times."""
-    return _counted([*terms(text.text), *terms(f"{text.title} {text.name}") * TITLE_WEIGHT])
-
-
-def _counted(occurrences: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for term in occurrences:
-        counts[term] = counts.get(term, 0) + 1
+    counts = term_counts(text.text.encode("utf-8", "replace"))
+    for term, times in name_counts([text.title, text.name]).items():
+        counts[term] = counts.get(term, 0) + TITLE_WEIGHT * times
     return counts

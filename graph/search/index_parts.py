@@ -2,31 +2,31 @@
 
 A part has everything about its files as it is stored, so that the process that writes the index has little to do.
 Files are numbered before the parts are made; it does not matter which process makes which part, nor in which order.
-The rows of a part are sorted, so that parts can be merged row by row. A worker saves a part whenever it has half a
-million postings: neither it nor the process that writes the index ever holds the words of a whole large repository.
+A worker saves a part whenever it has half a million postings: neither it nor the process that writes the index ever
+holds the words of a whole large repository.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import zlib
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import merge
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index_entries import GENERATED, TEST, FileRow, FileText, IndexEntry, entry_of
-from golore.graph.search.postings import Postings, to_bytes
+from golore.graph.search.posting_columns import (
+    ColumnBuilder,
+    PostingColumns,
+    SavedColumns,
+    open_columns,
+    save_columns,
+    sorted_postings,
+)
 
-_COUNTS, _DOCUMENT = (0, 1) if sys.byteorder == "little" else (1, 0)
-"""Where the two halves of a posting are while it is one number: the document is above the counts."""
-_HALF: Final = 32
 _MOST_POSTINGS: Final = 1 << 19
 _PACKET: Final = 200
 _LENGTH: Final = 8
@@ -43,13 +43,12 @@ class StoredFile(NamedTuple):
 
 
 class IndexPart(NamedTuple):
-    """Some files of an index in the order of their numbers, and their postings by term and by name, as arrays of 8-byte
-    numbers, in the order of the keys."""
+    """Some files of an index in the order of their numbers, and their postings by term and by name."""
 
     file_count: int
     files: Iterable[StoredFile]
-    terms: Iterable[tuple[str, bytes]]
-    names: Iterable[tuple[str, bytes]]
+    terms: PostingColumns | SavedColumns
+    names: PostingColumns | SavedColumns
 
 
 def numbered(paths: Sequence[str]) -> dict[str, int]:
@@ -73,25 +72,14 @@ class PartBuilder:
         self._numbers = numbers
         self._directory = directory
         self._parts: list[IndexPart] = []
-        self._files: list[StoredFile] = []
-        self._terms: dict[str, array[int]] = {}
-        self._names: dict[str, array[int]] = {}
-        self._postings = 0
+        self._begin_part()
 
     def add(self, file: FileText) -> None:
         number, entry = self._numbers[file.path], entry_of(file)
         self._files.append(stored_file(number, file, entry))
-        document, found = number << _HALF, self._terms
-        for term, counts in entry.terms.items():
-            postings = found.get(term)
-            if postings is None:
-                found[term] = array("Q", (document | counts,))
-            else:
-                postings.append(document | counts)
-        for name in entry.names:
-            self._names.setdefault(name, array("Q")).append(document | 1)
-        self._postings += len(entry.terms) + len(entry.names)
-        if self._directory is not None and self._postings >= _MOST_POSTINGS:
+        self._terms.add(number, entry.terms, entry.terms.values())
+        self._names.add(number, entry.names, repeat(1, len(entry.names)))
+        if self._directory is not None and len(self._terms) + len(self._names) >= _MOST_POSTINGS:
             self._complete_part()
 
     def parts(self) -> list[IndexPart]:
@@ -100,24 +88,24 @@ class PartBuilder:
             self._complete_part()
         return self._parts
 
+    def _begin_part(self) -> None:
+        self._files: list[StoredFile] = []
+        self._terms, self._names = ColumnBuilder(), ColumnBuilder()
+
     def _complete_part(self) -> None:
-        files, terms, names = sorted(self._files), _sorted(self._terms), _sorted(self._names)
+        files, terms, names = sorted(self._files), self._terms.columns(), self._names.columns()
         if self._directory is not None:
             start = f"{self._directory}/words-{os.getpid()}-{len(self._parts)}"
             part = IndexPart(
                 len(files),
                 _saved(f"{start}.files", list[StoredFile], files),
-                _saved(f"{start}.terms", list[tuple[str, bytes]], terms),
-                _saved(f"{start}.names", list[tuple[str, bytes]], names),
+                save_columns(f"{start}.terms", terms),
+                save_columns(f"{start}.names", names),
             )
         else:
-            part = IndexPart(len(files), files, list(terms), list(names))
+            part = IndexPart(len(files), files, terms, names)
         self._parts.append(part)
-        self._files, self._terms, self._names, self._postings = [], {}, {}, 0
-
-
-def _sorted(found: Mapping[str, array[int]]) -> Iterator[tuple[str, bytes]]:
-    return ((key, found[key].tobytes()) for key in sorted(found))
+        self._begin_part()
 
 
 class _Saved(Generic[_Row]):
@@ -143,12 +131,6 @@ def _saved(path: str, packet: type[list[_Row]], rows: Iterable[_Row]) -> _Saved[
     return _Saved(path, packet)
 
 
-def merged(parts: Iterable[Iterable[tuple[str, bytes]]]) -> Iterator[tuple[str, bytes]]:
+def merged(parts: Iterable[PostingColumns | SavedColumns]) -> Iterator[tuple[str, bytes]]:
     """The keys of all parts in their order, with the postings as they are stored."""
-    for key, found in groupby(merge(*parts), itemgetter(0)):
-        pieces = [data for _, data in found]
-        postings = array("Q", b"".join(pieces))
-        if len(postings) > 1:
-            postings = array("Q", sorted(postings))
-        halves = array("I", postings.tobytes())
-        yield key, to_bytes(Postings(halves[_DOCUMENT::2], array("H", halves[_COUNTS::2])))
+    return sorted_postings([open_columns(part) for part in parts])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import starmap
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from golore.graph.database.graph_tables import GraphTables
@@ -166,12 +167,13 @@ def _described(store: Store) -> dict[str, tuple[str, str, int]]:
 
 def _indexed_symbol(row: Iterable[Any], package: str) -> IndexedSymbol:
     id, kind, name, qualified, line, signature, doc = row
-    local = qualified.removeprefix(f"{package}.")
-    return IndexedSymbol(kind, name, local, line, about(signature, doc), "" if id == f"{package}.{local}" else id)
+    beginning = f"{package}."
+    local = qualified.removeprefix(beginning)
+    return IndexedSymbol(kind, name, local, line, about(signature, doc), "" if id == beginning + local else id)
 
 
 def _in_order(found: Iterable[IndexedSymbol]) -> tuple[IndexedSymbol, ...]:
-    return tuple(sorted(found, key=lambda one: (one.line, one.local, one.kind, one.id)))
+    return tuple(sorted(found, key=attrgetter("line", "local", "kind", "id")))
 
 
 def about(first: str, doc: str) -> str:

@@ -8,16 +8,14 @@ newest commit and not from the clock, so that the same history gives the same an
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Mapping
 from math import log1p
 from typing import Final, NamedTuple
 
 import msgspec
 from golore.graph.history.co_change import HALF_LIFE, MAX_FILES_PER_COMMIT, RECENT, History
-from golore.graph.search import postings
-from golore.graph.search.postings import Counts, Postings, packed_counts
-from golore.graph.search.terms import terms
+from golore.graph.search.postings import PostingLists
+from golore.graph.search.term_counts import term_counts
 
 
 class CommitArrays(msgspec.Struct, frozen=True, array_like=True):
@@ -35,7 +33,7 @@ class CommitTerms(NamedTuple):
     """What is stored of a history: the commits, and for each term the commits whose subjects contain it."""
 
     work: CommitArrays
-    postings: Mapping[str, Postings]
+    postings: PostingLists
 
 
 NOTHING: Final = CommitArrays([], [], [], [0], [])
@@ -43,29 +41,23 @@ NOTHING: Final = CommitArrays([], [], [], [0], [])
 
 def commit_terms(history: History | None) -> CommitTerms:
     if history is None or not history.commits:
-        return CommitTerms(NOTHING, {})
+        return CommitTerms(NOTHING, PostingLists())
     newest = max(commit.time for commit in history.commits)
     positions: dict[str, int] = {}
     work = CommitArrays([], [], [], [0], [])
-    postings_of: defaultdict[str, Postings] = defaultdict(postings.empty)
+    postings = PostingLists()
     for commit, subject in zip(history.commits, history.subjects, strict=True):
         if not commit.paths or len(commit.paths) > MAX_FILES_PER_COMMIT:
             continue
         number = len(work.ages)
-        found = terms(without_numbers(subject))
-        counts: dict[str, int] = {}
-        for term in found:
-            counts[term] = counts.get(term, 0) + 1
-        for term, times in counts.items():
-            documents, numbers = postings_of[term]
-            documents.append(number)
-            numbers.append(packed_counts(Counts(times)))
+        counts = term_counts(without_numbers(subject).encode("utf-8", "replace"))
+        postings.add(number, counts)
         work.ages.append(newest - commit.time)
-        work.lengths.append(len(found))
+        work.lengths.append(sum(counts.values()))
         work.files.extend(positions.setdefault(path, len(positions)) for path in commit.paths)
         work.starts.append(len(work.files))
     work.paths.extend(positions)
-    return CommitTerms(work, postings_of)
+    return CommitTerms(work, postings)
 
 
 def packed(work: CommitArrays) -> bytes:

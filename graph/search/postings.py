@@ -7,23 +7,18 @@ hardly more. The bytes are in this machine's order, as the cache that they are i
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-_TEXT_BITS: Final = 10
-_PATH_BITS: Final = 2
-MAX_TEXT: Final = (1 << _TEXT_BITS) - 1
-_MAX_PATH: Final = (1 << _PATH_BITS) - 1
-_MAX_NAME: Final = (1 << (16 - _TEXT_BITS - _PATH_BITS)) - 1
+PATH_SHIFT: Final = 10
+NAME_SHIFT: Final = 12
+"""Where the counts of a term in the path and in names begin, in bits."""
+MAX_TEXT: Final = (1 << PATH_SHIFT) - 1
+MAX_PATH: Final = (1 << (NAME_SHIFT - PATH_SHIFT)) - 1
+MAX_NAME: Final = (1 << (16 - NAME_SHIFT)) - 1
 _SIZE: Final = 6
-
-
-class Counts(NamedTuple):
-    """The occurrences of a term in a document's text, in its path, and in the names it declares."""
-
-    text: int
-    path: int = 0
-    name: int = 0
+_COUNTS_BITS: Final = 16
 
 
 class Postings(NamedTuple):
@@ -37,9 +32,9 @@ def empty() -> Postings:
     return Postings(array("I"), array("H"))
 
 
-def packed_counts(counts: Counts) -> int:
-    text, path, name = counts
-    return min(text, MAX_TEXT) | min(path, _MAX_PATH) << _TEXT_BITS | min(name, _MAX_NAME) << (_TEXT_BITS + _PATH_BITS)
+def packed_counts(text: int, path: int = 0, name: int = 0) -> int:
+    """The occurrences of a term in a document's text, in its path, and in the names it declares, as one number."""
+    return min(text, MAX_TEXT) | min(path, MAX_PATH) << PATH_SHIFT | min(name, MAX_NAME) << NAME_SHIFT
 
 
 def to_bytes(postings: Postings) -> bytes:
@@ -52,6 +47,25 @@ def from_bytes(data: bytes) -> Postings:
     documents.frombytes(data[:end])
     counts.frombytes(data[end:])
     return Postings(documents, counts)
+
+
+class PostingLists:
+    """Collects postings of short texts: subjects of commits, packages, notes. Documents are added in their order."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, document: int, counts: Mapping[str, int]) -> None:
+        """Add a document by the number of occurrences of each term in its text."""
+        above = document << _COUNTS_BITS
+        for term, times in counts.items():
+            self._found[term].append(above | (times if times < MAX_TEXT else MAX_TEXT))
+
+    def rows(self) -> Iterator[tuple[str, bytes]]:
+        """The terms in their order, with their postings as `to_bytes` makes them."""
+        for term, found in sorted(self._found.items()):
+            documents, counts = [one >> _COUNTS_BITS for one in found], [one & MAX_TEXT for one in found]
+            yield term, array("I", documents).tobytes() + array("H", counts).tobytes()
 
 
 def changed(data: bytes | None, changes: Mapping[int, int]) -> bytes:

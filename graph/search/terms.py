@@ -34,13 +34,16 @@ _ENDINGS = (
     ("ly", ""),
     ("s", ""),
 )
+_ENDINGS_BY_LETTER = {
+    letter: tuple(pair for pair in _ENDINGS if pair[0].endswith(letter))
+    for letter in sorted({ending[-1] for ending, _ in _ENDINGS})
+}
+"""Last letter of a word → the endings that it can have, in the order of `_ENDINGS`."""
 _MIN_STEM = 3
 """Minimum letters of a stem."""
 _word_cache: dict[str, tuple[str, ...]] = {}
 _MAX_CACHED = 1 << 16
 _stem_cache: dict[str, str] = {}
-_encoded_cache: dict[bytes, tuple[str, ...]] = {}
-"""Like `_word_cache`, for words in UTF-8, which may contain characters that separate words."""
 
 
 def terms(text: str) -> list[str]:
@@ -68,28 +71,7 @@ def word_terms(word: str) -> tuple[str, ...]:
         if len(_word_cache) >= _MAX_CACHED:
             _word_cache.clear()
             _stem_cache.clear()
-        found = _word_cache[word] = _split(word)
-    return found
-
-
-def term_counts(occurrences: dict[bytes, int]) -> dict[str, int]:
-    """Word in UTF-8 → number of occurrences, to term → number of occurrences."""
-    counts: dict[str, int] = {}
-    for word, times in occurrences.items():
-        found = _encoded_cache.get(word)
-        if found is None:
-            if len(_encoded_cache) >= _MAX_CACHED:
-                _encoded_cache.clear()
-            found = _encoded_cache[word] = tuple(_split_all(word.decode("utf-8", "replace")))
-        for term in found:
-            counts[term] = counts.get(term, 0) + times
-    return counts
-
-
-def _split_all(text: str) -> list[str]:
-    found: list[str] = []
-    for word in [text] if text.isascii() else words(text):
-        found += _split(word)
+        found = _word_cache[word] = split(word)
     return found
 
 
@@ -100,6 +82,8 @@ def folded(name: str) -> str:
 
 def parts(word: str) -> list[str]:
     """The parts of a name: `HTTPServer2` → HTTP, Server, 2."""
+    if word.isascii():
+        return _parts_of_ascii(word, word.encode().translate(_KINDS))
     found: list[str] = []
     start, end = 0, len(word)
     for index in range(1, end):
@@ -120,6 +104,32 @@ def parts(word: str) -> list[str]:
     return found
 
 
+_KINDS = bytes(1 if 48 <= code < 58 else 2 if 65 <= code < 91 else 3 if 97 <= code < 123 else 0 for code in range(256))
+"""Kinds of ASCII characters: digits, capitals and small letters are 1, 2 and 3."""
+
+
+def _parts_of_ascii(word: str, kinds: bytes) -> list[str]:
+    """Like `parts`, for ASCII. `kinds`: those of the word's characters. Numbers are compared faster than texts of one
+    character."""
+    digit, capital, small = 1, 2, 3
+    found: list[str] = []
+    start, end = 0, len(kinds)
+    before = kinds[0] if kinds else 0
+    for index in range(1, end):
+        kind = kinds[index]
+        is_cut = (before == digit) != (kind == digit)
+        if not is_cut and kind == capital:
+            is_cut = before != capital or (
+                index + 1 < end and kinds[index + 1] == small and not _is_plural(word, index + 1)
+            )
+        if is_cut:
+            found.append(word[start:index])
+            start = index
+        before = kind
+    found.append(word[start:])
+    return found
+
+
 def stem(word: str) -> str:
     """A lower-case word without its ending."""
     found = _stem_cache.get(word)
@@ -128,21 +138,24 @@ def stem(word: str) -> str:
     return found
 
 
-def _split(word: str) -> tuple[str, ...]:
+def split(word: str) -> tuple[str, ...]:
+    """Like `word_terms`, without its cache."""
     if len(word) > LONGEST:
         return ()
     lowered = word.lower()
     if word == lowered and word.isalpha():
         return (stem(word),)
     pieces = parts(word)
-    stems = tuple(stem(piece.lower()) for piece in pieces)
-    return (*stems, lowered) if len(pieces) > 1 else stems
+    found = [stem(piece.lower()) for piece in pieces]
+    if len(pieces) > 1:
+        found.append(lowered)
+    return tuple(found)
 
 
 def _stemmed(word: str) -> str:
     if len(word) <= _MIN_STEM or not word.isascii():
         return word
-    for ending, replacement in _ENDINGS:
+    for ending, replacement in _ENDINGS_BY_LETTER.get(word[-1], ()):
         if word.endswith(ending) and len(word) - len(ending) + len(replacement) >= _MIN_STEM:
             if ending == "s" and word.endswith("ss"):
                 continue

@@ -233,6 +233,6 @@ def _update_history(index: SearchIndex, root: Path) -> None:
     if index.meta(HEAD) == head.encode() and index.meta(HISTORY):
         return
     work, found = commit_terms(read_history(root, head) if head else None)
-    index.replace_postings(COMMITS, found)
+    index.replace_postings(COMMITS, found, had_any=bool(index.meta(HISTORY)))
     index.set_meta(HISTORY, packed(work))
     index.set_meta(HEAD, head.encode())

@@ -5,16 +5,17 @@ Without this, the index would read the declarations of all files from the graph 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
 from golore.graph.database.subgraph import Subgraph
 from golore.graph.model.entities import File, Package, Symbol
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
-from golore.graph.search.index_entries import FileText, IndexedSymbol, word_counts
+from golore.graph.search.index_entries import FileText, IndexedSymbol
 from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
 from golore.graph.search.index_sources import FileAbout, declared_by_file
+from golore.graph.search.term_counts import term_counts
 from golore.learner.checkout.content_digest import digest
 
 _builders: dict[Path, PartBuilder] = {}
@@ -46,11 +47,11 @@ def count_terms(path: str) -> tuple[str, dict[str, int]]:
         data = read_regular(path, SOURCE_LIMIT, follow=True)
     except OSError:
         return "", {}
-    return digest(data), word_counts(data)
+    return digest(data), term_counts(data)
 
 
 def file_text(
-    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found_digest: str, counts: Mapping[str, int]
+    path: str, about: FileAbout, symbols: tuple[IndexedSymbol, ...], found_digest: str, counts: dict[str, int]
 ) -> FileText:
     # A file that changed since it was learned gets a digest that the graph cannot have, so that it is read again.
     marked = about.digest if found_digest == about.digest else f"{about.digest} {found_digest}"
