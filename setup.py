@@ -32,6 +32,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
 COMPILED: tuple[str, ...] = (
+    "golore.graph.cards.card_rows",
     "golore.graph.cards.card_sections",
     "golore.graph.cards.card_text",
     "golore.graph.cards.card_users",

@@ -8,12 +8,13 @@ build or new HEAD.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.graph.cards.annotations import AnnotationReader, Annotations
+from golore.graph.cards.annotations import AnnotationReader
+from golore.graph.cards.card_plan import CARD_EDGES, CARD_NODES, CardPlan, load_plan, make_plan, save_plan
+from golore.graph.cards.card_rows import CardRows, build_rows, card_row, symbol_rows
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
 from golore.graph.cards.card_text import (
     MAX_CARD_CHARACTERS,
@@ -31,19 +32,16 @@ from golore.graph.cards.package_builder import (
     build_packages,
     has_other_directories,
 )
-from golore.graph.cards.package_cards import OutsideUse
-from golore.graph.cards.page_rank import page_ranks
-from golore.graph.cards.related_files import Surroundings, by_directory, surroundings
-from golore.graph.cards.related_reasons import related_files
-from golore.graph.cards.stored_ranks import StoredRanks, file_rows, to_json
-from golore.graph.database.graph_tables import GraphTables
+from golore.graph.cards.package_cards import prominence_of
+from golore.graph.cards.related_files import Surroundings, by_directory
+from golore.graph.cards.stored_ranks import StoredRanks, file_rows
+from golore.graph.database.graph_tables import GraphTables, NumberedGraph, SpooledGraph, number_rows
 from golore.graph.database.store import Store
 from golore.graph.files.manifest import read_manifest
 from golore.graph.gc_pause import gc_disabled
-from golore.graph.history.co_change import FileHistory, History, directory_of, file_histories
+from golore.graph.history.co_change import History, directory_of, file_histories
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
-from golore.graph.queries.file_facts import FileFacts, WholeGraph
 from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
 from golore.graph.queries.single_file import SingleFile
 
@@ -55,7 +53,6 @@ _MOST_AT_ONCE: Final = 10
 """Like `_MOST_TOUCHED`, for an incremental update after an edit, while somebody works."""
 _WAITING_KEY: Final = "waiting"
 """Meta: the files whose cards are outdated although the files have not changed."""
-_SYMBOL_LINE_KINDS: Final = frozenset(("func", "method", "struct", "interface", "type", "alias", "var", "const"))
 _HISTORY_KEY: Final = "history"
 """Meta: the HEAD that the stored history was read at."""
 TASKS: Final = "tasks"
@@ -151,6 +148,49 @@ def build_cards_beside(
         _build_all(tables, directory, assumed_short_name, card_store, lambda: history, head, None)
 
 
+class CardShare(NamedTuple):
+    """A share of the cards of a graph that is being loaded, which any process can build (see `share_cards`)."""
+
+    directory: Path
+    """the store"""
+    plan: Path
+    rows: Path
+    number: int
+
+
+def share_cards(
+    graph: SpooledGraph, rows: Path, directory: Path, history: History | None, shares: int
+) -> list[CardShare]:
+    """Prepare to build all cards of a graph that is being loaded, as `build_cards_beside` does, in several processes.
+
+    `rows`: the directory of the load, where the plan and the numbered rows are saved. Documents and recent commits must
+    be stored before. Build each share with `build_share`, and pass all results to `store_shares`.
+    """
+    with gc_disabled():
+        plan = make_plan(graph, history, shares)
+        plan_file, numbered = rows / "cards.plan", rows / "cards"
+        save_plan(plan, plan_file)
+        number_rows(graph, numbered, CARD_NODES, CARD_EDGES)
+    return [CardShare(directory, plan_file, numbered, number) for number in range(len(plan.shares))]
+
+
+def build_share(share: CardShare) -> CardRows:
+    """Build the cards of a share. Writes nothing."""
+    with gc_disabled(), AnnotationReader(share.directory, naming=assumed_short_name) as annotation_reader:
+        return build_rows(NumberedGraph(share.rows), annotation_reader, load_plan(share.plan), share.number)
+
+
+def store_shares(
+    card_store: CardStore, shares: Sequence[CardShare], built: Sequence[CardRows], head: str
+) -> BuiltCards:
+    """Store the cards of all shares. Call `withdraw_built_cards` before, and `record_built_cards` when the graph is
+    current."""
+    first = shares[0]
+    with gc_disabled(), AnnotationReader(first.directory, naming=assumed_short_name) as annotation_reader:
+        plan = load_plan(first.plan)
+        return store_cards(NumberedGraph(first.rows), card_store, annotation_reader, plan, built, head)
+
+
 def record_built_cards(store: Store, card_store: CardStore) -> None:
     """Record that all cards are those of the current graph."""
     card_store.set_meta("edition", _build_version(store))
@@ -165,35 +205,32 @@ def _build_all(
     head: str,
     progress: Progress | None,
 ) -> BuiltCards:
-    with ThreadPoolExecutor(1) as executor:
-        # git does most of this work, and takes about as long as reading the graph.
-        pending_history = executor.submit(history)
-        graph = WholeGraph(tables)
-        ranks = page_ranks(graph.files, graph.uses)
-        commit_history = pending_history.result()
-    unlearned = _unlearned_files(commit_history, graph.files)
-    all_files = graph.files.keys() | unlearned
-    coupled = file_histories(commit_history, all_files)
-    around = surroundings(coupled, all_files)
-    if progress is not None:
-        progress.stage("Cards", len(graph.files))
-    cards: list[Card] = []
-    symbols: list[SymbolLine] = []
-    outside = OutsideUse()
+    plan = make_plan(tables, history())
     with AnnotationReader(directory, naming=naming) as annotation_reader:
-        for path in sorted(graph.files):
-            facts = graph.take_facts(path)
-            users = Users(facts, ranks)
-            cards.append(_card(facts, coupled.get(path), around, users, annotation_reader.annotations_at(path)))
-            symbols += _symbol_lines(facts, users)
-            outside.add(facts)
-            if progress is not None:
-                progress.tick(1)
-        cards += [_unlearned_card(path, coupled.get(path), around) for path in sorted(unlearned)]
-        cards += all_package_cards(tables, card_store, annotation_reader, graph, outside, ranks, coupled)
-        card_store.set_meta(TASKS, annotation_reader.tasks().encode())
-    card_store.replace_all(cards, symbols)
-    card_store.replace_files(file_rows(all_files, by_directory(all_files), ranks, coupled))
+        rows = build_rows(tables, annotation_reader, plan, progress=progress)
+        return store_cards(tables, card_store, annotation_reader, plan, [rows], head)
+
+
+def store_cards(
+    tables: GraphTables,
+    card_store: CardStore,
+    annotation_reader: AnnotationReader,
+    plan: CardPlan,
+    built: Sequence[CardRows],
+    head: str,
+) -> BuiltCards:
+    """Replace all cards by these, which were built for the shares of a plan."""
+    files = [path for share in plan.shares for path in share]
+    importers = {directory: number for rows in built for directory, number in rows.importers.items()}
+    prominent = prominence_of(files, importers, plan.ranks, plan.busy)
+    texts = sorted(text for rows in built for text in rows.packages)
+    # Sorted by the primary key: inserting is faster.
+    cards = [Card(*row) for row in sorted(row for rows in built for row in rows.cards)]
+    cards += all_package_cards(tables, card_store, annotation_reader, files, texts, prominent)
+    symbols = sorted((row for rows in built for row in rows.symbols), key=lambda row: row[3])
+    card_store.set_meta(TASKS, annotation_reader.tasks().encode())
+    card_store.replace_all(cards, (SymbolLine(*row) for row in symbols))
+    card_store.replace_files(plan.rows)
     card_store.set_meta(_HISTORY_KEY, head.encode())
     card_store.set_meta(_WAITING_KEY, b"[]")
     return BuiltCards(len(cards), True)
@@ -306,10 +343,9 @@ def _build_files(
     called: set[str] = set()
     for facts in filter(None, map(graph.facts, paths)):
         users = Users(facts, stored)
-        cards.append(
-            _card(facts, stored.coupled(facts.path), around, users, annotation_reader.annotations_at(facts.path))
-        )
-        symbols += _symbol_lines(facts, users)
+        annotations = annotation_reader.annotations_at(facts.path)
+        cards.append(Card(*card_row(facts, stored.coupled(facts.path), around, users, annotations)))
+        symbols += [SymbolLine(*row) for row in symbol_rows(facts, users)]
         called.update(facts.calls)
     card_store.replace(cards, symbols, paths)
     return called
@@ -346,34 +382,9 @@ def with_package_files(card_store: CardStore, card_paths: Collection[str]) -> se
     }
 
 
-def _card(
-    facts: FileFacts, coupled: FileHistory | None, around: Surroundings, users: Users, annotations: Annotations
-) -> Card:
-    main, own = file_texts(facts, coupled, users, annotations=annotations)
-    return Card(facts.path, facts.digest, main, to_json(related_files(facts, coupled, around)), own)
-
-
 def _unlearned_files(history: History | None, files: Mapping[str, object]) -> set[str]:
     """Go files that the graph does not have, such as those in testdata: their cards have related files, but no text."""
     return set(history.files - files.keys()) if history is not None else set()
-
-
-def _unlearned_card(path: str, coupled: FileHistory | None, around: Surroundings) -> Card:
-    no_facts = FileFacts(path, "", "", path.endswith("_test.go"), False, "", (), (), (), (), (), (), (), (), {}, ())
-    return Card(path, "", "", to_json(related_files(no_facts, coupled, around)))
-
-
-def _symbol_lines(facts: FileFacts, users: Users) -> Iterator[SymbolLine]:
-    """Lines about the declarations that a prompt may name: those that other files can use or do use."""
-    if facts.test or facts.generated:
-        return
-    wanted = (
-        symbol
-        for symbol in facts.symbols
-        if symbol.kind in _SYMBOL_LINE_KINDS and symbol.name != "_" and (symbol.exported or symbol in users.by_symbol)
-    )
-    for symbol, text in symbol_texts(facts, wanted, users):
-        yield SymbolLine(symbol.name, symbol.qualified_name, symbol.kind, symbol.file, symbol.line, text)
 
 
 def card_text(store: Store, card_store: CardStore, path: str, longest: int) -> str:

@@ -189,7 +189,7 @@ def _used_by(facts: FileFacts, users: Users, used: Sequence[UsedDeclaration]) ->
     """Where the file's declarations are used, and the places of the most important users."""
     if not used:
         return
-    files = {use.source.file for use in facts.uses}
+    files = users.files()
     tests = sum(1 for file in files if file.endswith("_test.go"))
     if tests == len(files) and not facts.test:
         title = "Its known users in other files are tests"

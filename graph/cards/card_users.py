@@ -7,10 +7,10 @@ type. Uses that are possible but not known are never counted.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from heapq import nsmallest
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from golore.graph.history.co_change import directory_of
 from golore.graph.phrases import counted, listed
@@ -37,25 +37,72 @@ class UsedDeclaration(NamedTuple):
     in_tests: bool
 
 
+@final
+class _SymbolUses:
+    """The uses of one declaration: of each user the one that says most, by file."""
+
+    __slots__ = ("by_file", "is_only_called", "test_files", "tests", "users", "uses")
+
+    def __init__(self, uses: list[Use]) -> None:
+        sources: dict[CardSymbol, Use] = {}
+        self.uses = len(uses)
+        self.is_only_called = True
+        for use in uses:
+            if use.label != "CALLS":
+                self.is_only_called = False
+            # A symbol may use a type in several ways; the first known line says most.
+            known = sources.get(use.source)
+            if known is None or (not use.sites, use.line) < (not known.sites, known.line):
+                sources[use.source] = use
+        self.users = len(sources)
+        self.by_file: dict[str, list[Use]] = {}
+        for use in sources.values():
+            file = use.source.file
+            found = self.by_file.get(file)
+            if found is None:
+                self.by_file[file] = [use]
+            else:
+                found.append(use)
+        self.tests = 0
+        self.test_files = 0
+        """the number of users in test files, and of these files"""
+        for file, found in self.by_file.items():
+            if file.endswith("_test.go"):
+                self.tests += len(found)
+                self.test_files += 1
+
+
 class Users:
     """The uses of a file's declarations, by declaration, and texts about them; for its card and its symbol lines."""
 
     def __init__(self, facts: FileFacts, ranks: Ranks) -> None:
-        self.by_symbol: defaultdict[CardSymbol, list[Use]] = defaultdict(list)
+        by_symbol: dict[CardSymbol, list[Use]] = {}
         for use in facts.uses:
-            self.by_symbol[use.target].append(use)
+            uses = by_symbol.get(use.target)
+            if uses is None:
+                by_symbol[use.target] = [use]
+            else:
+                uses.append(use)
+        self.by_symbol = {symbol: _SymbolUses(uses) for symbol, uses in by_symbol.items()}
         self._ranks = ranks
         self._generated = facts.generated_files
         self._facts = facts
         self._texts: dict[CardSymbol, str] = {}
-        self._callers_of: defaultdict[CardSymbol, list[Reach]] = defaultdict(list)
+        self._callers_of: dict[CardSymbol, list[Reach]] = {}
         for reach in facts.candidate_calls:
-            self._callers_of[reach.method].append(reach)
-        self._outside: defaultdict[CardSymbol, list[str]] = defaultdict(list)
+            self._callers_of.setdefault(reach.method, []).append(reach)
+        self._outside: dict[CardSymbol, list[str]] = {}
         for method, interface in facts.outside_calls:
-            self._outside[method].append(interface.short)
+            self._outside.setdefault(method, []).append(interface.short)
         self._unresolved = dict(facts.same_named_unresolved)
         self._unnamed = dict(facts.unnamed_calls)
+
+    def files(self) -> set[str]:
+        """The other files that use a declaration of the file."""
+        files: set[str] = set()
+        for uses in self.by_symbol.values():
+            files.update(uses.by_file)
+        return files
 
     def text(self, symbol: CardSymbol) -> str:
         """The known users; empty if there are none."""
@@ -110,38 +157,35 @@ class Users:
         others = f" and {counted(more, 'other interface')}" if more else ""
         return f"may be called through {most.through.short} ({counted(most.callers, 'caller')}){others}"
 
-    def _users_text(self, uses: Sequence[Use]) -> str:
+    def _users_text(self, uses: _SymbolUses) -> str:
         """The known users of a declaration. That all of these are tests does not mean that no others exist."""
-        files = {use.source.file for use in uses}
-        sources = {use.source for use in uses}
-        tests = sum(1 for source in sources if source.test)
-        noun = "caller" if all(use.label == "CALLS" for use in uses) else "user"
-        text = counted(len(sources), noun)
-        if len(files) > 1:
-            text += f" in {len(files):,} files"
-        if tests:
-            text += f", {tests:,} in tests" if tests < len(sources) else ", in tests"
-        return f"{text}: {', '.join(map(_place, self._best_uses(uses, _LOCATIONS)))}"
+        text = counted(uses.users, "caller" if uses.is_only_called else "user")
+        if len(uses.by_file) > 1:
+            text += f" in {len(uses.by_file):,} files"
+        if uses.tests:
+            text += f", {uses.tests:,} in tests" if uses.tests < uses.users else ", in tests"
+        return f"{text}: {', '.join([_place(use) for use in self._best_uses(uses, _LOCATIONS)])}"
 
-    def _best_uses(self, uses: Sequence[Use], most: int) -> list[Use]:
+    def _best_uses(self, uses: _SymbolUses, most: int) -> list[Use]:
         """The most important uses: of each user one, and of each file one before the others. Tests, which have their
         own section, and generated files come only if there are no others."""
-        sources: dict[CardSymbol, Use] = {}
-        for use in uses:
-            # A symbol may use a type in several ways; the first known line says most.
-            known = sources.get(use.source)
-            if known is None or (not use.sites, use.line) < (not known.sites, known.line):
-                sources[use.source] = use
-        by_file: dict[str, list[Use]] = {}
-        for source, use in sources.items():
-            by_file.setdefault(source.file, []).append(use)
-        code = [file for file in by_file if not file.endswith("_test.go")]
-        shown = [file for file in code if file not in self._generated] or code or list(by_file)
-        best = nsmallest(most, shown, key=lambda file: (-self._ranks.get(file, 0.0), file))
+        by_file = uses.by_file
+        if len(by_file) == 1:
+            best = list(by_file)
+        else:
+            code = [file for file in by_file if not file.endswith("_test.go")]
+            shown = [file for file in code if file not in self._generated] or code or list(by_file)
+            best = self._most_important(shown, most)
         first = [min(by_file[file], key=_by_declaration) for file in best]
         if len(first) < most:
             first += [use for file in best for use in sorted(by_file[file], key=_by_declaration)[1 : most + 1]]
         return first[:most]
+
+    def _most_important(self, files: list[str], most: int) -> list[str]:
+        """The first of the files by rank, then by path."""
+        ranks = self._ranks
+        ordered = [(-ranks.get(file, 0.0), file) for file in files]
+        return [file for _, file in (nsmallest(most, ordered) if len(ordered) > _MANY else sorted(ordered)[:most])]
 
 
 def is_coincidence(facts: FileFacts, reach: Reach) -> bool:
@@ -224,16 +268,14 @@ def _counts(one: UsedDeclaration) -> str:
     return f" {one.users:,}/{one.files:,}" if one.users > 1 else ""
 
 
-def _declaration(symbol: CardSymbol, uses: Sequence[Use]) -> tuple[float, UsedDeclaration]:
+def _declaration(symbol: CardSymbol, uses: _SymbolUses) -> tuple[float, UsedDeclaration]:
     """A used declaration with its score: how much its users matter. Test files count less than others, and so do fields
     and constants."""
-    sources = {use.source for use in uses}
-    files = {source.file for source in sources}
-    tests = sum(1 for file in files if file.endswith("_test.go"))
+    files, tests = len(uses.by_file), uses.test_files
     # Files are counted first: a sum of floats depends on their order, and a set has none.
-    score = 0.3 * tests + (len(files) - tests) + len(uses) / 100
+    score = 0.3 * tests + (files - tests) + uses.uses / 100
     score *= 0.4 if symbol.kind in ("field", "const") else 1.0
-    return score, UsedDeclaration(symbol, len(sources), len(files), tests == len(files))
+    return score, UsedDeclaration(symbol, uses.users, files, tests == files)
 
 
 def _place(use: Use) -> str:

@@ -6,8 +6,7 @@ What they say is decided in `package_cards`. If directories appear or disappear,
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -15,20 +14,16 @@ from golore.graph.cards.annotations import NO_ANNOTATIONS, AnnotationReader, Ann
 from golore.graph.cards.card_store import Card, CardStore
 from golore.graph.cards.card_text import with_annotations
 from golore.graph.cards.package_cards import (
-    OutsideUse,
     PackageUse,
     Prominence,
-    importers_of,
     overview_text,
     package_texts,
-    prominence_of,
     use_of_files,
 )
 from golore.graph.cards.stored_ranks import StoredRanks, to_json
 from golore.graph.database.graph_tables import GraphTables
 from golore.graph.database.store import Store
-from golore.graph.history.co_change import FileHistory, directory_of
-from golore.graph.queries.file_facts import WholeGraph
+from golore.graph.history.co_change import directory_of
 from golore.graph.queries.single_file import SingleFile
 
 _StoredProminence = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
@@ -43,24 +38,14 @@ def all_package_cards(
     tables: GraphTables,
     card_store: CardStore,
     annotation_reader: AnnotationReader,
-    graph: WholeGraph,
-    outside: OutsideUse,
-    ranks: Mapping[str, float],
-    coupled: Mapping[str, FileHistory],
+    files: Collection[str],
+    texts: Iterable[tuple[str, str]],
+    prominent: Prominence,
 ) -> list[Card]:
-    """The cards of all packages and of the repository."""
-    importers = importers_of(graph)
-    prominent = prominence_of(graph.files, importers, ranks, coupled)
+    """The cards of all packages, which have these texts, and of the repository, which has these files."""
     card_store.set_meta(_PROMINENCE_KEY, to_json(prominent).encode())
-
-    def use_of(directory: str, _: Sequence[str]) -> PackageUse:
-        return PackageUse(importers.get(directory, Counter()), outside.by_directory[directory])
-
-    texts = [
-        *package_texts(tables, graph.files, use_of, ranks, coupled.get),
-        ("", overview_text(tables, graph.files, prominent)),
-    ]
-    return _annotated_cards(card_store, annotation_reader, texts)
+    overview = ("", overview_text(tables, files, prominent))
+    return _annotated_cards(card_store, annotation_reader, [*texts, overview])
 
 
 def added_or_removed(store: Store, card_store: CardStore, changed: Iterable[str]) -> list[str]:

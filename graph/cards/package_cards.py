@@ -11,7 +11,7 @@ from golore.graph.cards.card_text import MAX_CARD_CHARACTERS
 from golore.graph.database.graph_tables import GraphTables
 from golore.graph.history.co_change import FileHistory, directory_of
 from golore.graph.phrases import counted, listed
-from golore.graph.queries.file_facts import CardSymbol, FileFacts, WholeGraph
+from golore.graph.queries.file_facts import CardSymbol, FileFacts
 
 _FEW: Final = 5
 _MANY: Final = 10
@@ -19,7 +19,6 @@ _SENTENCE: Final = 200
 _MODULES: Final = 6
 
 Ranks = Mapping[str, float]
-Importers = Mapping[str, Counter[str]]
 
 
 class _PackageFacts(NamedTuple):
@@ -30,28 +29,47 @@ class _PackageFacts(NamedTuple):
     test: bool
 
 
-class OutsideUse:
-    """The declarations of each directory that other directories use, tests excluded. Filled file by file with `add`."""
-
-    def __init__(self) -> None:
-        self.by_directory: defaultdict[str, dict[CardSymbol, set[str]]] = defaultdict(dict)
-        """directory → declaration → the directories that use it"""
-
-    def add(self, facts: FileFacts) -> None:
-        directory = directory_of(facts.path)
-        declarations = self.by_directory[directory]
-        for use in facts.uses:
-            if use.target.kind != "field":
-                user = directory_of(use.source.file)
-                if user != directory and not use.source.test:
-                    declarations.setdefault(use.target, set()).add(user)
-
-
 class PackageUse(NamedTuple):
     """What other directories use of one: how often each of them does, and the directories that use each declaration."""
 
     importers: Counter[str]
     declarations: Mapping[CardSymbol, Collection[str]]
+
+
+class PackageUses:
+    """What other directories use of each directory, tests excluded. Filled file by file with `add`."""
+
+    def __init__(self) -> None:
+        self._importers: dict[str, Counter[str]] = {}
+        self._declarations: dict[str, dict[CardSymbol, set[str]]] = {}
+
+    def add(self, facts: FileFacts) -> None:
+        directory = directory_of(facts.path)
+        importers = self._importers.setdefault(directory, Counter())
+        declarations = self._declarations.setdefault(directory, {})
+        users: list[str] = []
+        for use in facts.uses:
+            source = use.source
+            if source.test:
+                continue
+            user = directory_of(source.file)
+            if user != directory:
+                users.append(user)
+                target = use.target
+                if target.kind != "field":
+                    known = declarations.get(target)
+                    if known is None:
+                        declarations[target] = {user}
+                    else:
+                        known.add(user)
+        importers.update(users)
+
+    def of(self, directory: str) -> PackageUse:
+        return PackageUse(self._importers.get(directory, Counter()), self._declarations.get(directory, {}))
+
+    def importer_counts(self) -> dict[str, int]:
+        """For each directory that other directories use, their number."""
+        return {directory: len(importers) for directory, importers in self._importers.items() if importers}
 
 
 class Prominence(NamedTuple):
@@ -65,16 +83,12 @@ class Prominence(NamedTuple):
 
 def use_of_files(found: Iterable[FileFacts]) -> PackageUse:
     """The use of a directory, from the facts of all its files."""
-    outside = OutsideUse()
-    importers: Counter[str] = Counter()
+    package_uses = PackageUses()
     directory = ""
     for facts in found:
-        outside.add(facts)
+        package_uses.add(facts)
         directory = directory_of(facts.path)
-        importers.update(
-            user for use in facts.uses if not use.source.test and (user := directory_of(use.source.file)) != directory
-        )
-    return PackageUse(importers, outside.by_directory[directory])
+    return package_uses.of(directory)
 
 
 def package_texts(
@@ -143,15 +157,14 @@ def _history_section(directory: str, history: FileHistory | None) -> Iterator[Ca
             yield CardSection(f"Changes along with (commits out of {history.commits:,}): {names}")
 
 
-def prominence_of(
-    files: Iterable[str], importers: Importers, ranks: Ranks, coupled: Mapping[str, FileHistory]
-) -> Prominence:
-    most_used = sorted(importers.items(), key=lambda item: (-len(item[1]), item[0]))[:_MANY]
-    busy = sorted((one for one in coupled.values() if one.path.endswith("/")), key=lambda one: (-one.busy, one.path))
+def prominence_of(files: Iterable[str], importers: Mapping[str, int], ranks: Ranks, busy: Iterable[str]) -> Prominence:
+    """`importers`: for each directory, the number of other directories that use it. `busy`: the directories that
+    changed most recently."""
+    most_used = sorted(importers.items(), key=lambda item: (-item[1], item[0]))[:_MANY]
     return Prominence(
-        tuple((directory, len(users)) for directory, users in most_used if users),
+        tuple(most_used),
         tuple(sorted(files, key=lambda path: (-ranks.get(path, 0.0), path))[:_FEW]),
-        tuple(one.path for one in busy[:_FEW]),
+        tuple(busy),
     )
 
 
@@ -191,15 +204,6 @@ def _packages(tables: GraphTables) -> dict[str, list[_PackageFacts]]:
     for _, path, name, directory, doc, test in sorted(zip(*columns[1:], strict=True)):
         card_path = f"{directory or '.'}/"
         found[card_path].append(_PackageFacts(path, name, card_path, doc, test))
-    return found
-
-
-def importers_of(graph: WholeGraph) -> Importers:
-    """For each directory, the other directories that use it and how often. Uses in tests are not counted."""
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for (user, used), number in graph.uses.items():
-        if not _is_test(user) and directory_of(user) != directory_of(used):
-            found[directory_of(used)][directory_of(user)] += number
     return found
 
 

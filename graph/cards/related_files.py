@@ -75,7 +75,7 @@ class Surroundings(NamedTuple):
     """the files of a directory ("dir/")"""
     namesakes: Callable[[str], Collection[str]]
     """the files with a stem (see `stem_of`)"""
-    history_scores: Mapping[str, float] | None = None
+    history_scores: dict[str, float] | None = None
     """what each file's own history adds to its score under `WEIGHTS`, if it was computed in advance"""
 
 
@@ -103,26 +103,27 @@ class UseCounts(NamedTuple):
 
 def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = WEIGHTS) -> dict[str, float]:
     """The score of each file that has any relation to this one: how much it matters to someone who edits this one."""
-    scored: defaultdict[str, float] = defaultdict(float)
+    scored: dict[str, float] = {}
     directory = directory_of(path)
     own = around.coupled(path)
     if own is not None:
         _add_history(scored, own, around, weights)
     directory_history = around.coupled(directory)
     if directory_history is not None:
+        of_directory, mass = weights.directory, directory_history.mass + _DOUBT
         for other, weight, _, _ in directory_history.partners:
-            scored[other] += weights.directory * sqrt(weight / (directory_history.mass + _DOUBT))
+            scored[other] = scored.get(other, 0.0) + of_directory * sqrt(weight / mass)
     _add_names(scored, path, directory, around, weights)
     for counts, weight in ((uses.calls, weights.calls), (uses.called, weights.called), (uses.used, weights.used)):
-        total = sqrt(fsum(map(log1p, counts.values())))
+        total = sqrt(fsum([log1p(count) for count in counts.values()]))
         for other, count in counts.items():
-            scored[other] += weight * log1p(count) / total
+            scored[other] = scored.get(other, 0.0) + weight * log1p(count) / total
     scored.pop(path, None)
     history_scores = around.history_scores if weights is WEIGHTS else None
+    if history_scores is not None:
+        return {other: score + history_scores.get(other, 0.0) for other, score in scored.items()}
     for other in scored:
-        if history_scores is not None:
-            scored[other] += history_scores.get(other, 0.0)
-        elif (history := around.coupled(other)) is not None:
+        if (history := around.coupled(other)) is not None:
             scored[other] += _history_score(history, weights)
     return scored
 
@@ -138,38 +139,37 @@ def best_files(scored: Mapping[str, float], most: int = MAX_RELATED) -> list[str
     return [path for _, path in sorted([(-score, path) for path, score in scored.items() if score >= least])[:most]]
 
 
-def _add_history(scored: defaultdict[str, float], own: FileHistory, around: Surroundings, weights: Weights) -> None:
-    through: defaultdict[str, float] = defaultdict(float)
+def _add_history(scored: dict[str, float], own: FileHistory, around: Surroundings, weights: Weights) -> None:
+    through: dict[str, float] = {}
     mass, coupled = own.mass + _DOUBT, around.coupled
+    together, often = weights.together, weights.often
     for index, (path, weight, _, _) in enumerate(own.partners):
         share = weight / mass
-        scored[path] += weights.together * log1p(100 * share) + weights.often * sqrt(share)
+        scored[path] = scored.get(path, 0.0) + (together * log1p(100 * share) + often * sqrt(share))
         middle = coupled(path) if index < _FIRST else None
         if middle is not None:
             share /= middle.mass + _DOUBT
             for other, second, _, _ in middle.partners[:_SECOND]:
-                through[other] += share * second
+                through[other] = through.get(other, 0.0) + share * second
+    of_through = weights.through
     for other, share in through.items():
-        scored[other] += weights.through * sqrt(share)
+        scored[other] = scored.get(other, 0.0) + of_through * sqrt(share)
 
 
-def _add_names(
-    scored: defaultdict[str, float], path: str, directory: str, around: Surroundings, weights: Weights
-) -> None:
+def _add_names(scored: dict[str, float], path: str, directory: str, around: Surroundings, weights: Weights) -> None:
     siblings = around.siblings(directory)
-    sibling_score, words = weights.sibling / sqrt(max(1, len(siblings))), words_of(path)
+    sibling_score, words, alike = weights.sibling / sqrt(max(1, len(siblings))), words_of(path), weights.alike
     for other in siblings:
         other_words = words_of(other)
         shared = len(words & other_words)
-        scored[other] += sibling_score + (
-            weights.alike * shared / (len(words) + len(other_words) - shared) if shared else 0.0
-        )
+        score = sibling_score + (alike * shared / (len(words) + len(other_words) - shared) if shared else 0.0)
+        scored[other] = scored.get(other, 0.0) + score
     stem = stem_of(path)
     namesakes = around.namesakes(stem)
     if len(namesakes) < _NAMESAKES and stem not in CONVENTIONAL:
         for other in namesakes:
             if directory_of(other) != directory:
-                scored[other] += weights.namesake / sqrt(len(namesakes))
+                scored[other] = scored.get(other, 0.0) + weights.namesake / sqrt(len(namesakes))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -23,9 +23,14 @@ _OTHER_REASON: Final = "changes with what changes with it"
 
 def related_files(facts: FileFacts, coupled: FileHistory | None, around: Surroundings) -> tuple[tuple[str, str], ...]:
     """The files that someone who edits this one should know, each with the reason."""
-    called = Counter([use.source.file for use in facts.uses if use.label == "CALLS"])
-    used = Counter([use.source.file for use in facts.uses if use.label != "CALLS"])
-    uses = UseCounts(facts.calls, called, used)
+    callers: list[str] = []
+    others: list[str] = []
+    for use in facts.uses:
+        if use.label == "CALLS":
+            callers.append(use.source.file)
+        else:
+            others.append(use.source.file)
+    uses = UseCounts(facts.calls, Counter(callers), Counter(others))
     partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
     directory_history = around.coupled(directory_of(facts.path))
     directory_partners = (

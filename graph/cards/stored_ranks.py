@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -34,7 +33,7 @@ class StoredRanks(Mapping[str, float]):
     def coupled(self, path: str) -> FileHistory | None:
         if path not in self._coupled:
             text = self._row(path)[1]
-            self._coupled[path] = _coupled_from_json(path, text) if text else None
+            self._coupled[path] = history_from_json(path, text) if text else None
         return self._coupled[path]
 
     def _row(self, path: str) -> tuple[float, str]:
@@ -43,9 +42,10 @@ class StoredRanks(Mapping[str, float]):
         return self._rows[path]
 
 
-def _coupled_from_json(path: str, text: str) -> FileHistory:
-    mass, commits, busy, partners = json.loads(text)
-    return FileHistory(path, mass, commits, busy, tuple(Partner(*partner) for partner in partners))
+def history_from_json(path: str, text: str) -> FileHistory:
+    """The history of a file, from the text that `file_rows` has for it."""
+    mass, commits, busy, partners = msgspec.json.decode(text)
+    return FileHistory(path, mass, commits, busy, tuple([Partner(*partner) for partner in partners]))
 
 
 def file_rows(

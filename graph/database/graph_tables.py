@@ -1,22 +1,26 @@
 """Whole tables of a graph, column by column: from the database, or from the rows that are about to be loaded into it.
 
-What is made of the whole graph, such as all cards, can so be made while the engine loads the rows.
+What is made of the whole graph, such as all cards, can so be made while the engine loads the rows. `number_rows` saves
+tables for several processes, each of which would else have to look up the ids at both ends of all edges.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from golore.graph.database.arrow import import_arrow
-from golore.graph.database.parquet_spool import Table, spool_files
+from golore.graph.database.parquet_spool import Table, spool_files, table_name
 from golore.graph.model.edge_kinds import EdgeKind
+
+_ENDS: Final = ("source", "target")
 
 
 class GraphTables(Protocol):
-    """`Store` and `SpooledGraph`. A node is identified by a number, which is valid for this object only."""
+    """`Store`, `SpooledGraph` and `NumberedGraph`. A node is identified by a number, which is valid for this object
+    only."""
 
     def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
         """The numbers of all nodes of a label, then these columns. The order of the nodes is not defined."""
@@ -26,6 +30,22 @@ class GraphTables(Protocol):
         """The numbers of the sources and of the targets of all edges of a kind, then these columns."""
         ...
 
+    def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        """Like `edge_columns`, as a `pyarrow.Table`; None if there are no edges."""
+        ...
+
+    def number(self, kinds: Iterable[EdgeKind]) -> None:
+        """Prepare to read the edges of these kinds, which is faster for all at once."""
+        ...
+
+
+class _End(NamedTuple):
+    """One end of all edges of a kind: 0 for the source, 1 for the target."""
+
+    kind: EdgeKind
+    position: int
+    ids: Any
+
 
 class SpooledGraph:
     """The rows that a `BulkLoad` has collected in a directory. All spools must be closed."""
@@ -33,47 +53,162 @@ class SpooledGraph:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._arrow = import_arrow()
-        self._compute: Any = importlib.import_module("pyarrow.compute")
         self._ids: dict[str, Any] = {}
+        self._numbers: dict[EdgeKind, list[Any]] = {}
 
     def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
-        table = self._read(label, names)
+        table = self.node_table(label, names)
         if table is None:
             return [[] for _ in range(len(names) + 1)]
-        return [list(range(table.num_rows)), *(self._values(table.column(name)) for name in names)]
+        return [list(range(table.num_rows)), *(_values(table.column(name)) for name in names)]
 
     def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
-        found: list[list[Any]] = [[] for _ in range(len(names) + 2)]
-        ends = (("source", kind.source), ("target", kind.target))
-        for table in self._parts(kind, ("source", "target", *names)):  # one at a time: the ids of both ends are long
-            numbers = [self._numbers(table.column(end), label).to_pylist() for end, label in ends]
-            for column, values in zip(
-                found, (*numbers, *(self._values(table.column(name)) for name in names)), strict=True
-            ):
-                column += values
-        return found
+        table = self.edge_table(kind, names)
+        if table is None:
+            return [[] for _ in range(len(names) + 2)]
+        return [_values(column) for column in table.columns]
 
-    def _values(self, column: Any) -> list[Any]:
-        """The values of a column. Equal texts are one object: most kinds, paths and lines recur."""
-        if not self._arrow.types.is_string(column.type) or column.null_count:
-            return column.to_pylist()
-        encoded = column.combine_chunks().dictionary_encode()
-        texts = encoded.dictionary.to_pylist()
-        return [texts[at] for at in encoded.indices.to_pylist()]
-
-    def _numbers(self, ids: Any, label: str) -> Any:
-        """The numbers of these nodes."""
-        if label not in self._ids:
-            self._ids[label] = self._read(label, ("id",)).column("id").combine_chunks()
-        return self._compute.index_in(ids, value_set=self._ids[label])
-
-    def _read(self, table: Table, names: Sequence[str]) -> Any:
-        """The columns of a table, or None if it has no rows."""
-        parts = list(self._parts(table, names))
+    def node_table(self, label: str, names: Sequence[str]) -> Any:
+        """The columns of all nodes of a label as a table of Arrow, or None if there are none. A node's number is its
+        position."""
+        parts = list(self._parts(label, names))
         return self._arrow.concat_tables(parts) if parts else None
 
-    def _parts(self, table: Table, names: Sequence[str]) -> Iterator[Any]:
+    def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        """The numbers of both ends of all edges of a kind, then these columns, as a table of Arrow; None if there are
+        none."""
+        self.number([kind])
+        numbers = self._numbers[kind]
+        if not numbers:
+            return None
+        tables = [self._arrow.concat_tables(self._parts(kind, names))] if names else []
+        columns = [*numbers, *(column for table in tables for column in table.columns)]
+        return self._arrow.table(columns, names=[*_ENDS, *names])
+
+    def number(self, kinds: Iterable[EdgeKind]) -> None:
+        """Look up the ids at both ends of all edges of these kinds, and keep the numbers. Each time takes a hash table
+        of all ids."""
+        pending: defaultdict[str, list[_End]] = defaultdict(list)
+        for kind in kinds:
+            if kind not in self._numbers:
+                self._numbers[kind] = [None, None]
+                # Ids recur, so they are read as dictionaries: these are smaller, and quicker to decode and to look up.
+                parts = list(self._parts(kind, _ENDS, _ENDS))
+                if not parts:
+                    self._numbers[kind] = []
+                    continue
+                table = self._arrow.concat_tables(parts)
+                for position, label in enumerate((kind.source, kind.target)):
+                    ids = table.column(position).unify_dictionaries().combine_chunks()
+                    pending[label].append(_End(kind, position, ids))
+        for label, ends in pending.items():
+            known = self._ids_of(label)
+            # Ids are unique, so that the code of each is its position among the nodes.
+            texts = self._arrow.concat_arrays([known, *(end.ids.dictionary for end in ends)])
+            codes = texts.dictionary_encode().indices
+            first = len(known)
+            for kind, position, ids in ends:
+                end = first + len(ids.dictionary)
+                self._numbers[kind][position] = codes[first:end].take(ids.indices)
+                first = end
+
+    def _ids_of(self, label: str) -> Any:
+        if label not in self._ids:
+            self._ids[label] = self.node_table(label, ("id",)).column("id").combine_chunks()
+        return self._ids[label]
+
+    def _parts(self, table: Table, names: Sequence[str], dictionaries: Sequence[str] = ()) -> Iterator[Any]:
         for path in spool_files(self._directory, table):
-            # Not `read_table`, which imports `pyarrow.dataset`, and that numpy.
-            with self._arrow.parquet.ParquetFile(path) as file:
+            # `read_table` would import `pyarrow.dataset`, which takes 0.1 s.
+            with self._arrow.parquet.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
                 yield file.read(columns=list(names), use_threads=False)
+
+
+def number_rows(
+    graph: SpooledGraph,
+    directory: Path,
+    nodes: Mapping[str, Sequence[str]],
+    edges: Mapping[EdgeKind, Sequence[str]],
+) -> None:
+    """Save these columns of a graph in a new directory, for `NumberedGraph`."""
+    directory.mkdir()
+    graph.number(edges)
+    tables: dict[Table, Any] = {label: graph.node_table(label, names) for label, names in nodes.items()}
+    tables |= {kind: graph.edge_table(kind, names) for kind, names in edges.items()}
+    arrow = import_arrow()
+    for name, table in tables.items():
+        if table is not None:
+            with arrow.OSFile(str(directory / table_name(name)), "wb") as file:
+                encoded = _encoded(table)
+                with arrow.ipc.new_file(file, encoded.schema) as writer:
+                    writer.write_table(encoded)
+
+
+class NumberedGraph:
+    """The tables that `number_rows` has saved. They are mapped into memory, so processes share them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._arrow = import_arrow()
+
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        table = self._table(label)
+        if table is None:
+            return [[] for _ in range(len(names) + 1)]
+        return [list(range(table.num_rows)), *(_values(table.column(name)) for name in names)]
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        table = self.edge_table(kind, names)
+        if table is None:
+            return [[] for _ in range(len(names) + 2)]
+        return [_values(column) for column in table.columns]
+
+    def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        table = self._table(kind)
+        return None if table is None else table.select([*_ENDS, *names])
+
+    def number(self, kinds: Iterable[EdgeKind]) -> None:
+        """All edges are numbered."""
+
+    def _table(self, name: Table) -> Any:
+        path = self._directory / table_name(name)
+        if not path.exists():
+            return None
+        return self._arrow.ipc.open_file(self._arrow.memory_map(str(path))).read_all()
+
+
+def _encoded(table: Any) -> Any:
+    """The table in one piece, with texts as dictionaries."""
+    types = import_arrow().types
+    for index, field in enumerate(table.schema):
+        column = table.column(index).combine_chunks()
+        if types.is_string(field.type) and not column.null_count:
+            column = column.dictionary_encode()
+        table = table.set_column(index, field.name, column)
+    return table
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column. Equal texts are one object: most kinds, paths and lines recur."""
+    arrow = import_arrow()
+    types = arrow.types
+    if (types.is_int32(column.type) or types.is_int64(column.type)) and not column.null_count:
+        found: list[Any] = []
+        for chunk in column.chunks:
+            found += _integers(chunk)
+        return found
+    if types.is_string(column.type) and not column.null_count:
+        column = column.combine_chunks().dictionary_encode()
+    elif types.is_dictionary(column.type):
+        column = column.unify_dictionaries().combine_chunks()
+    else:
+        return column.to_pylist()
+    texts: list[Any] = column.dictionary.to_pylist()
+    return [texts[at] for at in _integers(column.indices)]
+
+
+def _integers(array: Any) -> list[int]:
+    """The values of an array of integers without nulls, several times as fast as `to_pylist`."""
+    first, end = array.offset, array.offset + len(array)
+    form = "q" if array.type.bit_width == 64 else "i"
+    return memoryview(array.buffers()[1]).cast(form)[first:end].tolist() if end > first else []

@@ -252,6 +252,15 @@ class Store:
         values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
         return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
 
+    def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        """Like `edge_columns`, as a `pyarrow.Table` (see `GraphTables`)."""
+        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
+        found = self.table(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+        return found.rename_columns(["source", "target", *names]) if found.num_rows else None
+
+    def number(self, kinds: Iterable[EdgeKind]) -> None:
+        """Nothing to prepare: the engine numbers the nodes (see `GraphTables`)."""
+
     def table(self, cypher: str) -> Any:
         """Like `columns`, as a `pyarrow.Table`: for results that stay in Arrow."""
         try:

@@ -8,11 +8,10 @@ changes; a commit that changes more than `MAX_FILES_PER_COMMIT` files is ignored
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection
 from functools import lru_cache
 from math import log1p
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from golore.graph.history.housekeeping import is_housekeeping
 
@@ -109,12 +108,10 @@ def file_histories(history: History | None, files: Collection[str]) -> dict[str,
         return {}
     now = max(commit.time for commit in history.commits)
     existing = files if isinstance(files, (set, frozenset)) else set(files)
-    weights: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    mass_edits: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    masses: defaultdict[str, float] = defaultdict(float)
-    totals: defaultdict[str, int] = defaultdict(int)
-    busy: defaultdict[str, float] = defaultdict(float)
+    partners: dict[str, dict[str, _Together]] = {}
+    masses: dict[str, float] = {}
+    totals: dict[str, int] = {}
+    busy: dict[str, float] = {}
     for time, changed in telling_commits(history):
         paths = sorted({path for path in changed if path in existing})
         if not paths:
@@ -123,40 +120,46 @@ def file_histories(history: History | None, files: Collection[str]) -> dict[str,
         weight, recent = 0.5 ** (age / HALF_LIFE), 0.5 ** (age / RECENT)
         directories = sorted({directory_of(path) for path in paths})
         for path in (*paths, *directories):
-            masses[path] += weight
-            totals[path] += 1
-            busy[path] += recent
+            masses[path] = masses.get(path, 0.0) + weight
+            totals[path] = totals.get(path, 0) + 1
+            busy[path] = busy.get(path, 0.0) + recent
         if len(paths) > 1:
             share = weight / (len(paths) - 1)
+            mass_edits = 1 if len(changed) > MAX_FOCUSED else 0
             for path in (*paths, *directories):
-                row, seen = weights[path], counts[path]
+                row = partners.setdefault(path, {})
                 for other in paths:
                     if other != path:
-                        row[other] += share
-                        seen[other] += 1
-            if len(changed) > MAX_FOCUSED:
-                for path in (*paths, *directories):
-                    mass = mass_edits[path]
-                    for other in paths:
-                        mass[other] += 1
+                        together = row.get(other)
+                        if together is None:
+                            together = row[other] = _Together()
+                        together.weight += share
+                        together.commits += 1
+                        together.mass_edits += mass_edits
     return {
-        path: FileHistory(
-            path,
-            mass,
-            totals[path],
-            log1p(3 * busy[path]),
-            _strongest(weights.get(path), counts.get(path), mass_edits.get(path, {})),
-        )
+        path: FileHistory(path, mass, totals[path], log1p(3 * busy[path]), _strongest(partners.get(path)))
         for path, mass in sorted(masses.items())
     }
 
 
-def _strongest(
-    weights: dict[str, float] | None, counts: dict[str, int] | None, mass_edits: dict[str, int]
-) -> tuple[Partner, ...]:
-    if weights is None or counts is None:
+@final
+class _Together:
+    """The commits that changed two files (see `Partner`)."""
+
+    __slots__ = ("commits", "mass_edits", "weight")
+
+    def __init__(self) -> None:
+        self.weight = 0.0
+        self.commits = 0
+        self.mass_edits = 0
+
+
+def _strongest(row: dict[str, _Together] | None) -> tuple[Partner, ...]:
+    if row is None:
         return ()
-    ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(
-        Partner(path, round(weight, 4), counts[path], mass_edits.get(path, 0)) for path, weight in ordered[:KEPT]
-    )
+    ordered = sorted([(-together.weight, path) for path, together in row.items()])
+    found: list[Partner] = []
+    for _, path in ordered[:KEPT]:
+        together = row[path]
+        found.append(Partner(path, round(together.weight, 4), together.commits, together.mass_edits))
+    return tuple(found)

