@@ -10,8 +10,8 @@
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
-which may have to follow their code first. They are made in a process of their own, if processes were forked; it waits
-at its end until the words are written, because both write to `cache.db`.
+which may have to follow their code first. They are made in processes of their own, one for each core
+but one, if processes were forked. They are stored when the words are, because both are written to `cache.db`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from golore.graph.cards.card_builder import CardShare, build_share
 from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.graph_tables import SpooledGraph
 from golore.graph.files.file_state import FileState
@@ -33,7 +34,7 @@ from golore.graph.search.index_parts import IndexPart
 from golore.learner.checkout.discovery import Discovery, discover
 from golore.learner.checkout.git_activity import update_recent_commits
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.derived.card_step import load_cards, withdraw_cards
+from golore.learner.derived.card_step import load_cards, share_loaded_cards, store_loaded_cards, withdraw_cards
 from golore.learner.derived.co_change_step import counted_pairs, record_loaded_pairs
 from golore.learner.derived.note_step import link_shared_knowledge
 from golore.learner.derived.search_step import load_parts
@@ -72,7 +73,8 @@ class LoadCompanion:
             self._pool.close()
 
     def fork(self, processes: int) -> None:
-        self._pool = WorkerPool(min(processes, 1), fork=True)
+        # This process loads the rows and writes the words meanwhile, which keeps about one core busy.
+        self._pool = WorkerPool(max(processes - 1, 1), fork=True)
 
     def begin(self, discovery: Discovery) -> None:
         found: dict[str, FileState] = {file.path: file.state for file in discovery.documents}
@@ -139,9 +141,19 @@ class LoadCompanion:
         return True
 
     def _build_cards(self, rows: Path, history: History | None) -> bool:
+        """Returns False if a process dies: then the cards are built from the graph, as if they could not be built now."""
         task = CardTask(self._root, self._directory, rows, head_commit(self._root), history)
-        # If the process dies, the cards are built from the graph, as if they could not be built now.
-        return any(result is not None for _, result in self._pool.run(build_cards_of, [task]))
+        if self._pool.size < 2:
+            return any(result is not None for _, result in self._pool.run(build_cards_of, [task]))
+        shares = [
+            share for _, found in self._pool.run(share_cards_of, [(task, self._pool.size)]) for share in found or ()
+        ]
+        built = [found for _, found in self._pool.run(build_share, shares)]
+        complete = [found for found in built if found is not None]
+        if not shares or len(complete) < len(built):
+            return False
+        store_loaded_cards(self._directory, shares, complete, task.head)
+        return True
 
 
 class CardTask(NamedTuple):
@@ -156,3 +168,9 @@ def build_cards_of(task: CardTask) -> bool:
     """Build the cards of a load. Runs in a process of its own, if there is one."""
     load_cards(task.root, task.directory, SpooledGraph(task.rows), task.head, task.history)
     return True
+
+
+def share_cards_of(divided: tuple[CardTask, int]) -> list[CardShare]:
+    """Like `build_cards_of`, but divides the cards into so many shares, which other processes can build."""
+    task, shares = divided
+    return share_loaded_cards(task.root, task.directory, task.rows, task.history, shares)

@@ -78,7 +78,7 @@ def test_spooled_rows_are_those_of_the_loaded_graph(tmp_path: Path, workers: int
     assert stored[EdgeKind("CALLS", "Symbol", "Symbol")]
 
 
-@pytest.mark.parametrize("workers", [0, 1])  # 1: as in a large repository, in a process of their own
+@pytest.mark.parametrize("workers", [0, 1, 3])  # in this process, in another one, in two
 def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path, workers: int) -> None:
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     git(tree, "init", "--quiet")
