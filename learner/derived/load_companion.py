@@ -141,7 +141,7 @@ class LoadCompanion:
         return True
 
     def _build_cards(self, rows: Path, history: History | None) -> bool:
-        """Returns False if a process dies: then the cards are built from the graph, as if they could not be built now."""
+        """Returns False if a process dies; the cards are then built from the graph, like any that wait for it."""
         task = CardTask(self._root, self._directory, rows, head_commit(self._root), history)
         if self._pool.size < 2:
             return any(result is not None for _, result in self._pool.run(build_cards_of, [task]))
