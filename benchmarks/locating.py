@@ -116,9 +116,9 @@ def _search_scores(repository: LearnedRepository, tasks: Sequence[Task], seconds
             scores["all, with vectors"] = score(tasks, whole)
         else:
             for name in ("words", "history"):
-                scores[name] = score(tasks, _ranking_of(sources, GROUPS[name]))
-            scores["words and history"] = score(tasks, _ranking_of(sources, [*GROUPS["words"], *GROUPS["history"]]))
-            scores["words and graph"] = score(tasks, _ranking_of(sources, GROUPS["words"], graph))
+                scores[name] = score(tasks, ranking_of(sources, GROUPS[name]))
+            scores["words and history"] = score(tasks, ranking_of(sources, [*GROUPS["words"], *GROUPS["history"]]))
+            scores["words and graph"] = score(tasks, ranking_of(sources, GROUPS["words"], graph))
             scores["all"] = score(tasks, whole)
             scores["as shown"] = score(tasks, shown)
     times.sort()
@@ -126,7 +126,7 @@ def _search_scores(repository: LearnedRepository, tasks: Sequence[Task], seconds
     return scores
 
 
-def _ranking_of(sources: SearchContext, only: Iterable[str], graph: Store | None = None) -> Ranking:
+def ranking_of(sources: SearchContext, only: Iterable[str], graph: Store | None = None) -> Ranking:
     chosen = tuple(only)
 
     def ranked(subject: str) -> Sequence[str]:

@@ -45,24 +45,24 @@ def main() -> None:
         directory: Path = options.room or Path(scratch)
         repository = LearnedRepository(directory / "go", directory / "store")
         if not repository.root.exists():
-            _copy_library(repository.root, options.history)
+            copy_library(repository.root, options.history)
         learn_graph(repository.root, store_directory=repository.store)
         finish(repository.root, repository.store)
         embedder = open_embedder()
         done = embed(repository, embedder)
         (repository.store / VECTOR_MODEL_FILE).write_text(DEFAULT, encoding="utf-8")
         print(f"{done.made:,} texts embedded with {embedder.name} in {done.seconds:.0f} s")
-        tasks = _tasks()
+        tasks = paraphrases()
         with Store.open(repository.store, write=False) as store, sources_of(repository, store) as sources:
             assert sources.meaning is not None
-            _print_score("without vectors", tasks, _search_ranking(replace(sources, meaning=None)))
+            _print_score("without vectors", tasks, search_ranking(replace(sources, meaning=None)))
             _print_score("vectors alone", tasks, by_meaning(sources, sources.meaning))
             started = time.perf_counter()
-            _print_score("all", tasks, _search_ranking(sources))
+            _print_score("all", tasks, search_ranking(sources))
             print(f"{len(tasks)} questions, {(time.perf_counter() - started) / len(tasks) * 1000:.0f} ms each")
 
 
-def _copy_library(root: Path, history: Path | None) -> None:
+def copy_library(root: Path, history: Path | None) -> None:
     if history is not None:
         head = subprocess.run(["git", "-C", history, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
         clone_at(history, head.stdout.strip(), root)
@@ -78,12 +78,12 @@ def _copy_library(root: Path, history: Path | None) -> None:
     shutil.copy(source / "go.mod", root / "src")
 
 
-def _tasks() -> list[Task]:
+def paraphrases() -> list[Task]:
     rows = (line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines())
     return [Task(question, frozenset(f"src/{path}" for path in files.split())) for question, files in rows]
 
 
-def _search_ranking(sources: SearchContext) -> Ranking:
+def search_ranking(sources: SearchContext) -> Ranking:
     def ranked(question: str) -> Sequence[str]:
         return [hit.file for hit in search(sources, SearchRequest(question, kind="file", limit=FIRST)).hits]
 

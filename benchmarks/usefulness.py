@@ -47,14 +47,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     git = options.repository
-    newest = _git(git, "rev-list", "--no-merges", "--date-order", "-n", str(options.commits), "HEAD").split()
-    base = _git(git, "rev-parse", f"{newest[-1]}^").strip()
+    newest = run_git(git, "rev-list", "--no-merges", "--date-order", "-n", str(options.commits), "HEAD").split()
+    base = run_git(git, "rev-parse", f"{newest[-1]}^").strip()
     if options.locate:
         return _locate(git, base, options.commits, vectors=options.vectors, as_json=options.json)
     with tempfile.TemporaryDirectory() as folder:
         tree, store, history = Path(folder, "tree"), Path(folder, "store"), Path(folder, "history")
         clone_at(git, base, history)  # golore reads no history of a bare repository
-        existing = _check_out(git, base, tree)
+        existing = check_out(git, base, tree)
         commits = [found for found in _changes(git, "-n", str(options.commits), "HEAD") if len(found & existing) > 1]
         tasks = [sorted(found & existing) for found in commits]
         opened = {path for task in tasks for path in task}
@@ -85,8 +85,8 @@ def _locate(git: Path, base: str, commits: int, *, vectors: bool, as_json: bool)
     with tempfile.TemporaryDirectory() as folder:
         tree, store = Path(folder, "tree"), Path(folder, "store")
         clone_at(git, base, tree)
-        existing = _check_out(git, base, tree)
-        tasks = tasks_of(git, commits, existing, _git)
+        existing = check_out(git, base, tree)
+        tasks = tasks_of(git, commits, existing, run_git)
         scores, seconds, prompted = locate(tree, store, tasks, vectors=vectors)
     gained = {name: scores["all"][at] - scores["BM25"][at] for at, name in enumerate(("recall", "mrr"))}
     if as_json:
@@ -137,7 +137,7 @@ def _recall(tasks: Sequence[Sequence[str]], suggest: Suggest) -> float:
 
 def _changes(git: Path, *revisions: str) -> Iterator[set[str]]:
     """The Go files that each commit changed, newest first."""
-    output = _git(
+    output = run_git(
         git, "log", "--no-merges", "--date-order", "--name-only", "--no-renames", "-z", "--format=%x01", *revisions
     )
     for part in output.split("\x01")[1:]:
@@ -148,10 +148,10 @@ def _counts(path: str) -> bool:
     return path.endswith(".go") and "vendor" not in path.split("/")[:-1]
 
 
-def _check_out(git: Path, commit: str, tree: Path) -> set[str]:
+def check_out(git: Path, commit: str, tree: Path) -> set[str]:
     """Write the Go files and module files of a commit; returns the Go files."""
     wanted: list[tuple[str, str]] = []
-    for row in _git(git, "ls-tree", "-r", "-z", commit).split("\0"):
+    for row in run_git(git, "ls-tree", "-r", "-z", commit).split("\0"):
         about, _, path = row.partition("\t")
         is_module = path.rpartition("/")[2] in ("go.mod", "go.work")
         if about.split(" ")[0] in ("100644", "100755") and (_counts(path) or is_module):
@@ -174,7 +174,7 @@ def _check_out(git: Path, commit: str, tree: Path) -> set[str]:
     return {path for _, path in wanted if path.endswith(".go")}
 
 
-def _git(git: Path, *arguments: str) -> str:
+def run_git(git: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", str(git), *arguments], capture_output=True, check=True)
     return done.stdout.decode("utf-8", "surrogateescape")
 

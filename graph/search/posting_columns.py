@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import mmap
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -41,7 +42,8 @@ class ColumnBuilder:
     """Collects the postings of documents."""
 
     def __init__(self) -> None:
-        self._positions_of = _Positions()
+        # Key → its position, in the order in which keys are asked for first.
+        self._positions_of: defaultdict[str, int] = defaultdict(count().__next__)
         self._positions: list[int] = []
         self._documents = array("I")
         self._counts: list[int] = []
@@ -62,14 +64,6 @@ class ColumnBuilder:
             self._documents.tobytes(),
             array("H", self._counts).tobytes(),
         )
-
-
-class _Positions(dict[str, int]):
-    """Key → its position, in the order in which keys are asked for first."""
-
-    def __missing__(self, key: str) -> int:
-        position = self[key] = len(self)
-        return position
 
 
 def save_columns(path: str, columns: PostingColumns) -> SavedColumns:

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from golore.graph.search.postings import MAX_NAME, MAX_PATH, MAX_TEXT, NAME_SHIFT, PATH_SHIFT
-from golore.graph.search.terms import parts, split, words
+from golore.graph.search.terms import ONLY_WORDS, parts, split, words
 
-_ONLY_WORDS: Final = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
-"""Replaces what separates words by spaces, as far as it is ASCII."""
 _SHORT: Final = 1_000
 """Bytes of a text in which few words occur twice: counting the words first takes longer than counting their terms."""
 _MAX_CACHED: Final = 1 << 17
@@ -28,7 +26,7 @@ _lower: Final[Callable[[str], str]] = str.lower
 def term_counts(data: bytes) -> dict[str, int]:
     """Term → number of occurrences in a text in UTF-8, in the order of their first occurrence."""
     counts: dict[str, int] = {}
-    found = data.translate(_ONLY_WORDS).split()
+    found = data.translate(ONLY_WORDS).split()
     if len(data) < _SHORT:
         for word in found:
             _add(counts, word, 1)

@@ -57,11 +57,12 @@ def terms(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Runs of letters and digits: what `[^\\W_]+` finds, without importing `re`."""
     if text.isascii():
-        return text.translate(_SEPARATORS).split()
+        return text.encode().translate(ONLY_WORDS).decode().split()
     return "".join(char if char.isalnum() else " " for char in text).split()
 
 
-_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum()}
+ONLY_WORDS = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
+"""Replaces the characters of ASCII that separate words by spaces, in UTF-8. Bytes are translated faster than texts."""
 
 
 def word_terms(word: str) -> tuple[str, ...]:
