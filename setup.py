@@ -47,6 +47,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.search.snippets",
     "golore.graph.search.terms",
     "golore.graph.search.weights",
+    "golore.learner.documents.markdown",
     "golore.learner.extraction.declarations",
     "golore.learner.extraction.doc_comments",
     "golore.learner.extraction.extract",
