@@ -49,6 +49,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.search.term_counts",
     "golore.graph.search.terms",
     "golore.graph.search.weights",
+    "golore.learner.documents.markdown",
     "golore.learner.extraction.declarations",
     "golore.learner.extraction.doc_comments",
     "golore.learner.extraction.extract",

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from golore.graph.cards.page_rank import page_ranks
-from golore.graph.cards.related_files import Surroundings, by_directory, surroundings
+from golore.graph.cards.related_files import Surroundings, by_directory, history_score, surroundings
 from golore.graph.cards.stored_ranks import file_rows, history_from_json
 from golore.graph.database.arrow import import_arrow
 from golore.graph.database.graph_tables import GraphTables
@@ -112,8 +112,14 @@ def load_plan(path: Path) -> CardPlan:
     coupled = _EncodedHistories({row[0]: row[4] for row in saved.rows if row[4]})
     files = [row[0] for row in saved.rows if row[1]]
     ranks = {row[0]: row[3] for row in saved.rows if row[1]}
-    around = surroundings(coupled, files)
+    around = surroundings(coupled, files, {row[0]: _history_score(row[4]) for row in saved.rows if row[4]})
     return CardPlan(saved.rows, saved.shares, saved.unlearned, saved.busy, saved.plain, ranks, coupled, around)
+
+
+def _history_score(text: str) -> float:
+    """The `history_score` of an encoded history, which begins with "[mass,commits,busy,"."""
+    mass, _, busy, _ = text.split(",", 3)
+    return history_score(float(mass[1:]), float(busy))
 
 
 class _EncodedHistories(Mapping[str, FileHistory]):

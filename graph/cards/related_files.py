@@ -79,7 +79,9 @@ class Surroundings(NamedTuple):
     """what each file's own history adds to its score under `WEIGHTS`, if it was computed in advance"""
 
 
-def surroundings(coupled: Mapping[str, FileHistory], files: Collection[str]) -> Surroundings:
+def surroundings(
+    coupled: Mapping[str, FileHistory], files: Collection[str], history_scores: dict[str, float] | None = None
+) -> Surroundings:
     """The `Surroundings` of files that are all in memory."""
     directories, stems = by_directory(files), by_stem(files)
 
@@ -89,7 +91,8 @@ def surroundings(coupled: Mapping[str, FileHistory], files: Collection[str]) -> 
     def namesakes(stem: str) -> Collection[str]:
         return stems.get(stem, ())
 
-    history_scores = {path: _history_score(history, WEIGHTS) for path, history in coupled.items()}
+    if history_scores is None:
+        history_scores = {path: history_score(history.mass, history.busy) for path, history in coupled.items()}
     return Surroundings(coupled.get, siblings, namesakes, history_scores)
 
 
@@ -124,13 +127,13 @@ def scores(path: str, around: Surroundings, uses: UseCounts, weights: Weights = 
         return {other: score + history_scores.get(other, 0.0) for other, score in scored.items()}
     for other in scored:
         if (history := around.coupled(other)) is not None:
-            scored[other] += _history_score(history, weights)
+            scored[other] += history_score(history.mass, history.busy, weights)
     return scored
 
 
-def _history_score(history: FileHistory, weights: Weights) -> float:
-    """What a file's own history adds to its score, regardless of the other file."""
-    return weights.busy * history.busy + weights.common * log1p(history.mass)
+def history_score(mass: float, busy: float, weights: Weights = WEIGHTS) -> float:
+    """What a file's own history adds to its score, regardless of the other file (see `FileHistory`)."""
+    return weights.busy * busy + weights.common * log1p(mass)
 
 
 def best_files(scored: Mapping[str, float], most: int = MAX_RELATED) -> list[str]:

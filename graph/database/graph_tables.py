@@ -6,8 +6,9 @@ tables for several processes, each of which would else have to look up the ids a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -26,6 +27,13 @@ class GraphTables(Protocol):
         """The numbers of all nodes of a label, then these columns. The order of the nodes is not defined."""
         ...
 
+    def matching_nodes(
+        self, label: str, names: Sequence[str], column: str, texts: Collection[str], prefix: str = ""
+    ) -> list[list[Any]]:
+        """These columns of the nodes of a label that have one of these texts in another column, or one that begins with
+        `prefix`, if it is given."""
+        ...
+
     def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
         """The numbers of the sources and of the targets of all edges of a kind, then these columns."""
         ...
@@ -39,6 +47,44 @@ class GraphTables(Protocol):
         ...
 
 
+class _ArrowTables(ABC):
+    """Tables of Arrow. A node's number is its position in the table of its label."""
+
+    @abstractmethod
+    def node_table(self, label: str, names: Sequence[str]) -> Any:
+        """These columns of all nodes of a label, or None if there are none."""
+
+    @abstractmethod
+    def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        """See `GraphTables`."""
+
+    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
+        table = self.node_table(label, names)
+        if table is None:
+            return [[] for _ in range(len(names) + 1)]
+        return [list(range(table.num_rows)), *(_values(column) for column in table.columns)]
+
+    def matching_nodes(
+        self, label: str, names: Sequence[str], column: str, texts: Collection[str], prefix: str = ""
+    ) -> list[list[Any]]:
+        table = self.node_table(label, sorted({*names, column}))
+        if table is None:
+            return [[] for _ in names]
+        arrow = import_arrow("pyarrow.compute")
+        compute = arrow.compute
+        mask = compute.is_in(table.column(column), value_set=arrow.array(texts, arrow.string()))
+        if prefix:
+            mask = compute.or_(mask, compute.starts_with(table.column(column), prefix))
+        found = table.filter(mask)
+        return [_values(found.column(name)) for name in names]
+
+    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
+        table = self.edge_table(kind, names)
+        if table is None:
+            return [[] for _ in range(len(names) + 2)]
+        return [_values(column) for column in table.columns]
+
+
 class _End(NamedTuple):
     """One end of all edges of a kind: 0 for the source, 1 for the target."""
 
@@ -47,41 +93,25 @@ class _End(NamedTuple):
     ids: Any
 
 
-class SpooledGraph:
+class SpooledGraph(_ArrowTables):
     """The rows that a `BulkLoad` has collected in a directory. All spools must be closed."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._arrow = import_arrow()
+        self._arrow = import_arrow("pyarrow.compute")
         self._ids: dict[str, Any] = {}
         self._numbers: dict[EdgeKind, list[Any]] = {}
 
-    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
-        table = self.node_table(label, names)
-        if table is None:
-            return [[] for _ in range(len(names) + 1)]
-        return [list(range(table.num_rows)), *(_values(table.column(name)) for name in names)]
-
-    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
-        table = self.edge_table(kind, names)
-        if table is None:
-            return [[] for _ in range(len(names) + 2)]
-        return [_values(column) for column in table.columns]
-
     def node_table(self, label: str, names: Sequence[str]) -> Any:
-        """The columns of all nodes of a label as a table of Arrow, or None if there are none. A node's number is its
-        position."""
         parts = list(self._parts(label, names))
-        return self._arrow.concat_tables(parts) if parts else None
+        return self._arrow.concat_tables(parts).select(list(names)) if parts else None
 
     def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
-        """The numbers of both ends of all edges of a kind, then these columns, as a table of Arrow; None if there are
-        none."""
         self.number([kind])
         numbers = self._numbers[kind]
         if not numbers:
             return None
-        tables = [self._arrow.concat_tables(self._parts(kind, names))] if names else []
+        tables = [self._arrow.concat_tables(self._parts(kind, names)).select(list(names))] if names else []
         columns = [*numbers, *(column for table in tables for column in table.columns)]
         return self._arrow.table(columns, names=[*_ENDS, *names])
 
@@ -144,37 +174,27 @@ def number_rows(
                     writer.write_table(encoded)
 
 
-class NumberedGraph:
+class NumberedGraph(_ArrowTables):
     """The tables that `number_rows` has saved. They are mapped into memory, so processes share them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._arrow = import_arrow()
+        self._arrow = import_arrow("pyarrow.compute")
 
-    def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
-        table = self._table(label)
-        if table is None:
-            return [[] for _ in range(len(names) + 1)]
-        return [list(range(table.num_rows)), *(_values(table.column(name)) for name in names)]
-
-    def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
-        table = self.edge_table(kind, names)
-        if table is None:
-            return [[] for _ in range(len(names) + 2)]
-        return [_values(column) for column in table.columns]
+    def node_table(self, label: str, names: Sequence[str]) -> Any:
+        return self._table(label, names)
 
     def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
-        table = self._table(kind)
-        return None if table is None else table.select([*_ENDS, *names])
+        return self._table(kind, (*_ENDS, *names))
 
     def number(self, kinds: Iterable[EdgeKind]) -> None:
         """All edges are numbered."""
 
-    def _table(self, name: Table) -> Any:
+    def _table(self, name: Table, columns: Sequence[str]) -> Any:
         path = self._directory / table_name(name)
         if not path.exists():
             return None
-        return self._arrow.ipc.open_file(self._arrow.memory_map(str(path))).read_all()
+        return self._arrow.ipc.open_file(self._arrow.memory_map(str(path))).read_all().select(list(columns))
 
 
 def _encoded(table: Any) -> Any:
@@ -188,6 +208,12 @@ def _encoded(table: Any) -> Any:
     return table
 
 
+def _in_one_piece(column: Any) -> Any:
+    """A column of texts as a dictionary."""
+    is_encoded = import_arrow().types.is_dictionary(column.type)
+    return column.unify_dictionaries().combine_chunks() if is_encoded else column.combine_chunks().dictionary_encode()
+
+
 def _values(column: Any) -> list[Any]:
     """The values of a column. Equal texts are one object: most kinds, paths and lines recur."""
     arrow = import_arrow()
@@ -197,14 +223,11 @@ def _values(column: Any) -> list[Any]:
         for chunk in column.chunks:
             found += _integers(chunk)
         return found
-    if types.is_string(column.type) and not column.null_count:
-        column = column.combine_chunks().dictionary_encode()
-    elif types.is_dictionary(column.type):
-        column = column.unify_dictionaries().combine_chunks()
-    else:
+    if not (types.is_string(column.type) and not column.null_count) and not types.is_dictionary(column.type):
         return column.to_pylist()
-    texts: list[Any] = column.dictionary.to_pylist()
-    return [texts[at] for at in _integers(column.indices)]
+    encoded = _in_one_piece(column)
+    texts: list[Any] = encoded.dictionary.to_pylist()
+    return [texts[at] for at in _integers(encoded.indices)]
 
 
 def _integers(array: Any) -> list[int]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -246,6 +247,14 @@ class Store:
         """The whole table of a label (see `GraphTables`)."""
         values = ", ".join(["offset(id(n))", *(f"n.`{name}`" for name in names)])
         return self.columns(f"MATCH (n:{label}) RETURN {values}")
+
+    def matching_nodes(
+        self, label: str, names: Sequence[str], column: str, texts: Collection[str], prefix: str = ""
+    ) -> list[list[Any]]:
+        """These columns of some nodes (see `GraphTables`)."""
+        _, found, *columns = self.node_columns(label, (column, *names))
+        wanted = [text in texts or bool(prefix and text.startswith(prefix)) for text in found]
+        return [list(compress(values, wanted)) for values in columns]
 
     def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
         """All edges of a kind (see `GraphTables`)."""

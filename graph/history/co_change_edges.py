@@ -74,11 +74,12 @@ def pairs_in(history: History | None) -> list[Pair]:
         paths = sorted(set(changed))
         totals.update(paths)
         shared.update(combinations(paths, 2))
-    return [
+    often = [
         Pair(first, second, number, totals[first], totals[second])
-        for (first, second), number in sorted(shared.items())
-        if number >= max(MIN_SHARED_COMMITS, MIN_SHARED_FRACTION * min(totals[first], totals[second]))
+        for (first, second), number in shared.items()
+        if number >= MIN_SHARED_COMMITS
     ]
+    return sorted([pair for pair in often if pair.shared >= MIN_SHARED_FRACTION * min(pair.of_first, pair.of_second)])
 
 
 class Pairs:

@@ -142,6 +142,7 @@ def _replace_commits(root: Path, recent: RecentCommits, checkout: GitHead) -> No
         for number, (commit, origin) in enumerate(zip(history.commits, history.origins, strict=True)):
             commits.append(RecentCommit(origin.commit, commit.time, origin.author, origin.subject, len(commit.paths)))
             touched += [(_printable(path), number) for path in commit.paths]
+    touched.sort()  # by the primary key: inserting is twice as fast
     recent.replace(checkout.head, checkout.roots, commits, touched)
 
 

@@ -26,8 +26,8 @@ _LOG: Final = (
     "log --no-merges --raw --no-abbrev --no-renames --relative -z --no-color --no-notes --no-show-signature "
     "--no-ext-diff --no-textconv --format=%x01%ct%x02%H%x02%aN%x02%s"
 ).split()
-_COMMIT_START: Final = re.compile(r"(?<![^\0])\x01(?=\d+\x02[0-9a-f]{40,64}\x02)")
-"""After NUL, which neither a subject nor a path can contain."""
+_COMMIT_START: Final = re.compile(r"\x01(?<![^\0]\x01)(?=\d+\x02[0-9a-f]{40,64}\x02)")
+"""After NUL, which neither a subject nor a path can contain. It begins with a character, which is quick to find."""
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
 
 
@@ -73,8 +73,9 @@ def _read(root: Path, head: str, most: int) -> History | None:
         return None
     command = (*_LOG, f"--max-count={most}", "--end-of-options", head, *_PATHS)
     output = run_git(root, *command).decode("utf-8", "surrogateescape")
-    commits = tuple(with_current_names(_commits(output)))
-    origins = _origins(output)
+    parts = _COMMIT_START.split(output)[1:]
+    commits = tuple(with_current_names(_commits(parts)))
+    origins = _origins(parts)
     subjects = tuple(origin.subject for origin in origins)
     return History(head, commits, _files(root, head), subjects, origins) if commits else None
 
@@ -148,9 +149,9 @@ def _directory_and_is_test(path: str) -> tuple[str, bool]:
     return path.rpartition("/")[0], path.endswith("_test.go")
 
 
-def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
-    """Parse `git log -z --raw`: a commit begins with \\x01 and its header; then metadata and path alternate."""
-    for part in _COMMIT_START.split(text)[1:]:
+def _commits(parts: Iterable[str]) -> Iterator[tuple[int, list[Touch]]]:
+    """Parse the commits of `git log -z --raw`: after a header, metadata and path alternate."""
+    for part in parts:
         header, *fields = part.split("\0")
         touched: list[Touch] = []
         pending: list[str] | None = None
@@ -164,11 +165,11 @@ def _commits(text: str) -> Iterator[tuple[int, list[Touch]]]:
         yield int(header.partition("\x02")[0]), touched
 
 
-def _origins(text: str) -> tuple[Origin, ...]:
+def _origins(parts: Iterable[str]) -> tuple[Origin, ...]:
     """Id, author and subject of each commit, in the order of the commits; invalid UTF-8 is replaced."""
-    headers = (part.partition("\0")[0] for part in _COMMIT_START.split(text)[1:])
+    headers = (part.partition("\0")[0] for part in parts)
     return tuple(Origin(*map(_valid_unicode, header.split("\x02", 3)[1:])) for header in headers)
 
 
 def _valid_unicode(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

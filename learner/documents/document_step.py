@@ -343,7 +343,8 @@ def _link_page(
 ) -> None:
     used = {key for section in page.sections for mention in section.mentions for key in mention_keys(mention)}
     targets = by_key(document_index.targets(used))
-    links = [link for section in page.sections for link in _section_links(path, page, section, targets, outside)]
+    known = {(one.label, one.id): one for group in targets.values() for one in group}
+    links = [link for section in page.sections for link in _section_links(path, page, section, targets, known, outside)]
     links_digest = _digest_of(links)
     if links_digest != stored.links:
         change.card_paths.update(link.card_path for link in {*document_index.links([path])} ^ {*links})
@@ -360,12 +361,12 @@ def _section_links(
     page: DocumentContent,
     section: _Section,
     targets: dict[str, tuple[MentionTarget, ...]],
+    known: dict[tuple[str, str], MentionTarget],
     outside: Collection[str],
 ) -> Iterator[DocumentLink]:
     def code(key: str) -> tuple[MentionTarget, ...]:
         return targets.get(key, ())
 
-    known = {(one.label, one.id): one for group in targets.values() for one in group}
     meanings = {mention: resolve_mention(mention, path, code, outside) for mention in section.mentions}
     for (label, id), (evidence, sites) in link_nodes(meanings).items():
         target = known[label, id]

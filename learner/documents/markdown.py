@@ -60,7 +60,8 @@ _BLANK: Final = re.compile(r"^\s*$")
 
 def read_markdown(text: str) -> MarkdownDocument:
     """The blocks of a document in order. Accepts any text."""
-    lines = tuple(_LINES.split(text.removeprefix("\ufeff")))
+    text = text.removeprefix("\ufeff")
+    lines = tuple(_LINES.split(text) if "\r" in text else text.split("\n"))
     front, begin = _front_matter(lines)
     scanner = _Scanner()
     for number in range(begin, len(lines)):

@@ -54,11 +54,8 @@ def all_targets(tables: GraphTables, keys: Collection[str]) -> FoundTargets:
     _, paths, owners, shapes = tables.node_columns("File", ("id", "package", "shape"))
     rows.update(_file_rows(zip(paths, owners, strict=True), packages, keys))
     names = {key.rpartition(" ")[2].rpartition(".")[2] for key in keys if key.startswith("Symbol ")}
-    columns = tables.node_columns("Symbol", _NamedSymbol._fields)[1:]
-    symbols = (
-        _NamedSymbol(*row) for row in zip(*columns, strict=True) if row[2] in names or row[2].startswith(_EXAMPLE)
-    )
-    named_symbols = list(symbols)
+    columns = tables.matching_nodes("Symbol", _NamedSymbol._fields, "name", names, _EXAMPLE)
+    named_symbols = [_NamedSymbol(*row) for row in zip(*columns, strict=True)]
     for symbol in named_symbols:
         rows.update(_symbol_rows(symbol, packages, keys))
     example_symbols = [symbol for symbol in named_symbols if is_example(symbol.kind, symbol.name, symbol.file)]
@@ -70,7 +67,8 @@ def all_targets(tables: GraphTables, keys: Collection[str]) -> FoundTargets:
     }
     examples = list(_examples(example_symbols, packages))
     wanted = _subjects(examples)
-    files = {id: file for id, file in zip(columns[0], columns[5], strict=True) if id in wanted}
+    ids, of_ids = tables.matching_nodes("Symbol", ("id", "file"), "id", wanted) if wanted else ([], [])
+    files: dict[str, str] = dict(zip(ids, of_ids, strict=True))
     return FoundTargets(rows, [_with_card_path(example, files) for example in examples], appearances)
 
 
