@@ -46,10 +46,12 @@ def main() -> int:
     # One question is over before memory matters: looking for cycles and taking the interpreter apart at the end took
     # a seventh of its time.
     gc.disable()
-    if arguments[0] in QUESTIONS:
-        from golore.graph.database.engine import limit_memory
+    if arguments[0] != "recent":  # which asks git instead of the graph
+        from golore.graph.database.engine import leave_databases_open, limit_memory
 
-        limit_memory()
+        leave_databases_open()
+        if arguments[0] in QUESTIONS:
+            limit_memory()
     code = run_cli()
     sys.stdout.flush()
     sys.stderr.flush()
