@@ -56,6 +56,8 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.search.snippets",
     "golore.graph.search.terms",
     "golore.graph.search.weights",
+    "golore.learner.checkout.discovery",
+    "golore.learner.checkout.ignore_rules",
     "golore.learner.extraction.declarations",
     "golore.learner.extraction.doc_comments",
     "golore.learner.extraction.extract",
