@@ -12,6 +12,9 @@ QUESTIONS = frozenset(("show", "callers", "callees", "implementers", "users", "t
 SEARCHES = frozenset(("search", "explore", "status", "recent", "query"))
 """Commands that answer from other files of the store too, so that the limit of memory does not fit them."""
 
+_MANY_OBJECTS = 50_000
+"""New objects after which Python looks for cycles: its own 700 made importing a command take a tenth longer."""
+
 
 def main() -> int:
     arguments = sys.argv[1:]
@@ -35,6 +38,9 @@ def main() -> int:
             print_lines(names)
         return 0
 
+    gc.set_threshold(_MANY_OBJECTS)
+    if arguments[:1] == ["learn"]:
+        gc.disable()  # what a learn makes lives until its end, and looking for cycles in it took 0.1 s after an edit
     from golore.mcp_server.cli.main import main as run_cli
 
     if not arguments or arguments[0] not in QUESTIONS | SEARCHES:
@@ -46,10 +52,12 @@ def main() -> int:
     # One question is over before memory matters: looking for cycles and taking the interpreter apart at the end took
     # a seventh of its time.
     gc.disable()
-    if arguments[0] in QUESTIONS:
-        from golore.graph.database.engine import limit_memory
+    if arguments[0] != "recent":  # which asks git instead of the graph
+        from golore.graph.database.engine import leave_databases_open, limit_memory
 
-        limit_memory()
+        leave_databases_open()
+        if arguments[0] in QUESTIONS:
+            limit_memory()
     code = run_cli()
     sys.stdout.flush()
     sys.stderr.flush()

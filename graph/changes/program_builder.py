@@ -2,7 +2,8 @@
 
     python -m golore.graph.changes.program_builder STORE
 
-Gives up as soon as a writer appears. Until the files exist, questions query the graph itself.
+Gives up as soon as a writer appears. Until the files exist, questions query the graph itself. Every learn checks
+whether they exist, so what builds them is imported when they are built.
 """
 
 from __future__ import annotations
@@ -12,18 +13,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from golore.graph.changes.knots import find_knots, find_leading
-from golore.graph.changes.part import NO_PART, Part, with_reads
-from golore.graph.changes.program import Program
-from golore.graph.changes.program_file import FILE_NAME, Contents, open_program_file, write_program_file
-from golore.graph.changes.unresolved_candidates import unresolved_candidates
 from golore.graph.database.store import Store
 from golore.graph.errors import GoloreError
 from golore.graph.files import locks
+from golore.graph.files.store_path import PROGRAM_NAME
 from golore.graph.gc_pause import gc_disabled
-from golore.graph.queries.adjacency_builder import make_adjacency
-from golore.graph.queries.questions import TYPES
-from golore.graph.queries.symbol_steps import is_adjacency_due, open_steps
 from golore.graph.safety.child_processes import python_command
 
 _LARGE: Final = 2_000
@@ -51,7 +45,7 @@ def build_ahead(store: Store, symbols: int, changed: int | None = None) -> subpr
     """Start to build the files of a large graph if they are missing or out of date, before anybody asks. The process
     does not end with this one. `changed`: the rows that were written since somebody checked that; after few, the graph
     is not opened to check it again."""
-    is_checked = changed is not None and changed < _MANY_ROWS and (store.directory / FILE_NAME).exists()
+    is_checked = changed is not None and changed < _MANY_ROWS and (store.directory / PROGRAM_NAME).exists()
     if symbols < _LARGE or is_checked or not is_program_due(store):
         return None
     _started.append(start_program_build(store.directory))
@@ -60,12 +54,17 @@ def build_ahead(store: Store, symbols: int, changed: int | None = None) -> subpr
 
 def is_program_due(store: Store) -> bool:
     """Whether one of the files should be built, or built again."""
+    from golore.graph.changes.program_file import open_program_file
+    from golore.graph.queries.symbol_steps import is_adjacency_due, open_steps
+
     adjacency = open_steps(store).adjacency
     return is_adjacency_due(store) or adjacency is None or not open_program_file(store.directory, adjacency.generation)
 
 
 def make_program_files(directory: Path) -> bool:
     """Build what is missing or out of date. Returns False if a writer interrupted it."""
+    from golore.graph.queries.adjacency_builder import make_adjacency
+
     with Store.open(directory, write=False) as store:
         if not is_program_due(store):
             return True
@@ -80,6 +79,14 @@ def make_program_files(directory: Path) -> bool:
 
 
 def _make_program_file(directory: Path) -> None:
+    from golore.graph.changes.knots import find_knots, find_leading
+    from golore.graph.changes.part import NO_PART, Part, with_reads
+    from golore.graph.changes.program import Program
+    from golore.graph.changes.program_file import Contents, write_program_file
+    from golore.graph.changes.unresolved_candidates import unresolved_candidates
+    from golore.graph.queries.questions import TYPES
+    from golore.graph.queries.symbol_steps import open_steps
+
     with Store.open(directory, write=False) as store:
         steps = open_steps(store)
         adjacency = steps.adjacency

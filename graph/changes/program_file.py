@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 from golore.graph.changes.knots import NO_KNOT
 from golore.graph.changes.part import NO_PART, NO_TYPE_PART, Awaits, Onward, Part, Role, TypePart, leads_to, onward_of
 from golore.graph.files.mapped_sections import MappedSections, open_sections, write_sections
+from golore.graph.files.store_path import PROGRAM_NAME
 
-FILE_NAME: Final = "program"
 _FORMAT: Final = "golore program 1"
 _REFLECTIVE: Final = 1 << 31
 _HEAD: Final = 7
@@ -147,7 +147,7 @@ class ProgramFile:
 def open_program_file(directory: Path, generation: str) -> ProgramFile | None:
     """Map the program file of a store; None if it is missing, unreadable or not for this generation of the adjacency
     file."""
-    sections = open_sections(directory / FILE_NAME, _FORMAT)
+    sections = open_sections(directory / PROGRAM_NAME, _FORMAT)
     try:
         if sections is None or sections.head["generation"] != generation:
             return None
@@ -201,7 +201,7 @@ def write_program_file(directory: Path, generation: str, contents: Contents) -> 
         "packages": [package for (package,) in packages.keys],
         "outside": list(outside.keys),
     }
-    write_sections(directory / FILE_NAME, _FORMAT, head, sections)
+    write_sections(directory / PROGRAM_NAME, _FORMAT, head, sections)
 
 
 class _Indexes:

@@ -69,6 +69,16 @@ def engine_name() -> str:
 
 
 _is_limited = False
+_is_ending = False
+_left_open: Final[list[object]] = []
+"""Databases that are not closed, and must not be freed either."""
+
+
+def leave_databases_open() -> None:
+    """Let `Session.leave` close nothing. For processes that end at once after their answer: the engine takes 5 ms to
+    free a database, and the end of the process frees it too."""
+    global _is_ending
+    _is_ending = True
 
 
 def limit_memory() -> None:
@@ -149,6 +159,14 @@ class Session:
         self._connection.close()
         self._database.close()
         self._lift_limit()
+
+    def leave(self) -> None:
+        """Close a database that is not needed again, unless the process is about to end (`leave_databases_open`)."""
+        if _is_ending and not self.is_writable:
+            _left_open.append((self._connection, self._database))
+            self._lift_limit()
+        else:
+            self.close()
 
     def _lift_limit(self) -> None:
         restore_memory_limit(self._limit_before)

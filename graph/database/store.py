@@ -48,6 +48,7 @@ from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import (
     EDGE_COLUMNS,
     META_TABLE,
+    META_VALUE,
     MIGRATIONS,
     NODE_COLUMNS,
     SCHEMA_VERSION,
@@ -504,7 +505,7 @@ class Store:
             while self._replaced:
                 self._replaced.pop().close()
             if session is not None:
-                session.close()
+                session.leave()
                 if session.is_writable:
                     record_digests(self._database, self._digests_at_open)
                     self._log_changed_nodes()
@@ -592,7 +593,7 @@ def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target:
 
 
 def _schema_of(session: Session) -> int:
-    for (value,) in session.rows(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) RETURN m.value"):
+    for (value,) in session.rows(META_VALUE, {"id": "schema"}):
         return int(value)
     raise EngineFailure("it has no schema version.")
 

@@ -21,7 +21,7 @@ from golore.graph.model.edge_kinds import EDGE_KINDS, FROM_TEXT, SHARED, EdgeKin
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
 from golore.graph.model.tables import (
     EDGE_COLUMNS,
-    META_TABLE,
+    META_VALUE,
     NODE_COLUMNS,
     decoded_accesses,
     decoded_lines,
@@ -105,7 +105,7 @@ def read_meta(store: Store, name: str) -> str:
     """One value from the meta table; empty if there is none."""
     if store.is_empty:
         return ""
-    return next((row[0] for row in store.rows(f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value", {"id": name})), "")
+    return next((row[0] for row in store.rows(META_VALUE, {"id": name})), "")
 
 
 def read_nodes(store: Store, label: str, ids: Iterable[str]) -> list[Node]:

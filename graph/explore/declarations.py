@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Ref
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
+from golore.graph.search.signals import IndexView
 
 _COLUMNS: Final = (
     "s.id, s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.end_line, s.start, s.`end`, s.owner, s.doc"
@@ -61,8 +62,10 @@ def declarations_of(store: Store, ids: Iterable[str]) -> dict[str, Declaration]:
 class SourceReader:
     """Reads files once. A file that is not what the graph was made from has no text, and is listed in `changed`."""
 
-    def __init__(self, store: Store, root: Path) -> None:
+    def __init__(self, store: Store, view: IndexView, root: Path) -> None:
+        """`view` has the digests of the files, except of those where it is behind the graph."""
         self._store = store
+        self._view = view
         self._root = root
         self._known: dict[str, bytes | None] = {}
 
@@ -82,9 +85,13 @@ class SourceReader:
         return data[declaration.start : declaration.end].decode("utf-8", "replace")
 
     def _read(self, path: str) -> bytes | None:
-        digests = [row[0] for row in self._store.rows("MATCH (f:File {id: $id}) RETURN f.digest", {"id": path})]
+        row = self._view.files.get(self._view.numbers.get(path, 0))
+        digests = [row.digest] if row is not None else self._digests_in_graph(path)
         try:
             data = read_regular(self._root / path, SOURCE_LIMIT, follow=True)
         except OSError:
             return None
         return data if digests == [blake2b(data, digest_size=16).hexdigest()] else None
+
+    def _digests_in_graph(self, path: str) -> list[str]:
+        return [row[0] for row in self._store.rows("MATCH (f:File {id: $id}) RETURN f.digest", {"id": path})]

@@ -94,7 +94,7 @@ def explore(
         raise UsageError("Ask a question in words, or give symbols, lines such as store.go:10-40, or a stack trace.")
     store = sources.store
     assert store is not None
-    reader = SourceReader(store, root)
+    reader = SourceReader(store, sources.view, root)
     selection = select(sources, names, steps, reader, asked_for(text))
     room = budget * CHARACTERS_PER_TOKEN
     reserved = int(room * _SURROUNDINGS_SHARE)

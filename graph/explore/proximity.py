@@ -66,7 +66,7 @@ class Calls:
         if number not in self._in:
             steps = self.steps
             found = dict.fromkeys(steps.inbound(number, "CALLS"), 1.0)
-            for method in self._types.interface_methods(number):
+            for method in self._types.named_interface_methods(number):
                 if not steps.is_external(method) and (running := self._running(method)):
                     callers = [one for one in steps.inbound(method, "CALLS") if one not in found]
                     found.update(dict.fromkeys(callers, 1 / (1 + len(running))))

@@ -8,8 +8,7 @@ that open and close them. Text that does not balance is a flat list of lines.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 _TOKEN: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|`[^`]*`|\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*.*?\*/|[(){}\[\]\n]', re.DOTALL
@@ -19,17 +18,15 @@ _LABEL: Final = re.compile(r"(?:case\b.*|default\s*):(?:\s*//.*)?$")
 _MAX_DEPTH: Final = 100
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(NamedTuple):
     """Lines that are shown or left out together, counted from 0. `own` are those of the statement itself, among them
     those that open and close its blocks; the lines between belong to `inner`."""
 
-    own: list[int] = field(default_factory=list[int])
-    inner: list[Statement] = field(default_factory=list["Statement"])
+    own: list[int]
+    inner: list[Statement]
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(NamedTuple):
     """The brackets that are open before and after a line, the fewest that are open in it, and its code."""
 
     before: str
@@ -43,7 +40,7 @@ def statements_of(text: str) -> list[Statement]:
     """The statements of a text, usually one: a whole declaration."""
     lines = _scanned(text)
     if any(len(line.after) > _MAX_DEPTH for line in lines) or lines[-1].after:
-        return [Statement([number]) for number in range(len(lines))]
+        return [Statement([number], []) for number in range(len(lines))]
     found: list[Statement] = []
     at = 0
     while at < len(lines):
@@ -54,7 +51,7 @@ def statements_of(text: str) -> list[Statement]:
 
 def _statement(lines: list[_Line], at: int) -> tuple[Statement, int]:
     """The statement that begins at a line, and the line after it."""
-    found = Statement()
+    found = Statement([], [])
     depth = len(lines[at].before)
     while True:
         found.own.append(at)
@@ -96,19 +93,14 @@ def _scanned(text: str) -> list[_Line]:
     before = stack = ""
     fewest, start, is_inside = 0, 0, False
     code: list[str] = []
-
-    def end_line(is_next_inside: bool) -> None:
-        nonlocal before, fewest, is_inside
-        lines.append(_Line(before, stack, fewest, is_inside, "".join(code)))
-        code.clear()
-        before, fewest, is_inside = stack, len(stack), is_next_inside
-
     for token in _TOKEN.finditer(text):
         found = token[0]
         code.append(text[start : token.start()])
         start = token.end()
         if found == "\n":
-            end_line(False)
+            lines.append(_Line(before, stack, fewest, is_inside, "".join(code)))
+            code.clear()
+            before, fewest, is_inside = stack, len(stack), False
         elif found in "([{":
             stack += found
             code.append(found)
@@ -120,7 +112,9 @@ def _scanned(text: str) -> list[_Line]:
             if not found.startswith("/"):
                 code.append('""')
             for _ in range(found.count("\n")):
-                end_line(True)
+                lines.append(_Line(before, stack, fewest, is_inside, "".join(code)))
+                code.clear()
+                before, fewest, is_inside = stack, len(stack), True
     code.append(text[start:])
-    end_line(False)
+    lines.append(_Line(before, stack, fewest, is_inside, "".join(code)))
     return lines

@@ -12,6 +12,7 @@ HOME_VARIABLE: Final = "GOLORE_HOME"
 STORE_NAME: Final = ".golore"
 CACHE_NAME: Final = "cache.db"
 SURVEY_NAME: Final = "survey.msgpack"
+PROGRAM_NAME: Final = "program"
 
 
 def store_of(root: Path, environ: Mapping[str, str] = os.environ) -> Path:

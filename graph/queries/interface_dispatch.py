@@ -100,14 +100,21 @@ class InterfaceDispatch:
         """The interface methods through which a method may be called, also by way of types that promote it."""
         return self._required_by(method, by_shape=False)
 
+    def named_interface_methods(self, method: int) -> list[int]:
+        """Like `interface_methods`, without those of unnamed interfaces, which take a scan to find."""
+        return self._named(method, by_shape=False) if self._may_be_required(method) else []
+
     def interface_methods_by_shape(self, method: int) -> list[int]:
         """Those through which it would be called if its type got into the interface."""
         return self._required_by(method, by_shape=True)
 
     def _required_by(self, method: int, *, by_shape: bool) -> list[int]:
-        if self._steps.kind(method) not in ("method", "imethod") or not self._steps.is_required(method):
+        if not self._may_be_required(method):
             return []
         return self._named(method, by_shape=by_shape) + self._unnamed(method, by_shape=by_shape)
+
+    def _may_be_required(self, method: int) -> bool:
+        return self._steps.kind(method) in ("method", "imethod") and self._steps.is_required(method)
 
     def _unnamed(self, method: int, *, by_shape: bool) -> list[int]:
         """The methods of unnamed interfaces through which a method may be called, or would be."""

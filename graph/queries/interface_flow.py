@@ -10,6 +10,8 @@ It is not decided whether a conversion can run (see `graph.analysis.reachability
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +53,9 @@ class InterfaceFlow:
     millions of pairs of a type and an interface that it gets into.
     """
 
-    def __init__(self, store: Store, conversions: _Conversions) -> None:
-        self._store = store
+    def __init__(self, conversions: _Conversions, satisfied_by: Callable[[str], Iterable[str]]) -> None:
+        """`satisfied_by` returns the interfaces of the repository that a type satisfies."""
+        self._satisfied_by = satisfied_by
         self._conversions = conversions
         self.direct: Final = conversions.direct
         """Types that are converted to the interface itself, so that they satisfy it, whatever the graph knows."""
@@ -71,8 +74,7 @@ class InterfaceFlow:
         pending = list(self.targets.get(type, ()))
         if not pending:
             return set()
-        rows = self._store.rows("MATCH (a:Symbol {id: $id})-[:IMPLEMENTS]->(b:Symbol) RETURN b.id", {"id": type})
-        satisfied = {id for (id,) in rows}
+        satisfied = set(self._satisfied_by(type))
         found: set[str] = set()
         while pending:
             place = pending.pop()
@@ -97,12 +99,19 @@ def is_flow_known(store: Store) -> bool:
     return known is not None and known[0] == store.generation
 
 
-def interface_flow(store: Store) -> InterfaceFlow:
+def interface_flow(store: Store, satisfied_by: Callable[[str], Iterable[str]] | None = None) -> InterfaceFlow:
+    """`satisfied_by`: see `InterfaceFlow`; without it, the graph is asked."""
     generation = store.generation
     known = _last.get(store.directory)
     if known is None or known[0] != generation:
         known = _last[store.directory] = (generation, _Conversions(store))
-    return InterfaceFlow(store, known[1])
+    return InterfaceFlow(known[1], satisfied_by or partial(satisfied_interfaces, store))
+
+
+def satisfied_interfaces(store: Store, type: str) -> Iterator[str]:
+    """The ids of the repository's interfaces that a type satisfies."""
+    rows = store.rows("MATCH (a:Symbol {id: $id})-[:IMPLEMENTS]->(b:Symbol) RETURN b.id", {"id": type})
+    return (id for (id,) in rows)
 
 
 def _static_ways(store: Store) -> defaultdict[str, set[str]]:

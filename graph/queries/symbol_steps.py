@@ -18,7 +18,13 @@ from golore.graph.queries.adjacency_file import HAS_TWINS, Adjacency, open_adjac
 from golore.graph.queries.answers import Ref
 from golore.graph.queries.edges import by_location, inbound, members, outbound, symbols
 from golore.graph.queries.edges import external as external_of
-from golore.graph.queries.interface_flow import OUTSIDE, InterfaceFlow, interface_flow, is_flow_known
+from golore.graph.queries.interface_flow import (
+    OUTSIDE,
+    InterfaceFlow,
+    interface_flow,
+    is_flow_known,
+    satisfied_interfaces,
+)
 from golore.graph.queries.unnamed_interfaces import UnnamedInterfaces, is_unnamed, unnamed_interfaces
 from golore.graph.queries.warm_tables import WarmTables, count_question
 
@@ -170,7 +176,14 @@ class Steps:
 
     @cached_property
     def _flow(self) -> InterfaceFlow:
-        return interface_flow(self._store)
+        return interface_flow(self._store, self._satisfied_interfaces)
+
+    def _satisfied_interfaces(self, type: str) -> Iterable[str]:
+        number = self.symbol(type) if self._adjacency is not None else None
+        if number is None or not self._is_file_valid_for(number):
+            return satisfied_interfaces(self._store, type)
+        found = self.outbound(number, "IMPLEMENTS")
+        return [self.ref(one).id for one in found if not self.is_external(one)]
 
     @cached_property
     def _unnamed(self) -> UnnamedInterfaces:

@@ -29,7 +29,12 @@ _JOINERS = "\u200c\u200d"
 
 def visible_line(text: str, kept: str = "") -> str:
     """The text on one line. `kept`: control characters to keep, such as a tab."""
-    return text if _is_plain(text) else "".join([_visible(sign, kept) for sign in text])
+    if _is_plain(text):
+        return text
+    for sign in set(text).difference(kept):  # a text has few different ones
+        if _is_hidden(sign):
+            text = text.replace(sign, _escape(sign))
+    return text
 
 
 def visible_block(text: str) -> str:
@@ -44,7 +49,10 @@ def visible_json(text: str) -> str:
     """Printed JSON with the same values, in which JSON's own escapes stand for hidden characters."""
     if _is_plain(text.replace("\n", "")):
         return text
-    return "".join([_json_escape(sign) if sign != "\n" and _is_hidden(sign) else sign for sign in text])
+    for sign in set(text).difference("\n"):
+        if _is_hidden(sign):
+            text = text.replace(sign, _json_escape(sign))
+    return text
 
 
 def is_plain_path(path: str) -> bool:
@@ -63,9 +71,7 @@ def _is_hidden(sign: str) -> bool:
     return any(first <= code <= last for first, last in _HIDDEN)
 
 
-def _visible(sign: str, kept: str) -> str:
-    if sign in kept or not _is_hidden(sign):
-        return sign
+def _escape(sign: str) -> str:
     code = ord(sign)
     if sign in _SHORT:
         return _SHORT[sign]

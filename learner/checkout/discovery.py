@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,16 +36,14 @@ class SourceFile(NamedTuple):
     state: FileState
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     max_file_bytes: int = SOURCE_LIMIT
 
 
 DEFAULT_LIMITS: Final = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """The result of a walk. Every tuple is sorted."""
 
     root: Path
@@ -135,21 +132,23 @@ class _Directory(NamedTuple):
     """Skipped by Go, but entered because of `also`; only Go files directly in a directory of `also` are taken."""
 
 
-@dataclass(slots=True)
 class _Walk:
-    root: Path
-    limits: Limits
-    also: frozenset[str]
-    also_and_parents: frozenset[str]
-    """The directories of `also` and all their parents."""
-    files: list[SourceFile] = field(default_factory=list[SourceFile])
-    links: list[str] = field(default_factory=list[str])
-    configs: list[ConfigFile] = field(default_factory=list[ConfigFile])
-    vendors: list[RepoPath] = field(default_factory=list[RepoPath])
-    problems: list[Problem] = field(default_factory=list[Problem])
-    directories: list[str] = field(default_factory=list[str])
-    ignores: list[str] = field(default_factory=list[str])
-    documents: list[SourceFile] = field(default_factory=list[SourceFile])
+    """What a walk has found so far."""
+
+    def __init__(self, root: Path, limits: Limits, also: frozenset[str], also_and_parents: frozenset[str]) -> None:
+        """`also_and_parents`: the directories of `also` and all their parents."""
+        self.root = root
+        self.limits = limits
+        self.also = also
+        self.also_and_parents = also_and_parents
+        self.files: list[SourceFile] = []
+        self.links: list[str] = []
+        self.configs: list[ConfigFile] = []
+        self.vendors: list[RepoPath] = []
+        self.problems: list[Problem] = []
+        self.directories: list[str] = []
+        self.ignores: list[str] = []
+        self.documents: list[SourceFile] = []
 
     def problem(self, path: str, message: str) -> None:
         printable = visible_line(os.fsencode(path).decode("utf-8", "replace"))

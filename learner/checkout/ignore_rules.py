@@ -9,7 +9,6 @@ in details (the tests compare with `git check-ignore`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -30,8 +29,7 @@ class _Pattern(NamedTuple):
     directories_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
+class _Rules(NamedTuple):
     """The patterns of one ignore file as regular expressions, nearly always one.
 
     Their groups, last pattern first, alternate between plain and negated patterns. They are matched against
@@ -49,16 +47,14 @@ class _Rules:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(NamedTuple):
     """The content of one ignore file."""
 
     files: _Rules | None
     directories: _Rules | None
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(NamedTuple):
     """The ignore files that apply to one directory, nearest first, each with its own directory."""
 
     layers: tuple[tuple[str, Patterns], ...] = ()

@@ -96,7 +96,8 @@ def has_go_files(directory: str) -> bool:
 @lru_cache(maxsize=1 << 12)
 def _entry_names(directory: str) -> tuple[str, ...]:
     try:
-        return tuple(sorted(entry.name for entry in Path(directory).iterdir()))
+        with os.scandir(directory) as entries:
+            return tuple(sorted(entry.name for entry in entries))
     except (OSError, ValueError):  # a path in a file may have characters that no file name can have
         return ()
 

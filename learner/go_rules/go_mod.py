@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -48,8 +47,7 @@ class Retract(NamedTuple):
     rationale: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GoMod:
+class GoMod(NamedTuple):
     module: str = ""
     go: str = ""
     toolchain: str = ""
@@ -63,8 +61,7 @@ class GoMod:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GoWork:
+class GoWork(NamedTuple):
     go: str = ""
     toolchain: str = ""
     uses: tuple[str, ...] = ()
@@ -80,8 +77,7 @@ class VendoredModule(NamedTuple):
     packages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VendorList:
+class VendorList(NamedTuple):
     modules: tuple[VendoredModule, ...] = ()
     workspace: bool = False
     problems: tuple[Problem, ...] = ()
@@ -196,8 +192,7 @@ def escape_path(path: str) -> str:
     return re.sub(r"[A-Z]", lambda match: "!" + match[0].lower(), path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(NamedTuple):
     """One directive, beginning with its verb, which for a directive in a block is that of the block."""
 
     line: int

@@ -292,6 +292,8 @@ def _could_be_learned(path: str) -> bool:
 
 def _updated_survey(survey: Survey, cache: Cache, reading: ReadResult) -> Survey | None:
     """The survey after these files were edited; None if an ordinary learn is required."""
+    if not reading.files:
+        return survey
     files = survey.files | reading.files
     groups = _regrouped_packages(survey, cache, files, reading.heads)
     if groups is None:

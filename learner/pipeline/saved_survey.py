@@ -6,6 +6,7 @@ compute again what follows from them.
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -57,7 +58,7 @@ def layout_key(discovery: Discovery, project: Project) -> str:
         discovery.problems,
         discovery.links,
     )
-    return blake2b(repr(inputs).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return blake2b(json.dumps(inputs, default=str).encode(), digest_size=16).hexdigest()
 
 
 def save(directory: Path, survey: SavedSurvey) -> None:

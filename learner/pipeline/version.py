@@ -11,7 +11,7 @@ from typing import Final
 
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreMismatch
-from golore.graph.model.tables import META_TABLE
+from golore.graph.model.tables import META_TABLE, META_VALUE
 from golore.learner.extraction import facts as f
 
 RESOLVER: Final = "17"
@@ -30,7 +30,7 @@ STORED_VERSION: Final = f"MATCH (m:{META_TABLE} {{id: '{VERSION_META}'}}) RETURN
 
 def is_outdated(store: Store) -> bool:
     """Whether an older version than this one made the graph."""
-    return is_older(next((value for (value,) in store.rows(STORED_VERSION)), ""))
+    return is_older(next((value for (value,) in store.rows(META_VALUE, {"id": VERSION_META})), ""))
 
 
 def is_older(version: str) -> bool:

@@ -226,8 +226,8 @@ def _find_uncached(project: Project, module: Module | None, importing_dir: str, 
     if path.startswith(("./", "../")) or path in (".", ".."):
         return _in_tree(project, join_path(project.absolute(importing_dir), path))
     undotted = "." not in path.partition("/")[0]
-    std_module = next((other for other in project.modules if other.path == "std"), None)
-    if undotted and std_module is not None:
+    std_module = next((other for other in project.modules if other.path == "std"), None) if undotted else None
+    if std_module is not None:
         found = _in_module(project, std_module.dir, path)
         if found is not None:
             return found

@@ -23,7 +23,6 @@ from golore.graph.model.entities import Problem
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.content_digest import digest as digest_of
 from golore.learner.extraction import facts as f
-from golore.learner.extraction.extract import encode, extract, extract_shape
 from golore.learner.project.catalog import FileHead, head_of, head_of_shape
 from golore.learner.worker_pool import WorkerPool
 
@@ -188,6 +187,9 @@ def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, ex
 
 def encoded_facts(data: bytes, key: str, extent: Extent) -> CachedFacts:
     """Extract the facts of a content, as the cache stores them."""
+    # Imported here, because a learn of unchanged files does not parse.
+    from golore.learner.extraction.extract import encode, extract, extract_shape
+
     if extent == "shape":
         shape = f.encode(found := extract_shape(data))
         head = head_of_shape(key, found, blake2b(shape, digest_size=16).hexdigest())

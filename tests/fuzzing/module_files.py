@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from fuzzing.target import Target
@@ -44,7 +43,7 @@ def prepare(directory: Path) -> Target:
             assert version_key(version) == version_key(version)
         name = _NAMES[len(data) % len(_NAMES)]
         files = tuple(ConfigFile(*item) for item in sorted({"go.mod": _SEEDS[0], name: data}.items()))
-        project = build_project(replace(found, configs=files), environment)
+        project = build_project(found._replace(configs=files), environment)
         for path in ("fmt", "example.com/a", "example.com/shop/inner", mod.module, *(one.old for one in mod.replaces)):
             project.find("", path)
             project.find("inner", path)

@@ -18,10 +18,11 @@ from golore.graph.changes.program_builder import (
     make_program_files,
     start_program_build,
 )
-from golore.graph.changes.program_file import FILE_NAME, open_program_file
+from golore.graph.changes.program_file import open_program_file
 from golore.graph.changes.running import run_from
 from golore.graph.changes.test_selection import ChosenTest, select_tests
 from golore.graph.database.store import Store
+from golore.graph.files.store_path import PROGRAM_NAME
 from golore.graph.queries import adjacency_file
 from golore.graph.queries.edges import symbols_where
 from golore.graph.queries.symbol_steps import open_steps
@@ -219,7 +220,7 @@ def choices(root: Path) -> dict[str, tuple[ChosenTest, ...]]:
 
 def choices_without_files(root: Path) -> dict[str, tuple[ChosenTest, ...]]:
     kept: dict[Path, bytes] = {}
-    for name in (adjacency_file.FILE_NAME, FILE_NAME):
+    for name in (adjacency_file.FILE_NAME, PROGRAM_NAME):
         path = root / ".golore" / name
         kept[path] = path.read_bytes()
         path.unlink()
@@ -297,7 +298,7 @@ def test_what_was_not_followed_to_the_end_is_unknown(root: Path) -> None:
 def test_a_damaged_file_is_as_none_and_is_built_again(root: Path, content: bytes) -> None:
     assert make_program_files(root / ".golore")
     before = choices(root)
-    (root / ".golore" / FILE_NAME).write_bytes(content)
+    (root / ".golore" / PROGRAM_NAME).write_bytes(content)
     with opened(root) as store:
         assert open_program_file(root / ".golore", store.generation) is None
         assert is_program_due(store)
