@@ -9,7 +9,6 @@ behind. The index can be made again from the graph, the files and git; one of an
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from golore.graph.compression import decompress
 from golore.graph.errors import StoreError
 from golore.graph.files.cache_tables import CacheTables, OpenTables, open_tables, transaction
 from golore.graph.search import postings
@@ -313,7 +313,7 @@ class SearchIndex(OpenTables):
 
     def _entry_of(self, id: int) -> IndexEntry:
         row = self._connection.execute("SELECT terms, symbols FROM search_contents WHERE id = ?", (id,)).fetchone()
-        terms = msgspec.msgpack.decode(zlib.decompress(row[0]), type=dict[str, int])
+        terms = msgspec.msgpack.decode(decompress(row[0]), type=dict[str, int])
         return IndexEntry(terms, names_of(_read_symbols(row[1])), (0, 0, 0))
 
     def _change_terms(self, room: int, changes: Mapping[str, Mapping[int, int]]) -> None:
@@ -348,7 +348,7 @@ def _insert_rows(run: sqlite3.Connection, table: str, values: str, rows: Iterabl
 
 
 def _read_symbols(data: bytes) -> list[IndexedSymbol]:
-    return msgspec.msgpack.decode(zlib.decompress(data), type=list[IndexedSymbol])
+    return msgspec.msgpack.decode(decompress(data), type=list[IndexedSymbol])
 
 
 def _prefix_end(beginning: str) -> str:

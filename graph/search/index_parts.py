@@ -9,13 +9,13 @@ holds the words of a whole large repository.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
+from golore.graph.compression import compress
 from golore.graph.search.embedded_texts import meaning_key, meaning_texts
 from golore.graph.search.index_entries import GENERATED, TEST, FileRow, FileText, IndexEntry, entry_of
 from golore.graph.search.posting_columns import (
@@ -59,8 +59,8 @@ def numbered(paths: Sequence[str]) -> dict[str, int]:
 def stored_file(number: int, file: FileText, entry: IndexEntry) -> StoredFile:
     flags = TEST * file.test | GENERATED * file.generated
     row = FileRow(number, file.path, file.digest, file.package, file.module, flags, *entry.lengths)
-    terms = zlib.compress(msgspec.msgpack.encode(entry.terms), 1)
-    symbols = zlib.compress(msgspec.msgpack.encode(file.symbols), 1)
+    terms = compress(msgspec.msgpack.encode(entry.terms))
+    symbols = compress(msgspec.msgpack.encode(file.symbols))
     meanings = None if flags else b"".join(map(meaning_key, meaning_texts(file.path, file.symbols)))
     return StoredFile(row, terms, symbols, meanings)
 

@@ -8,7 +8,6 @@ pool, which write nothing: they return the facts encoded, and this process write
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from golore.graph.compression import compress, decompress
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
 from golore.graph.files.file_state import UNKNOWN, FileState, is_unchanged, state_to_record
 from golore.graph.files.sibling_caches import SiblingCaches
@@ -197,7 +197,7 @@ def encoded_facts(data: bytes, key: str, extent: Extent) -> CachedFacts:
     facts = extract(data, bodies=extent == "all")
     packed = encode(facts)
     head = msgspec.msgpack.encode(head_of(key, facts.outline))
-    return CachedFacts(key, head, packed.outline, packed.shape, zlib.compress(packed.body, 1))
+    return CachedFacts(key, head, packed.outline, packed.shape, compress(packed.body))
 
 
 def facts_key_of(digest: str, extent: Extent) -> str:
@@ -205,4 +205,4 @@ def facts_key_of(digest: str, extent: Extent) -> str:
 
 
 def body_from(data: bytes) -> f.Body:
-    return f.decode_body(zlib.decompress(data))
+    return f.decode_body(decompress(data))
