@@ -25,6 +25,7 @@ from golore.mcp_server.hooks.hook_settings import read_hook_settings
 from golore.mcp_server.install.agent_check import check_agents
 from golore.mcp_server.install.program_link import install_command, linked_program, program_on_path
 from golore.mcp_server.services.repository import find_repository, store_of
+from golore.mcp_server.text.learn_text import HOW_TO_COMPILE
 from golore.mcp_server.text.output import columns, print_json, print_lines, styled
 
 _STYLES: Final = {"fine": "green", "optional": "yellow", "wrong": "red"}
@@ -109,8 +110,7 @@ def _compiled() -> Finding:
 
     if compiled():
         return Finding("compiled", "fine", "the hot modules are compiled to C")
-    advice = "Install a C compiler and Python's headers, and install golore again without GOLORE_PURE."
-    return Finding("compiled", "optional", "the hot modules are not compiled: learning is slower", advice)
+    return Finding("compiled", "optional", "the hot modules are not compiled: learning is slower", HOW_TO_COMPILE)
 
 
 def _standard_library() -> Finding:

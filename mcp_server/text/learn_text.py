@@ -6,12 +6,16 @@ from typing import Final
 
 from golore.graph.phrases import counted, listed
 from golore.graph.queries.answers import StoreCounts
+from golore.learner import compiled
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.text.output import styled
 
 _EXAMPLES: Final = 5
 _LONG: Final = 2.0
 """Seconds from which a learn says what took them."""
+_SLOW: Final = 10.0
+"""Seconds from which a learn says how it could be faster."""
+HOW_TO_COMPILE: Final = "Install a C compiler and Python's headers, and install golore again without GOLORE_PURE."
 
 
 def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
@@ -42,6 +46,8 @@ def summary_lines(report: Report, counts: StoreCounts) -> list[str]:
             lines.append(f"  {problem.file}{line}: {problem.message}")
         if len(report.problems) > _EXAMPLES:
             lines.append(f"  and {len(report.problems) - _EXAMPLES:,} more")
+    if report.seconds >= _SLOW and not compiled():
+        lines.append(f"Learning is slower than it could be: the hot modules are not compiled. {HOW_TO_COMPILE}")
     return [*lines, *report.messages]
 
 
