@@ -1,6 +1,6 @@
 """Measures the whole `golore learn`: its time, its parts and its memory, beside parsing the same files alone.
 
-    python benchmarks/learn.py PATH [--workers N] [--json]
+    python benchmarks/learn.py PATH [--workers N] [--cores N] [--json]
 
 First the files of the repository are parsed by tree-sitter in one thread of a separate process, and the trees are
 dropped. Then the command learns the repository into a fresh store, and once more with nothing changed. The ratio is
@@ -10,7 +10,10 @@ repository, such as vendored packages, that is parsed too, and a second ratio in
 CPU time and peak memory are those of the command with all its processes; memory is the sum of their PSS, which counts
 shared pages once, or of their RSS if the kernel does not report PSS. On a machine that others use, compare the ratios
 of CPU time: times depend on the machine and the moment. *Serial* is the share of the time outside the stages that
-worker processes share; with `--workers 1` it is the serial fraction of Amdahl's law.
+worker processes share.
+
+With `--cores N`, one more learn runs on one core, and the serial fraction is computed from both times by Amdahl's law
+(Karp and Flatt's metric): T(N) = T(1) (s + (1 - s) / N). N is the number of cores that the first learn may use.
 """
 
 from __future__ import annotations
@@ -134,7 +137,12 @@ def run_golore(*arguments: str, environment: dict[str, str]) -> Run:
     return Run(output, seconds, used.ru_utime + used.ru_stime, memory.stop(), memory.measure)
 
 
-def measure(path: Path, workers: str) -> tuple[dict[str, object], dict[str, float]]:
+def serial_fraction(one_core: float, seconds: float, cores: int) -> float:
+    """The share of the work that only one core can do, if learning takes this long on one core and on all."""
+    return (seconds / one_core - 1 / cores) / (1 - 1 / cores)
+
+
+def measure(path: Path, workers: str, cores: int) -> tuple[dict[str, object], dict[str, float]]:
     """The figures, and the seconds of each part of the learn."""
     files, lines, size, parse_seconds, parse_cpu = run([sys.executable, "-c", PARSE, str(path)])
     with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as directory:
@@ -149,6 +157,14 @@ def measure(path: Path, workers: str) -> tuple[dict[str, object], dict[str, floa
         store = Path(report["store"])
         outside, outside_seconds = run([sys.executable, "-c", OUTSIDE, str(store / "cache.db")])
         stored = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+        one_core = 0.0
+        if cores > 1:
+            with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as other:
+                alone = {**environment, "GOLORE_HOME": other}
+                allowed = os.sched_getaffinity(0)
+                os.sched_setaffinity(0, {min(allowed)})
+                one_core = run_golore("learn", str(path), "--json", *options, environment=alone).seconds
+                os.sched_setaffinity(0, allowed)
     parts: dict[str, float] = {
         "Start": first.seconds - sum(seconds for _, seconds in report["parts"]),
         **dict(report["parts"]),
@@ -177,6 +193,9 @@ def measure(path: Path, workers: str) -> tuple[dict[str, object], dict[str, floa
         "peak_memory_measure": first.measure,
         "store_bytes": stored,
     }
+    if one_core:
+        figures["one_core_seconds"] = one_core
+        figures["serial_fraction"] = serial_fraction(one_core, first.seconds, cores)
     return figures, parts
 
 
@@ -191,9 +210,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure `golore learn` of a Go repository into a fresh store.")
     parser.add_argument("path", type=Path)
     parser.add_argument("--workers", default="", help="number of worker processes (default: as `golore learn`)")
+    parser.add_argument("--cores", type=int, default=0, help="compute the serial fraction, for so many cores")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found, parts = measure(options.path.resolve(), options.workers)
+    found, parts = measure(options.path.resolve(), options.workers, options.cores)
     if options.json:
         print(json.dumps({**found, "parts": parts}, indent=2))
         return
@@ -209,6 +229,12 @@ def main() -> None:
     )
     for name, seconds in parts.items():
         print(f"  {name:23}{seconds:8.2f} s")
+    if "serial_fraction" in found:
+        print(
+            "on one core              {one_core_seconds:8.2f} s, serial fraction {serial_fraction:.0%}".format_map(
+                found
+            )
+        )
     print(
         "lines per second         {lines_per_second:8,.0f}".format_map(found),
         f"peak memory              {int(str(found['peak_memory_bytes'])) / 1e6:8,.0f} MB",
