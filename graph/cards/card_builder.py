@@ -43,6 +43,7 @@ from golore.graph.history.co_change import History, directory_of, file_histories
 from golore.graph.model.tables import META_TABLE
 from golore.graph.progress import Progress
 from golore.graph.queries.names.short_names import Naming, ShortNames, assumed_short_name
+from golore.graph.queries.share_tables import ShareTables
 from golore.graph.queries.single_file import SingleFile
 
 _MOST_SINGLE: Final = 100
@@ -177,7 +178,9 @@ def share_cards(
 def build_share(share: CardShare) -> CardRows:
     """Build the cards of a share. Writes nothing."""
     with gc_disabled(), AnnotationReader(share.directory, naming=assumed_short_name) as annotation_reader:
-        return build_rows(NumberedGraph(share.rows), annotation_reader, load_plan(share.plan), share.number)
+        plan = load_plan(share.plan)
+        tables = ShareTables(NumberedGraph(share.rows), plan.shares[share.number])
+        return build_rows(tables, annotation_reader, plan, share.number)
 
 
 def store_shares(
@@ -242,8 +245,7 @@ def _update_history(card_store: CardStore, history: History | None, head: str, f
     coupled = file_histories(history, all_files)
     ranks = StoredRanks(card_store)
     before = {path: _commits(card_store, path) for path in files}
-    rows = list(file_rows(all_files, by_directory(all_files), ranks, coupled))
-    card_store.replace_files(rows)
+    card_store.replace_files(file_rows(all_files, by_directory(all_files), ranks, coupled))
     card_store.set_meta(_HISTORY_KEY, head.encode())
     after = {path: coupled[path].commits if path in coupled else 0 for path in files}
     return {path for path in files if before[path] != after[path]}

@@ -86,7 +86,7 @@ def make_plan(tables: GraphTables, history: History | None, shares: int = 1) -> 
     unlearned = sorted(history.files.difference(files)) if history is not None else []
     all_files = {*files, *unlearned}
     coupled = file_histories(history, all_files)
-    rows = list(file_rows(all_files, by_directory(all_files), ranks, coupled))
+    rows = file_rows(all_files, by_directory(all_files), ranks, coupled)
     directories = (one for one in coupled.values() if one.path.endswith("/"))
     busy = sorted(directories, key=lambda one: (-one.busy, one.path))[:_BUSY]
     return CardPlan(

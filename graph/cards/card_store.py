@@ -228,8 +228,12 @@ class CardStore:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
+            for index in ("place", "stem"):
+                connection.execute(f"DROP INDEX deck_files_by_{index}")
             connection.execute("DELETE FROM deck_files")
             connection.executemany("INSERT INTO deck_files VALUES (?, ?, ?, ?, ?)", rows)
+            for index in ("place", "stem"):
+                connection.execute(f"CREATE INDEX deck_files_by_{index} ON deck_files({index})")
         except BaseException:
             self._roll_back()
             raise

@@ -146,7 +146,8 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
     for kind, interface in facts.satisfies:
         if not _is_coincidence(facts, interface):
             interfaces[kind].append(interface)
-    types = Counter(interface for interface, _ in facts.satisfied)
+    types = Counter([interface for interface, _ in facts.satisfied])
+    callers = _callers_by_interface(facts) if interfaces else {}
     for symbol in wanted:
         parts = [f"{symbol.kind} {symbol.short} ({symbol.file}:{symbol.line})"]
         known_or_possible = [*filter(None, (users.text(symbol), users.possible(symbol)))]
@@ -154,7 +155,7 @@ def symbol_texts(facts: FileFacts, wanted: Iterable[CardSymbol], users: Users) -
         if symbol in tests:
             parts.append(f"tested by {listed(sorted(tests[symbol]), _LOCATIONS)}")
         if symbol in interfaces:
-            shown = _interfaces_in_order(interfaces[symbol], facts)
+            shown = _interfaces_in_order(interfaces[symbol], facts.path, callers)
             parts.append(f"satisfies {_few_or_number(_names_and_places(shown, facts.path), 'interface')}")
         if types[symbol]:
             parts.append(f"satisfied by {counted(types[symbol], 'type')}")
@@ -243,9 +244,10 @@ def _satisfies_lines(facts: FileFacts) -> Iterable[str]:
         is_elsewhere = interface.file != facts.path and (kind.test or not interface.test)
         if kind.kind != "interface" and is_elsewhere and not _is_coincidence(facts, interface):
             by_type[kind].append(interface)
+    callers = _callers_by_interface(facts) if by_type else {}
     by_interfaces: defaultdict[tuple[CardSymbol, ...], list[CardSymbol]] = defaultdict(list)
     for kind, interfaces in by_type.items():
-        by_interfaces[_interfaces_in_order(interfaces, facts)].append(kind)
+        by_interfaces[_interfaces_in_order(interfaces, facts.path, callers)].append(kind)
     for shared, kinds in sorted(by_interfaces.items(), key=lambda item: (-len(item[1]), item[1][0].line)):
         subject = listed([kind.local for kind in sorted(kinds, key=lambda kind: kind.line)], _NAMES)
         verb = "satisfies" if len(kinds) == 1 else "satisfy"
@@ -266,17 +268,28 @@ def _is_coincidence(facts: FileFacts, interface: CardSymbol) -> bool:
     return not is_near and interface.qualified_name in facts.plain_interfaces
 
 
-def _interfaces_in_order(interfaces: Iterable[CardSymbol], facts: FileFacts) -> tuple[CardSymbol, ...]:
-    """The repository's interfaces first, of these the ones with the most callers, then the nearest."""
-    callers: Counter[str] = Counter()
+def _callers_by_interface(facts: FileFacts) -> dict[str, int]:
+    """Qualified name of an interface → number of calls through it that may reach the file."""
+    callers: dict[str, int] = {}
     for reach in facts.candidate_calls:
-        callers[reach.through.qualified_name.rpartition(".")[0]] += reach.callers
+        interface = reach.through.qualified_name.rpartition(".")[0]
+        callers[interface] = callers.get(interface, 0) + reach.callers
+    return callers
+
+
+def _interfaces_in_order(
+    interfaces: Iterable[CardSymbol], path: str, callers: dict[str, int]
+) -> tuple[CardSymbol, ...]:
+    """The repository's interfaces first, of these the ones with the most callers, then the nearest to the file."""
+    distinct = set(interfaces)
+    if len(distinct) == 1:
+        return tuple(distinct)
 
     def key(one: CardSymbol) -> tuple[bool, bool, int, tuple[bool, bool], str, str]:
-        called = callers[one.qualified_name]
-        return not one.file, one.test, -called, distance(facts.path, one), one.short, one.file
+        called = callers.get(one.qualified_name, 0)
+        return not one.file, one.test, -called, distance(path, one), one.short, one.file
 
-    return tuple(sorted(set(interfaces), key=key))
+    return tuple(sorted(distinct, key=key))
 
 
 def _names_and_places(symbols: Collection[CardSymbol], path: str) -> list[str]:

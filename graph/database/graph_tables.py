@@ -47,7 +47,7 @@ class GraphTables(Protocol):
         ...
 
 
-class _ArrowTables(ABC):
+class ArrowTables(ABC):
     """Tables of Arrow. A node's number is its position in the table of its label."""
 
     @abstractmethod
@@ -56,6 +56,10 @@ class _ArrowTables(ABC):
 
     @abstractmethod
     def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
+        """See `GraphTables`."""
+
+    @abstractmethod
+    def number(self, kinds: Iterable[EdgeKind]) -> None:
         """See `GraphTables`."""
 
     def node_columns(self, label: str, names: Sequence[str]) -> list[list[Any]]:
@@ -93,7 +97,7 @@ class _End(NamedTuple):
     ids: Any
 
 
-class SpooledGraph(_ArrowTables):
+class SpooledGraph(ArrowTables):
     """The rows that a `BulkLoad` has collected in a directory. All spools must be closed."""
 
     def __init__(self, directory: Path) -> None:
@@ -174,7 +178,7 @@ def number_rows(
                     writer.write_table(encoded)
 
 
-class NumberedGraph(_ArrowTables):
+class NumberedGraph(ArrowTables):
     """The tables that `number_rows` has saved. They are mapped into memory, so processes share them."""
 
     def __init__(self, directory: Path) -> None:

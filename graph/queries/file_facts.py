@@ -16,7 +16,6 @@ from golore.graph.model.test_names import is_test_name
 from golore.graph.queries.names.written_names import assumed_package_name
 
 MEMBERS: Final = ("method", "imethod", "field")
-_NO_COUNTS: Final[Mapping[str, int]] = {}
 Row = list[Any]
 FileRow = tuple[str, str, bool, bool, str]
 SYMBOL_COLUMNS: Final = "{0}.kind, {0}.name, {0}.qualified_name, {0}.file, {0}.line, {0}.exported, {0}.package"
@@ -294,8 +293,15 @@ def _reach_key(reach: Reach) -> tuple[object, ...]:
 
 def _elsewhere(names: Iterable[str], uses: Mapping[str, Mapping[str, int]], path: str) -> tuple[tuple[str, int], ...]:
     """The number of uses of each name in other files, without names that have none."""
-    found = [(name, sum(n for file, n in uses.get(name, _NO_COUNTS).items() if file != path)) for name in sorted(names)]
-    return tuple([(name, number) for name, number in found if number])
+    found: list[tuple[str, int]] = []
+    for name in names:
+        counts = uses.get(name)
+        if counts:
+            number = sum([number for file, number in counts.items() if file != path])
+            if number:
+                found.append((name, number))
+    found.sort()
+    return tuple(found)
 
 
 class TestUses:
