@@ -6,14 +6,13 @@ gets into that interface there. What only reflection or unresolved code reaches 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from golore.graph.analysis.code_graph import OUTSIDE, CodeGraph, read_code_graph
 from golore.graph.analysis.reachability import Reachability
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.queries.answers import Answer, Link
 from golore.graph.queries.unnamed_interfaces import is_unnamed
+from msgspec.structs import replace
 
 
 class ProgramDispatch:

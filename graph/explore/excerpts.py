@@ -36,6 +36,8 @@ class Excerpts:
         self._first_line = first_line
         self._values = values
         self._flat: list[tuple[Statement, int]] = []
+        self._by_value: list[int] = []
+        """The statements of `_flat`, those with the highest values first."""
 
     def of(self, limit: int) -> Excerpt:
         """An excerpt of about `limit` lines, besides those of the signature and the closing bracket."""
@@ -62,17 +64,21 @@ class Excerpts:
         statements with the highest values, with the statements around them."""
         if len(self._lines) <= limit + _SLACK:
             return set(range(len(self._lines)))
-        flat = self._flat = self._flat or _flattened(statements_of(self._text), -1, [])
+        if not self._flat:
+            self._flat = _flattened(statements_of(self._text), -1, [])
+            worth = [max([self._values[line] for line in one.own]) for one, _ in self._flat]
+            self._by_value = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
+        flat = self._flat
         chosen = set(flat[0][0].own)
         room = limit + len(chosen)
-        worth = [max(self._values[line] for line in one.own) for one, _ in flat]
-        for at in sorted(range(len(flat)), key=lambda at: (-worth[at], at)):
+        for at in self._by_value:
             added: set[int] = set()
             around = at
             while around >= 0:
                 added.update(flat[around][0].own)
                 around = flat[around][1]
-            if len(chosen | added) <= room:
+            added -= chosen
+            if len(chosen) + len(added) <= room:
                 chosen |= added
         return chosen
 

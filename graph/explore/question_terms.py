@@ -132,6 +132,8 @@ class QuestionTerms:
 
 @lru_cache(_MAX_CACHED)
 def _pieces(word: bytes) -> tuple[str, ...]:
+    if word.isalpha() and word[1:].islower():  # most words are one piece
+        return (word.lower().decode("ascii"),)
     return tuple(map(str.lower, _PIECE.findall(word.decode("ascii", "replace"))))
 
 

@@ -70,6 +70,11 @@ class Adjacency:
         starts, ends = known
         return ends[starts[number] : starts[number + 1]].tolist()
 
+    def with_neighbours(self, link: str) -> list[int]:
+        """The nodes that have neighbours over a link."""
+        starts: list[int] = self._numbers(f"{link} starts").tolist()
+        return [number for number in range(self.total) if starts[number] != starts[number + 1]]
+
     def number(self, id: str, *, external: bool = False) -> int | None:
         """The number of the symbol, or with `external` of the external node, with this id; None if there is none."""
         low, high = (self.symbols, self.total) if external else (0, self.symbols)

@@ -7,13 +7,11 @@ notebooks, answers show themselves as a drawing and a table (see `answer_diagram
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-class _Shown:
+class _Shown(msgspec.Struct, frozen=True):
     """What shows itself in a notebook."""
-
-    __slots__ = ()
 
     def _repr_html_(self) -> str:
         from golore.graph.queries.answer_diagrams import html_of
@@ -21,8 +19,7 @@ class _Shown:
         return html_of(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(msgspec.Struct, frozen=True):
     """A symbol of the repository, or an external one, which has no file. `source` says where that comes from."""
 
     id: str
@@ -44,8 +41,7 @@ class Ref:
         return self.file.endswith("_test.go")
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(msgspec.Struct, frozen=True):
     """What a name refers to: one declaration, the build-tag twins that share its qualified name, or, for a file or
     lines of it, all declarations there. `explanation` is a sentence, if the name of the symbol is not what was given.
     """
@@ -68,8 +64,7 @@ class Meaning:
         return tuple(symbol.id for symbol in self.symbols)
 
 
-@dataclass(frozen=True, slots=True)
-class NameMatches:
+class NameMatches(msgspec.Struct, frozen=True):
     """The meanings of a text. If there are none, `suggestions` are similar names."""
 
     text: str
@@ -77,8 +72,7 @@ class NameMatches:
     suggestions: tuple[Ref, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """The symbol at the other end of an edge. `file` and `sites` say where the use is; `via` is the interface method
     through which a candidate is called. `access` says how the sites use a field (see `Edge`). `subject` is the
     declaration at this end, if the question is about a group of them."""
@@ -94,8 +88,7 @@ class Link:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnresolvedUse:
+class UnresolvedUse(msgspec.Struct, frozen=True):
     """A use in the declaration `source` whose symbol could not be determined, with the reason."""
 
     file: str
@@ -104,8 +97,7 @@ class UnresolvedUse:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnresolvedUses:
+class UnresolvedUses(msgspec.Struct, frozen=True):
     """The number of unresolved sites with a name, and the first of them. The name is empty for a group of declarations.
 
     `outside` are the external interfaces that a method's type satisfies: calls through them are not known.
@@ -117,8 +109,7 @@ class UnresolvedUses:
     outside: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(_Shown):
+class Answer(_Shown, frozen=True):
     """`other_accesses` counts the uses of a field that were not asked for, by access. `by_shape` counts what an
     interface would make possible if the type got into it, which it does nowhere in the repository."""
 
@@ -131,8 +122,7 @@ class Answer(_Shown):
     by_shape: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(msgspec.Struct, frozen=True):
     """A symbol that a change may reach. `certain` is false if a step on the way goes through an interface or a function
     value. `sites` are the lines, in the symbol's file, where it hands a function over."""
 
@@ -144,8 +134,7 @@ class Reached:
     sites: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Impact(_Shown):
+class Impact(_Shown, frozen=True):
     """`complete` is false if the search stopped at its limit of symbols or at the requested depth."""
 
     subject: Meaning
@@ -157,8 +146,7 @@ class Impact(_Shown):
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One symbol on a path. `how`, `file` and `sites` describe the step that leads to it; the first one has none."""
 
     symbol: Ref
@@ -167,8 +155,7 @@ class Step:
     sites: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Route(_Shown):
+class Route(_Shown, frozen=True):
     """A chain of calls from one symbol to another. `certain` is false if a step goes through an interface or a function
     value."""
 
@@ -180,8 +167,7 @@ class Route(_Shown):
     unresolved: UnresolvedUses
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolDetails:
+class SymbolDetails(msgspec.Struct, frozen=True):
     """Everything known about one declaration. `candidate_callers` may call it through an interface that its type gets
     into; `outside` are the external interfaces through which code outside the repository may call it."""
 
@@ -206,8 +192,7 @@ class SymbolDetails:
     outside: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolAnswer(_Shown):
+class SymbolAnswer(_Shown, frozen=True):
     """The declarations of a name, and the number of unresolved sites with that name."""
 
     subject: Meaning
@@ -215,8 +200,7 @@ class SymbolAnswer(_Shown):
     unresolved: UnresolvedUses
 
 
-@dataclass(frozen=True, slots=True)
-class StoreCounts:
+class StoreCounts(msgspec.Struct, frozen=True):
     """Counts of what the store contains."""
 
     packages: int

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from golore.graph.database.store import Store
+from golore.graph.queries.adjacency_file import Adjacency
 
 OUTSIDE: Final = "any"
 _FROM_OUTSIDE: Final = "<any"
@@ -27,11 +28,12 @@ _PLACES: Final = frozenset(("interface", "alias", "func", "method"))
 class _Conversions:
     """All conversions of a graph, and the places that types were found to get to."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, adjacency: Adjacency | None) -> None:
         self.direct: defaultdict[str, set[str]] = defaultdict(set)
         self.targets: defaultdict[str, set[str]] = defaultdict(set)
-        self.onward = _static_ways(store)
-        self.satisfied = {id for (id,) in store.rows("MATCH (:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN DISTINCT b.id")}
+        embedding = _embedded_by_interfaces(store) if adjacency is None else _embedded_in_file(adjacency)
+        self.onward = _static_ways(embedding)
+        self.satisfied = _satisfied(store) if adjacency is None else _satisfied_in_file(adjacency)
         """The interfaces of the repository that some type is known to satisfy."""
         self.places: dict[str, frozenset[str]] = {}
         statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
@@ -99,12 +101,17 @@ def is_flow_known(store: Store) -> bool:
     return known is not None and known[0] == store.generation
 
 
-def interface_flow(store: Store, satisfied_by: Callable[[str], Iterable[str]] | None = None) -> InterfaceFlow:
-    """`satisfied_by`: see `InterfaceFlow`; without it, the graph is asked."""
+def interface_flow(
+    store: Store,
+    satisfied_by: Callable[[str], Iterable[str]] | None = None,
+    adjacency: Adjacency | None = None,
+) -> InterfaceFlow:
+    """`satisfied_by`: see `InterfaceFlow`; without it, the graph is asked. `adjacency`: the file of exactly this graph,
+    if there is one."""
     generation = store.generation
     known = _last.get(store.directory)
     if known is None or known[0] != generation:
-        known = _last[store.directory] = (generation, _Conversions(store))
+        known = _last[store.directory] = (generation, _Conversions(store, adjacency))
     return InterfaceFlow(known[1], satisfied_by or partial(satisfied_interfaces, store))
 
 
@@ -114,12 +121,34 @@ def satisfied_interfaces(store: Store, type: str) -> Iterator[str]:
     return (id for (id,) in rows)
 
 
-def _static_ways(store: Store) -> defaultdict[str, set[str]]:
+def _static_ways(embedding: Iterable[tuple[str, str]]) -> defaultdict[str, set[str]]:
     """An interface that embeds another one gives its values to that."""
     onward: defaultdict[str, set[str]] = defaultdict(set)
+    for interface, embedded in embedding:
+        onward[interface].add(embedded)
+    return onward
+
+
+def _embedded_by_interfaces(store: Store) -> Iterator[tuple[str, str]]:
+    """Each interface with what it embeds: another one of the repository, or `OUTSIDE`."""
     statement = "MATCH (a:Symbol)-[:EMBEDS]->(b:{}) WHERE a.kind = 'interface' RETURN a.id, b.id"
     for interface, embedded in store.rows(statement.format("Symbol")):
-        onward[interface].add(embedded)
+        yield interface, embedded
     for interface, _ in store.rows(statement.format("External")):
-        onward[interface].add(OUTSIDE)
-    return onward
+        yield interface, OUTSIDE
+
+
+def _embedded_in_file(adjacency: Adjacency) -> Iterator[tuple[str, str]]:
+    for number in adjacency.with_neighbours("EMBEDS>"):
+        if adjacency.kind(number) == "interface":
+            for embedded in adjacency.neighbours(number, "EMBEDS>"):
+                yield adjacency.id(number), adjacency.id(embedded) if embedded < adjacency.symbols else OUTSIDE
+
+
+def _satisfied(store: Store) -> set[str]:
+    return {id for (id,) in store.rows("MATCH (:Symbol)-[:IMPLEMENTS]->(b:Symbol) RETURN DISTINCT b.id")}
+
+
+def _satisfied_in_file(adjacency: Adjacency) -> set[str]:
+    found = adjacency.with_neighbours("IMPLEMENTS<")
+    return {adjacency.id(number) for number in found if number < adjacency.symbols}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
@@ -27,6 +26,7 @@ from golore.graph.queries.edges import by_location, in_order, inbound, members, 
 from golore.graph.queries.interface_dispatch import InterfaceDispatch
 from golore.graph.queries.symbol_steps import Steps, open_steps
 from golore.graph.queries.unnamed_interfaces import is_unnamed
+from msgspec.structs import replace
 
 CALLABLE: Final = frozenset(("func", "method", "imethod"))
 CALLING: Final = CALLABLE | {"var"}

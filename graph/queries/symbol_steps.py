@@ -176,7 +176,8 @@ class Steps:
 
     @cached_property
     def _flow(self) -> InterfaceFlow:
-        return interface_flow(self._store, self._satisfied_interfaces)
+        is_current = self._adjacency is not None and self._adjacency.generation == self._store.generation
+        return interface_flow(self._store, self._satisfied_interfaces, self._adjacency if is_current else None)
 
     def _satisfied_interfaces(self, type: str) -> Iterable[str]:
         number = self.symbol(type) if self._adjacency is not None else None

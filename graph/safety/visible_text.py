@@ -67,6 +67,8 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_hidden(sign: str) -> bool:
+    if sign.isascii() and sign.isprintable():
+        return False
     code = ord(sign)
     return any(first <= code <= last for first, last in _HIDDEN)
 

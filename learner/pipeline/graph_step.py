@@ -84,6 +84,8 @@ class Survey(NamedTuple):
     problems: tuple[Problem, ...]
     graph: str
     """Identity of the graph that was written (see `graph_identity`)."""
+    layout: str = ""
+    """What `layout_key` returns for the discovery and the project; empty if it was not computed yet."""
 
 
 def learn_graph(
@@ -183,7 +185,8 @@ def learn_graph_and_survey(
 def save_survey(directory: Path, survey: Survey) -> None:
     """Save a survey beside the graph, so that the next learn, perhaps in another process, can start from it."""
     fields = (survey.discovery.also, survey.files, survey.catalog, survey.outside, survey.stored_keys, survey.problems)
-    save(directory, SavedSurvey(learner_version(), survey.graph, layout_key(survey.discovery, survey.project), *fields))
+    layout = survey.layout or layout_key(survey.discovery, survey.project)
+    save(directory, SavedSurvey(learner_version(), survey.graph, layout, *fields))
 
 
 def resumed_survey(root: Path, directory: Path) -> Survey | None:
@@ -201,7 +204,15 @@ def resumed_survey(root: Path, directory: Path) -> Survey | None:
         if not is_unchanged(project, saved.outside, cache):
             return None
     return Survey(
-        discovery, project, saved.files, saved.catalog, saved.outside, saved.stored_keys, saved.problems, saved.graph
+        discovery,
+        project,
+        saved.files,
+        saved.catalog,
+        saved.outside,
+        saved.stored_keys,
+        saved.problems,
+        saved.graph,
+        saved.layout,
     )
 
 

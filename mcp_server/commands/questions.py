@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +25,7 @@ from golore.mcp_server.text.replies import (
     people_lines,
     route_reply,
 )
+from msgspec.structs import replace
 
 _SHOWN: Final = 50
 """Rows of each section in text. JSON has all rows unless a limit is given."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,6 +24,7 @@ from golore.graph.queries.names.name_suggestions import suggested_files
 from golore.graph.queries.names.written_names import FileLines, file_lines
 from golore.mcp_server.services.open_store import OpenRepository
 from golore.mcp_server.text.replies import matches_reply, plain_lines
+from msgspec.structs import replace
 
 _HERE: Final = (".", "./")
 _FOREIGN: Final = re.compile(r"/|[A-Za-z]:/|[^./]+\.[^/]*/")

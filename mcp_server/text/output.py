@@ -30,7 +30,7 @@ def to_json_value(value: object) -> Any:
     """Convert a value for JSON: records become objects, tuples and sets become lists, other types become strings."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json_value(getattr(value, field.name)) for field in fields(value)}
-    if names := getattr(value, "_fields", None):
+    if names := getattr(value, "_fields", None) or getattr(value, "__struct_fields__", None):
         return {name: to_json_value(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): to_json_value(item) for key, item in cast("Mapping[object, object]", value).items()}

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from golore.graph.queries.answers import Answer, Link, Meaning, Ref, UnresolvedUses
 from golore.mcp_server.cli.main import main
 from golore.mcp_server.text.output import to_json_value
+from msgspec.structs import replace
 from support.git_repository import commit, git
 from support.shop import make_shop
 

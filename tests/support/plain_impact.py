@@ -7,7 +7,6 @@ short paths the first in the order of ids is taken, with externals last.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from golore.graph.database.store import Store
 from golore.graph.queries.answers import Impact, Link, Meaning, Reached, Ref, Route, Step
@@ -15,6 +14,7 @@ from golore.graph.queries.edges import by_location, external, inbound, members, 
 from golore.graph.queries.interface_flow import OUTSIDE, interface_flow
 from golore.graph.queries.questions import CALLABLE
 from golore.graph.queries.unnamed_interfaces import is_unnamed, methods_of, unnamed_interfaces
+from msgspec.structs import replace
 
 TYPES = ("struct", "interface", "type", "alias")
 USES = ("CALLS", "REFERENCES", "EMBEDS")

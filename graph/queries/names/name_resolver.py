@@ -13,7 +13,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from golore.graph.database.store import Store
@@ -23,6 +22,7 @@ from golore.graph.queries.names.name_suggestions import suggested_symbols
 from golore.graph.queries.names.package_names import PackageNames
 from golore.graph.queries.names.promotion import promoted_members
 from golore.graph.queries.names.written_names import enclosing_function, plain_name
+from msgspec.structs import replace
 
 _SCANS: Final = 2
 """Number of look-ups by scanning, 25 ms each at 236,000 symbols, before the list of names is built (about 400 ms)."""
