@@ -23,8 +23,8 @@ def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
     """The sections as text of at most `longest` characters. While it is too long, the section with the most lines loses
     its last line; once none has more than one, whole sections are dropped from the end. Each title and line stays on
     its line, whatever it contains."""
-    titles = [visible_line(section.title) for section in sections]
-    kept = [[visible_line(line) for line in section.lines] for section in sections]
+    titles = [_visible(section.title) for section in sections]
+    kept = [[_visible(line) for line in section.lines] for section in sections]
     lengths = [_length(*of_section) for of_section in zip(sections, titles, kept, strict=True)]
     dropped = 0
     while kept and sum(lengths) - 1 + _dropped_length(dropped) > longest:
@@ -44,6 +44,11 @@ def fit_sections(sections: Sequence[CardSection], longest: int) -> str:
     if dropped:
         lines.append(f"{DROPPED} {dropped:,}")
     return "\n".join(lines)[:longest]
+
+
+def _visible(text: str) -> str:
+    # Almost all texts are plain; this is quicker than a call of a function that is not compiled.
+    return text if text.isascii() and text.isprintable() else visible_line(text)
 
 
 def _length(section: CardSection, title: str, lines: list[str]) -> int:

@@ -8,12 +8,12 @@ type. Uses that are possible but not known are never counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 from golore.graph.history.co_change import directory_of
-from golore.graph.phrases import counted, listed
+from golore.graph.phrases import counted, listed, with_commas
 from golore.graph.queries.file_facts import CardSymbol, FileFacts, Reach, Use
 
 _LOCATIONS: Final = 3
@@ -21,6 +21,8 @@ _PLACED: Final = 2
 """Number of declarations whose users are shown with places, and most places of each."""
 _MANY: Final = 5
 """A type is named for its members that are left out if there are so many."""
+_SORTED: Final = 100
+"""So many files are quicker to sort than to search for the best."""
 LEGEND: Final = "3/2: 3 users in 2 files; no numbers: 1 user"
 LEFT_OUT: Final = "more left out"
 _MEMBERS: Final = ("method", "imethod", "field")
@@ -28,13 +30,17 @@ _MEMBERS: Final = ("method", "imethod", "field")
 Ranks = Mapping[str, float]
 
 
-class UsedDeclaration(NamedTuple):
+@final
+class UsedDeclaration:
     """A declaration that other files use. `in_tests`: all of its known users are in tests."""
 
-    symbol: CardSymbol
-    users: int
-    files: int
-    in_tests: bool
+    __slots__ = ("files", "in_tests", "symbol", "users")
+
+    def __init__(self, symbol: CardSymbol, users: int, files: int, in_tests: bool) -> None:
+        self.symbol = symbol
+        self.users = users
+        self.files = files
+        self.in_tests = in_tests
 
 
 @final
@@ -185,7 +191,8 @@ class Users:
         """The first of the files by rank, then by path."""
         ranks = self._ranks
         ordered = [(-ranks.get(file, 0.0), file) for file in files]
-        return [file for _, file in (nsmallest(most, ordered) if len(ordered) > _MANY else sorted(ordered)[:most])]
+        best = sorted(ordered)[:most] if len(ordered) <= _SORTED else nsmallest(most, ordered)
+        return [file for _, file in best]
 
 
 def is_coincidence(facts: FileFacts, reach: Reach) -> bool:
@@ -199,7 +206,7 @@ class UsedList:
     """Used declarations with their counts, as a text that is cut to the room that a card has."""
 
     def __init__(self, used: Sequence[UsedDeclaration]) -> None:
-        self._used = used
+        self._used = [_listed(one) for one in used]
         self._texts: dict[int, str] = {}
 
     def text(self, room: int) -> str:
@@ -223,7 +230,30 @@ class UsedList:
         return self._texts[number]
 
 
-def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
+@final
+class _Listed:
+    """A declaration as a list names it. `owner`: its type, for a member; else its own name."""
+
+    __slots__ = ("in_tests", "is_member", "of_type", "owner", "text")
+
+    def __init__(self, owner: str, text: str, is_member: bool, of_type: bool, in_tests: bool) -> None:
+        self.owner = owner
+        self.text = text
+        self.is_member = is_member
+        self.of_type = of_type
+        self.in_tests = in_tests
+
+
+def _listed(one: UsedDeclaration) -> _Listed:
+    local = one.symbol.local
+    of_type = one.symbol.kind in _MEMBERS
+    owner, _, name = local.partition(".")
+    if name and of_type:
+        return _Listed(owner, f"{name}{_counts(one)}", True, True, one.in_tests)
+    return _Listed(local, f"{local}{_counts(one)}", False, of_type, one.in_tests)
+
+
+def _list_text(used: Sequence[_Listed], number: int) -> str:
     code = _grouped([one for one in used[:number] if not one.in_tests])
     tests = _grouped([one for one in used[:number] if one.in_tests])
     parts = [code] if code else []
@@ -234,26 +264,29 @@ def _list_text(used: Sequence[UsedDeclaration], number: int) -> str:
     return "; ".join(parts)
 
 
-def _owners(left: Sequence[UsedDeclaration]) -> str:
+def _owners(left: Sequence[_Listed]) -> str:
     """The types that have most of these declarations, with their numbers: where to look for the names."""
-    owners = Counter(one.symbol.local.partition(".")[0] for one in left if one.symbol.kind in _MEMBERS)
+    owners = Counter([one.owner.partition(".")[0] for one in left if one.of_type])
     best = [(owner, number) for owner, number in owners.most_common(_LOCATIONS) if number >= _MANY]
     return f" ({', '.join(f'{number:,} of {owner}' for owner, number in best)})" if best else ""
 
 
-def _grouped(used: Collection[UsedDeclaration]) -> str:
+def _grouped(used: Sequence[_Listed]) -> str:
     """`Cache 6/6 (Stop 3/2, Keys 2/2), Tree.{Root 9/4, Name}, New 7/5`: members in parentheses after their type, in
     braces if the type itself is not one of these."""
     members: dict[str, list[str]] = {}
     own: dict[str, str] = {}
     for one in used:
-        owner, _, name = one.symbol.local.partition(".")
-        if name and one.symbol.kind in _MEMBERS:
-            members.setdefault(owner, []).append(f"{name}{_counts(one)}")
-            own.setdefault(owner, "")
+        if one.is_member:
+            found = members.get(one.owner)
+            if found is None:
+                members[one.owner] = [one.text]
+            else:
+                found.append(one.text)
+            own.setdefault(one.owner, "")
         else:
-            own[one.symbol.local] = f"{one.symbol.local}{_counts(one)}"
-    return ", ".join(_with_members(name, text, members.get(name, ())) for name, text in own.items())
+            own[one.owner] = one.text
+    return ", ".join([_with_members(name, text, members.get(name, [])) for name, text in own.items()])
 
 
 def _with_members(name: str, text: str, members: Sequence[str]) -> str:
@@ -265,7 +298,9 @@ def _with_members(name: str, text: str, members: Sequence[str]) -> str:
 
 
 def _counts(one: UsedDeclaration) -> str:
-    return f" {one.users:,}/{one.files:,}" if one.users > 1 else ""
+    if one.users <= 1:
+        return ""
+    return f" {with_commas(one.users)}/{with_commas(one.files)}"
 
 
 def _declaration(symbol: CardSymbol, uses: _SymbolUses) -> tuple[float, UsedDeclaration]:
