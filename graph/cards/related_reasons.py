@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final, final
 
 from golore.graph.cards.related_files import (
     CONVENTIONAL,
@@ -32,50 +32,64 @@ def related_files(facts: FileFacts, coupled: FileHistory | None, around: Surroun
             others.append(use.source.file)
     uses = UseCounts(facts.calls, Counter(callers), Counter(others))
     partners = {partner.path: partner for partner in coupled.partners} if coupled is not None else {}
-    directory_history = around.coupled(directory_of(facts.path))
+    directory = directory_of(facts.path)
+    directory_history = around.coupled(directory)
     directory_partners = (
         {partner.path: partner for partner in directory_history.partners} if directory_history is not None else {}
     )
     tests = {test.file for test, _ in facts.tests} | {target.file for _, target in facts.tested}
-    ordered = best_files(scores(facts.path, around, uses))
-    inputs = _ReasonInputs(
-        facts, uses, partners, coupled.commits if coupled is not None else 0, tests, directory_partners
-    )
-    return tuple([(path, _reason(inputs, path)) for path in ordered])
+    commits = coupled.commits if coupled is not None else 0
+    inputs = _ReasonInputs(facts, uses, partners, commits, tests, directory, directory_partners)
+    return tuple([(path, _reason(inputs, path)) for path in best_files(scores(facts.path, around, uses))])
 
 
-class _ReasonInputs(NamedTuple):
+@final
+class _ReasonInputs:
     """What the reasons are derived from, for one file."""
 
-    facts: FileFacts
-    uses: UseCounts
-    partners: dict[str, Partner]
-    commits: int
-    tests: set[str]
-    directory_partners: dict[str, Partner]
+    __slots__ = ("called", "calls", "commits", "directory", "directory_partners", "partners", "stem", "tests", "used")
+
+    def __init__(
+        self,
+        facts: FileFacts,
+        uses: UseCounts,
+        partners: dict[str, Partner],
+        commits: int,
+        tests: set[str],
+        directory: str,
+        directory_partners: dict[str, Partner],
+    ) -> None:
+        self.calls, self.called, self.used = uses
+        self.partners = partners
+        self.commits = counted(commits, "commit")
+        self.tests = dict.fromkeys(tests, "is tested by it" if facts.test else "tests it")
+        self.directory = directory
+        self.stem = stem_of(facts.path)
+        self.directory_partners = directory_partners
 
 
 def _reason(inputs: _ReasonInputs, path: str) -> str:
     """Why `path` is related: the best reasons."""
-    facts, uses, partners, commits, tests, directory_partners = inputs
     reasons: list[str] = []
-    if path in partners:
-        reasons.append(f"changed together in {partners[path].commits} of {counted(commits, 'commit')}")
-    if path in tests:
-        reasons.append("is tested by it" if facts.test else "tests it")
-    if path in uses.called and len(reasons) < _REASONS:
-        reasons.append(f"calls it ({uses.called[path]})")
-    if path in uses.calls and len(reasons) < _REASONS:
-        reasons.append(f"is called from it ({uses.calls[path]})")
-    if path in uses.used and len(reasons) < _REASONS:
-        reasons.append(f"uses its declarations ({uses.used[path]})")
+    partner = inputs.partners.get(path)
+    if partner is not None:
+        reasons.append(f"changed together in {partner.commits} of {inputs.commits}")
+    if path in inputs.tests:
+        reasons.append(inputs.tests[path])
+    if len(reasons) < _REASONS and path in inputs.called:
+        reasons.append(f"calls it ({inputs.called[path]})")
+    if len(reasons) < _REASONS and path in inputs.calls:
+        reasons.append(f"is called from it ({inputs.calls[path]})")
+    if len(reasons) < _REASONS and path in inputs.used:
+        reasons.append(f"uses its declarations ({inputs.used[path]})")
     if len(reasons) < _REASONS:
-        is_sibling = directory_of(path) == directory_of(facts.path)
+        is_sibling = directory_of(path) == inputs.directory
         stem = stem_of(path)
-        if stem == stem_of(facts.path) and (is_sibling or stem not in CONVENTIONAL):
+        if stem == inputs.stem and (is_sibling or stem not in CONVENTIONAL):
             reasons.append("same name, another build or test" if is_sibling else "same name in another package")
         elif is_sibling:
             reasons.append("same directory")
-        elif path in directory_partners:
-            reasons.append(f"changed with its directory in {counted(directory_partners[path].commits, 'commit')}")
+        elif path in inputs.directory_partners:
+            changed = counted(inputs.directory_partners[path].commits, "commit")
+            reasons.append(f"changed with its directory in {changed}")
     return "; ".join(reasons) or _OTHER_REASON
