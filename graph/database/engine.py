@@ -75,7 +75,7 @@ _left_open: Final[list[object]] = []
 
 
 def leave_databases_open() -> None:
-    """Let `Session.leave` close nothing. For processes that end at once after their answer: the engine takes 5 ms to
+    """Let `Session.leave` close nothing. For processes that end at once after their answer: the engine takes 4 ms to
     free a database, and the end of the process frees it too."""
     global _is_ending
     _is_ending = True

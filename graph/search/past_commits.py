@@ -97,12 +97,11 @@ def commit_view(work: CommitArrays, numbers: Mapping[str, int], size: int) -> Co
     subjects, recent = [0] * size, [0.0] * size
     weights = array("d", (0.5 ** (age / HALF_LIFE) for age in work.ages))
     files: list[list[int]] = []
+    touched = [file_numbers[position] for position in work.files]
     for number, age in enumerate(work.ages):
-        changed = [
-            file_numbers[position]
-            for position in work.files[work.starts[number] : work.starts[number + 1]]
-            if file_numbers[position] >= 0
-        ]
+        changed = touched[work.starts[number] : work.starts[number + 1]]
+        if -1 in changed:
+            changed = [file for file in changed if file >= 0]
         files.append(changed)
         recency = 0.5 ** (age / RECENT)
         for file in changed:

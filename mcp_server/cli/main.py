@@ -119,8 +119,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands; if `command` only reads, of those that are declared along with it, because declaring
-    all takes a tenth of the time of a question."""
+    """The parser of all commands; if `command` only reads, of it and those that are declared along with it, because
+    declaring all takes a tenth of the time of a question."""
     parser = _Parser(
         prog="golore",
         description="Learns a Go repository and answers questions about it.",
@@ -139,7 +139,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
 def _declarations(command: str) -> list[Callable[[AddParser], None]]:
     """The functions that declare the commands, in the order of `golore --help`."""
     if command in question_arguments.COMMANDS:
-        return [question_arguments.add_commands]
+        return [lambda make: question_arguments.add_command(make, command)]
     if command in _READING:
         return [_READING[command].add_commands]
     from golore.mcp_server.cli import (
