@@ -18,7 +18,9 @@ from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, Column, edge_columns_of, node_columns_of
 
 _BATCH: Final = 16_384
-"""Rows to collect before they are written: many small row groups slow the COPY, large ones take memory."""
+_NODE_BATCH: Final = 4_096
+"""Edges and nodes to collect before they are written: many small row groups slow the COPY, large ones take memory, and
+a node takes several times the memory of an edge."""
 _ENDS: Final = (Column("source", "STRING"), Column("target", "STRING"))
 
 Table = str | EdgeKind
@@ -47,7 +49,7 @@ class Spools:
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
         pending = self._nodes[label]
         pending.extend(rows)
-        if len(pending) >= _BATCH:
+        if len(pending) >= _NODE_BATCH:
             self._flush_nodes(label)
 
     def edges(self, kind: EdgeKind, rows: Iterable[Edge]) -> None:

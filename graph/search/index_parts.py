@@ -2,7 +2,7 @@
 
 A part has everything about its files as it is stored, so that the process that writes the index has little to do.
 Files are numbered before the parts are made; it does not matter which process makes which part, nor in which order.
-A worker saves a part whenever it has half a million postings: neither it nor the process that writes the index ever
+A worker saves a part whenever it has a quarter of a million postings: neither it nor the process that writes the index ever
 holds the words of a whole large repository.
 """
 
@@ -27,7 +27,7 @@ from golore.graph.search.posting_columns import (
     sorted_postings,
 )
 
-_MOST_POSTINGS: Final = 1 << 19
+_MOST_POSTINGS: Final = 1 << 18
 _PACKET: Final = 200
 _LENGTH: Final = 8
 _Row = TypeVar("_Row")

@@ -40,11 +40,14 @@ def instantiate(origin: Named, args: list[Type]) -> Named:
     if len(key) > _MAX_KEY:
         args = [UNKNOWN] * len(args)
         key = ",".join([arg.key() for arg in args])
-    found = origin.decl.instances.get(key)
+    instances = origin.decl.instances
+    if instances is None:
+        instances = origin.decl.instances = {}
+    found = instances.get(key)
     if found is None:
         found = Named(origin.decl, args, origin)
         found.local = origin.local
-        origin.decl.instances[key] = found
+        instances[key] = found
     return found
 
 

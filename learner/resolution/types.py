@@ -295,7 +295,7 @@ class Declaration:
         self.type: Type | None = None
         self.busy = False
         self.twins: list[Declaration] | None = None
-        self.instances: dict[str, Named] = {}
+        self.instances: dict[str, Named] | None = None
 
 
 class FileScope:
@@ -320,6 +320,7 @@ class FileScope:
     def shape_code(self) -> list[int]:
         if not self.code:
             self.code = unpack(self.raw_code)
+            self.raw_code = b""
         return self.code
 
 
