@@ -2,8 +2,8 @@
 
 A part has everything about its files as it is stored, so that the process that writes the index has little to do.
 Files are numbered before the parts are made; it does not matter which process makes which part, nor in which order.
-A worker saves a part whenever it has a quarter of a million postings: neither it nor the process that writes the index ever
-holds the words of a whole large repository.
+A worker saves a part whenever it has a quarter of a million postings: neither it nor the process that writes the index
+ever holds the words of a whole large repository.
 """
 
 from __future__ import annotations
