@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, Final, Self, TypeVar
 
 from golore.graph.progress import Progress
@@ -26,11 +26,13 @@ class Steps:
         self._threads = ThreadPoolExecutor(_MOST_THREADS)
         self._lock = threading.Lock()
         self._running: list[str] = []
+        self._is_left = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._is_left = True
         self._threads.shutdown(cancel_futures=True)
 
     def start(self, name: str, work: Callable[[], Result], *needed: Future[Any]) -> Future[Result]:
@@ -40,6 +42,8 @@ class Steps:
     def _run(self, name: str, work: Callable[[], Result], needed: tuple[Future[Any], ...]) -> Result:
         for step in needed:
             step.result()
+        if self._is_left:
+            raise CancelledError
         self._show(name, is_running=True)
         try:
             return work()

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -41,6 +42,8 @@ class WorkerPool:
     def __init__(self, size: int, *, fork: bool = False) -> None:
         self.size = size
         self._workers: dict[Connection, BaseProcess] = {}
+        self._lock = threading.Lock()
+        self._is_closed = False
         if fork and _can_fork():
             for _ in range(size):
                 self._start_worker(is_forked=True)
@@ -59,13 +62,15 @@ class WorkerPool:
         return len(self._workers)
 
     def close(self) -> None:
-        """Kill the workers, even if they are busy. Later tasks start new ones."""
-        for connection, process in self._workers.items():
-            connection.close()
+        """Kill the workers, even if they are busy, also for another thread. No task can be run later."""
+        with self._lock:
+            self._is_closed = True
+            workers, self._workers = self._workers, {}
+        for process in workers.values():
             process.kill()
-        for process in self._workers.values():
+        for connection, process in workers.items():
             process.join()
-        self._workers.clear()
+            connection.close()
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | None]]:
         """Yield each task with its result, in the order of completion. The result is None if the worker died.
@@ -113,6 +118,12 @@ class WorkerPool:
         return lambda: [_receive(connection) for connection in list(self._workers)]
 
     def _start_worker(self, *, is_forked: bool = False) -> Connection:
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the worker pool is closed")
+            return self._start_locked(is_forked)
+
+    def _start_locked(self, is_forked: bool) -> Connection:
         guard_children()  # the command line of a spawned worker is not ours
         connection, worker_end = multiprocessing.Pipe()
         if is_forked:
@@ -127,9 +138,10 @@ class WorkerPool:
         return connection
 
     def _remove_dead_worker(self, connection: Connection) -> None:
-        process = self._workers.pop(connection)
-        connection.close()
-        process.join()
+        process = self._workers.pop(connection, None)
+        if process is not None:  # else the pool was closed
+            connection.close()
+            process.join()
 
 
 def _can_fork() -> bool:

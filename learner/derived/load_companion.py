@@ -70,7 +70,7 @@ class LoadCompanion:
 
     def __exit__(self, *_: object) -> None:
         with self._steps:
-            self._pool.close()
+            self._pool.close()  # a step may wait for it
 
     def fork(self, processes: int) -> None:
         # This process loads the rows and writes the words meanwhile, which keeps about one core busy.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from unittest.mock import Mock
 
 import pytest
 from golore.graph.cards.card_store import create_card_store
-from golore.graph.database.bulk_load import MoreRows
+from golore.graph.database.bulk_load import BulkLoad, MoreRows
 from golore.graph.database.graph_tables import GraphTables, SpooledGraph
 from golore.graph.database.store import Store
+from golore.graph.errors import StoreError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS
 from golore.learner.derived import load_companion
@@ -100,6 +103,14 @@ def test_if_the_process_that_makes_the_cards_dies_they_are_made_from_the_graph(
     monkeypatch.setattr(load_companion, "CardTask", Mock(return_value=1))  # the exit code
     learn(tree, tmp_path / "second", workers=1)
     assert cards(tmp_path / "second") == expected
+
+
+def test_a_learn_that_fails_does_not_wait_for_the_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_companion, "build_cards_of", time.sleep)
+    monkeypatch.setattr(load_companion, "CardTask", Mock(return_value=600))  # seconds
+    monkeypatch.setattr(BulkLoad, "build", Mock(side_effect=OSError(errno.ENOSPC, "no space")))
+    with pytest.raises(StoreError, match="no space"):
+        learn(make_shop(tmp_path / "tree"), tmp_path / "store", workers=1)
 
 
 def test_cards_of_a_graph_that_never_became_current_are_made_again(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import CancelledError
 
 import pytest
 from golore.graph.progress import NoProgress
@@ -56,3 +57,24 @@ def test_progress_names_the_steps_that_run() -> None:
         steps.start("end", lambda: None, *needed).result()
     assert {frozenset(names) for names in shown.seen} >= {frozenset({"words", "cards"}), frozenset({"end"})}
     assert shown.seen[-1] == ()
+
+
+def test_a_step_that_has_not_begun_is_dropped_when_the_steps_are_left() -> None:
+    begun, is_left = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        is_left.wait(60)
+
+    class Left(Steps):
+        def __exit__(self, *_: object) -> None:
+            self._is_left = True  # as it does, but the first step ends only now
+            is_left.set()
+            super().__exit__()
+
+    with Left(NoProgress()) as steps:
+        first = steps.start("first", wait)
+        second = steps.start("second", lambda: None, first)
+        begun.wait(60)
+    with pytest.raises(CancelledError):
+        second.result()
