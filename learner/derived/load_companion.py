@@ -10,8 +10,9 @@
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
-which may have to follow their code first. They are made in processes of their own, one for each core
-but one, if processes were forked. They are stored when the words are, because both are written to `cache.db`.
+which may have to follow their code first. They are made in processes of their own: one for each core but one, if
+processes were forked, else one if there are many files. They are stored when the words are, because both are written to
+`cache.db`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from golore.graph.cards.card_builder import CardShare, build_share
 from golore.graph.database.bulk_load import MoreRows
@@ -42,6 +43,9 @@ from golore.learner.documents.document_load import load_documents, read_document
 from golore.learner.documents.document_step import DocumentContent
 from golore.learner.steps import Steps
 from golore.learner.worker_pool import WorkerPool
+
+_MANY: Final = 1_000
+"""From this many files on, the cards take longer than the start of a process."""
 
 
 class Loaded(NamedTuple):
@@ -86,6 +90,8 @@ class LoadCompanion:
             self.begin(discover(self._root))
         assert self._documents is not None
         assert self._history is not None
+        if not self._pool.size and sum(part.file_count for part in parts) >= _MANY:
+            self._pool = WorkerPool(1)  # the cache existed, so nothing was forked
         documents, history, tables = self._documents, self._history, SpooledGraph(rows)
         commits = self._steps.start("commits", self._prepare_cards, history)
         links = self._steps.start(

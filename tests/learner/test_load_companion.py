@@ -24,6 +24,7 @@ from golore.learner.derived.card_step import load_cards, update_cards, withdraw_
 from golore.learner.derived.load_companion import LoadCompanion
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
+from golore.learner.worker_pool import WorkerPool
 from support.git_repository import commit, git
 from support.shop import FILES, make_shop
 
@@ -91,6 +92,26 @@ def test_cards_made_beside_a_load_equal_those_of_the_stored_graph(tmp_path: Path
     assert update_cards(tree, store, whole=True).is_full
     assert cards(store) == beside
     assert any("Used from" in row for row in beside["deck_cards"])
+
+
+def test_cards_of_a_graph_that_is_loaded_again_are_made_in_another_process_if_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
+    learn(tree, store)
+    expected = cards(store)
+    monkeypatch.setattr(load_companion, "_MANY", 1)
+    pools: list[int] = []
+
+    def counted(size: int) -> WorkerPool:
+        pools.append(size)
+        return WorkerPool(size)
+
+    monkeypatch.setattr(load_companion, "WorkerPool", counted)
+    (store / "graph-1.db").unlink()
+    learn(tree, store)
+    assert pools[-1] == 1
+    assert cards(store) == expected
 
 
 def test_if_the_process_that_makes_the_cards_dies_they_are_made_from_the_graph(
