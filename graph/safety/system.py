@@ -245,6 +245,14 @@ def lower_priority() -> None:
         os.nice(19)
 
 
+def physical_memory() -> int:
+    """The memory of this machine, in bytes; 4 GB if the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 4 << 30
+
+
 def data_limit() -> tuple[int, int]:
     """The limit of private memory of this process, and how far it may be raised; `NO_LIMIT` if there is none."""
     if sys.platform == "win32":

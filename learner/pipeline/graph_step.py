@@ -21,6 +21,7 @@ from golore.graph.files.store_path import CACHE_NAME, STORE_NAME, store_of
 from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
 from golore.graph.progress import NoProgress, Progress
+from golore.graph.safety.system import physical_memory
 from golore.graph.safety.trust import is_trusted
 from golore.learner.checkout.discovery import Discovery, discover, is_skipped_by_go
 from golore.learner.checkout.freshness import record_seen_files
@@ -47,6 +48,8 @@ from golore.learner.worker_pool import WorkerPool
 
 SMALL_BYTES = 3 << 20
 """Below this many bytes of source, starting worker processes costs more than it saves."""
+WORKER_SHARE = 4
+"""Memory of a worker that resolves, in sizes of the source: 4.4 on Kubernetes with two workers, less with more."""
 FEW_EDITED = 20
 MOST_COMPARED = 500
 """Up to so many edited files, and so many packages that see them, differences are written, however small the graph."""
@@ -128,14 +131,14 @@ def learn_graph_and_survey(
     project = build_project(discovery, read_environment(std=import_paths()))
     directory = store_directory or discovery.root / STORE_NAME
     is_first = full or not (directory / CACHE_NAME).exists()
-    worker_count = _worker_count(discovery, workers)
-    if is_first and worker_count:
+    processes = worker_count(discovery, workers)
+    if is_first and processes:
         import_arrow("pyarrow.compute")  # once, before the fork: all workers need it, and take 0.1 s to import it
         if companion is not None:
-            companion.fork(worker_count)
+            companion.fork(processes)
     with (
         gc_disabled(),
-        WorkerPool(worker_count, fork=is_first) as pool,
+        WorkerPool(processes, fork=is_first) as pool,
         Store.open(directory, write=True) as store,
         open_cache(directory, discovery.root) as cache,
     ):
@@ -298,10 +301,16 @@ class _Targets:
         return f"elsewhere {' '.join(parts)}" if parts else None
 
 
-def _worker_count(discovery: Discovery, workers: int | None) -> int:
+def worker_count(discovery: Discovery, workers: int | None) -> int:
+    """The number of worker processes: those that were asked for, or one for each core, as far as memory allows."""
     if workers is not None:
         return workers
-    return 0 if _size_of(discovery) < SMALL_BYTES else (os.cpu_count() or 1)
+    size = _size_of(discovery)
+    if size < SMALL_BYTES:
+        return 0
+    # Half of the memory, because the system, the graph and an agent need some too.
+    most = (physical_memory() // 2) // (WORKER_SHARE * size)
+    return max(1, min(os.cpu_count() or 1, most))
 
 
 def _size_of(discovery: Discovery) -> int:

@@ -11,7 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final, Protocol
 
 import msgspec
-from golore.mcp_server.services.fleet.fleet_jobs import GIGABYTE, Job, Outcome, run_job
+from golore.graph.safety.system import physical_memory
+from golore.mcp_server.services.fleet.fleet_jobs import Job, Outcome, run_job
 
 _ATTEMPTS: Final = 3
 _SHARE: Final = 0.8
@@ -54,7 +55,7 @@ class LocalPool:
 
     def __init__(self) -> None:
         self._cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.memory = int(_memory_of_machine() * _SHARE)
+        self.memory = int(physical_memory() * _SHARE)
         self._waiting: list[Job] = []
         self._running: dict[Future[Outcome], Job] = {}
         self._threads = ThreadPoolExecutor(self._cpus)
@@ -81,10 +82,3 @@ def _next_attempt(job: Job, outcome: Outcome, memory: int) -> Job | None:
     wanted = min(job.memory * 2, memory) if outcome.was_stopped else job.memory
     cpus = 1 if outcome.was_stopped else job.cpus  # workers need memory, too
     return msgspec.structs.replace(job, attempt=job.attempt + 1, memory=wanted, cpus=cpus)
-
-
-def _memory_of_machine() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 4 * GIGABYTE
