@@ -259,13 +259,11 @@ class Store:
 
     def edge_columns(self, kind: EdgeKind, names: Sequence[str] = ()) -> list[list[Any]]:
         """All edges of a kind (see `GraphTables`)."""
-        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
-        return self.columns(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+        return self.columns(_edges_query(kind, names))
 
     def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
         """Like `edge_columns`, as a `pyarrow.Table` (see `GraphTables`)."""
-        values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
-        found = self.table(f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}")
+        found = self.table(_edges_query(kind, names))
         return found.rename_columns(["source", "target", *names]) if found.num_rows else None
 
     def number(self, kinds: Iterable[EdgeKind]) -> None:
@@ -590,6 +588,11 @@ def migrate(session: Session, migrations: Mapping[int, tuple[str, ...]], target:
             session.run(statement)
         session.run(f"MATCH (m:{META_TABLE} {{id: 'schema'}}) SET m.value = $value", value=str(number))
         session.run("COMMIT")
+
+
+def _edges_query(kind: EdgeKind, names: Sequence[str]) -> str:
+    values = ", ".join(["offset(id(a))", "offset(id(b))", *(f"e.`{name}`" for name in names)])
+    return f"MATCH (a:{kind.source})-[e:{kind.label}]->(b:{kind.target}) RETURN {values}"
 
 
 def _schema_of(session: Session) -> int:

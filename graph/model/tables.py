@@ -28,9 +28,9 @@ from golore.graph.model.entities import (
 SCHEMA_VERSION: Final = 8
 
 META_TABLE: Final = "Meta"
+"""Key-value rows about the state of the store; not part of the graph."""
 META_VALUE: Final = f"MATCH (m:{META_TABLE} {{id: $id}}) RETURN m.value"
 """The query for one meta row. One text for all of them, because the engine takes 2 ms to prepare another one."""
-"""Key-value rows about the state of the store; not part of the graph."""
 
 NODE_TYPES: Final[dict[str, type[Node]]] = {
     row.__name__: row for row in (Repository, Package, File, Symbol, External, Unresolved, Note, Summary, Doc)

@@ -95,7 +95,7 @@ class LoadCompanion:
         documents, history, tables = self._documents, self._history, SpooledGraph(rows)
         commits = self._steps.start("commits", self._prepare_cards, history)
         links = self._steps.start(
-            "links", lambda: self._make_rows(documents.result(), tables, state), documents, history, commits
+            "links", lambda: self._make_rows(documents.result(), tables, state), documents, commits
         )
         words = self._steps.start(
             "words", lambda: load_parts(self._root, self._directory, parts, tables, links.result()), links
