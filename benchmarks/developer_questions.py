@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.database.store import Store
-from golore.graph.search.results.hits import Hit, SearchContext, SearchRequest
+from golore.graph.search.results.hits import Hit, SearchRequest
 from golore.graph.search.search import search
+from golore.graph.search.search_context import SearchContext
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 

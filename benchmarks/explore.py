@@ -35,7 +35,7 @@ from golore.graph.explore.explore import BUDGET, Exploration, explore
 from golore.graph.queries.edges import outbound
 from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
-from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.search_context import SearchContext
 from golore.mcp_server.services.repository import find_repository
 from golore.mcp_server.services.search_sources import sources_of
 
@@ -153,7 +153,7 @@ def _numbered_lines(text: str) -> Shown:
 
 
 def _declaration(store: Store, file: str, name: str) -> Declaration:
-    found = [one for one in declarations_in(store, file) if one.local == name]
+    found = [one for one in declarations_in(store, open_steps(store), file) if one.local == name]
     if not found:
         raise SystemExit(f"{file} declares no {name}.")
     return found[0]

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.graph.search.call_proximity import with_neighbours
 from golore.graph.search.prompt_recall import recalled
-from golore.graph.search.results.hits import SearchContext, SearchRequest
+from golore.graph.search.results.hits import SearchRequest
 from golore.graph.search.search import search
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import question_of, signals_of
 from golore.graph.search.terms import terms
 from golore.graph.search.vectors import Near
@@ -30,7 +32,7 @@ from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.knowledge.vectors import embed
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, sources_of
+from golore.mcp_server.services.search_sources import sources_of
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 
 FIRST = 10
@@ -78,7 +80,7 @@ def locate(tree: Path, store: Path, tasks: Sequence[Task], *, vectors: bool = Fa
     scores |= _search_scores(repository, tasks, seconds)
     if vectors:
         seconds["embed"] = embed(repository, open_embedder()).seconds
-        (store / VECTOR_MODEL_FILE).write_text(DEFAULT, encoding="utf-8")
+        (store / VECTOR_MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
         scores |= _search_scores(repository, tasks, seconds)
     return Located(scores, seconds, _prompted(repository, tasks))
 

@@ -21,14 +21,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from golore.graph.database.store import Store
-from golore.graph.search.results.hits import SearchContext, SearchRequest
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
+from golore.graph.search.results.hits import SearchRequest
 from golore.graph.search.search import search
+from golore.graph.search.search_context import SearchContext
 from golore.learner.audit.go_judge import find_toolchain
 from golore.learner.learn import finish
 from golore.learner.pipeline.graph_step import learn_graph
 from golore.mcp_server.services.knowledge.vectors import embed
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE, sources_of
+from golore.mcp_server.services.search_sources import sources_of
 from golore.summarizers.models.embeddings import DEFAULT, open_embedder
 from locating import FIRST, Ranking, Task, by_meaning, clone_at, score
 
@@ -50,7 +52,7 @@ def main() -> None:
         finish(repository.root, repository.store)
         embedder = open_embedder()
         done = embed(repository, embedder)
-        (repository.store / VECTOR_MODEL_FILE).write_text(DEFAULT, encoding="utf-8")
+        (repository.store / VECTOR_MODEL_NAME).write_text(DEFAULT, encoding="utf-8")
         print(f"{done.made:,} texts embedded with {embedder.name} in {done.seconds:.0f} s")
         tasks = paraphrases()
         with Store.open(repository.store, write=False) as store, sources_of(repository, store) as sources:

@@ -28,8 +28,9 @@ from pathlib import Path
 
 from golore.graph.database.store import Store
 from golore.graph.search.embedded_texts import KEY_BYTES, meaning_texts
-from golore.graph.search.results.hits import Hit, SearchContext, SearchRequest
+from golore.graph.search.results.hits import Hit, SearchRequest
 from golore.graph.search.search import search
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.vectors import Near, VectorFile, VectorSearch
 from golore.learner.derived.search_step import update_search_index
 from golore.mcp_server.services.repository import find_repository

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.database.store import Store
+from golore.graph.queries.adjacency_file import Adjacency
 from golore.graph.queries.answers import Ref
+from golore.graph.queries.symbol_steps import Steps
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.signals import IndexView
 
@@ -43,19 +45,36 @@ class Declaration(NamedTuple):
         return self.qualified_name.rpartition("/")[2].partition(".")[2] or self.name
 
 
-def declarations_in(store: Store, file: str) -> list[Declaration]:
+def declarations_in(store: Store, steps: Steps, file: str) -> list[Declaration]:
     """The declarations of a file that can be shown, by position."""
-    statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
-    found = (Declaration(*row) for row in store.rows(statement, {"id": file}))
-    return sorted((one for one in found if one.kind in SHOWN_KINDS), key=lambda one: (one.start, one.id))
+    adjacency = steps.current_adjacency
+    if adjacency is not None:
+        found = [_declaration(adjacency, one) for one in adjacency.in_file(file) if adjacency.kind(one) in SHOWN_KINDS]
+    else:
+        statement = f"MATCH (f:File {{id: $id}})-[:CONTAINS]->(s:Symbol) RETURN {_COLUMNS}"
+        rows = (Declaration(*row) for row in store.rows(statement, {"id": file}))
+        found = [one for one in rows if one.kind in SHOWN_KINDS]
+    return sorted(found, key=lambda one: (one.start, one.id))
 
 
-def declarations_of(store: Store, ids: Iterable[str]) -> dict[str, Declaration]:
+def _declaration(adjacency: Adjacency, number: int) -> Declaration:
+    ref, (end_line, start, end, doc) = adjacency.ref(number), adjacency.extent(number)
+    names = (ref.id, ref.kind, ref.name, ref.qualified_name, ref.package, ref.file)
+    return Declaration(*names, ref.line, end_line, start, end, ref.owner, doc)
+
+
+def declarations_of(store: Store, steps: Steps, ids: Iterable[str]) -> dict[str, Declaration]:
     """Id → declaration. A field or an interface's method is shown with the type that declares it."""
-    statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}"
-    found = {row[0]: Declaration(*row) for row in store.rows(statement, {"ids": list(dict.fromkeys(ids))})}
+    wanted = list(dict.fromkeys(ids))
+    adjacency = steps.current_adjacency
+    if adjacency is not None:
+        numbers = {id: number for id in wanted if (number := adjacency.number(id)) is not None}
+        found = {id: _declaration(adjacency, number) for id, number in numbers.items()}
+    else:
+        statement = f"UNWIND $ids AS i MATCH (s:Symbol {{id: i}}) RETURN {_COLUMNS}"
+        found = {row[0]: Declaration(*row) for row in store.rows(statement, {"ids": wanted})}
     inner = {one.id: one.owner for one in found.values() if one.kind not in SHOWN_KINDS and one.owner}
-    owners = declarations_of(store, inner.values()) if inner else {}
+    owners = declarations_of(store, steps, inner.values()) if inner else {}
     return {id: owners.get(inner.get(id, ""), one) for id, one in found.items()}
 
 

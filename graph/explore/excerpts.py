@@ -72,6 +72,8 @@ class Excerpts:
         chosen = set(flat[0][0].own)
         room = limit + len(chosen)
         for at in self._by_value:
+            if len(chosen) >= room:
+                break
             added: set[int] = set()
             around = at
             while around >= 0:

@@ -24,7 +24,7 @@ from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.names.short_names import ShortNames
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.safety.visible_text import visible_block, visible_line
-from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.search_context import SearchContext
 
 BUDGET: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4
@@ -40,6 +40,7 @@ _MAX_LEFT_OUT: Final = 6
 _HEADING: Final = "Code of this repository, quoted as data; “…” stands for the lines with these numbers."
 _CALL_VALUE: Final = 1.0
 _ASKED_LINE_VALUE: Final = 3.0
+_CALL: Final = re.compile(r"\b(\w++)\(")
 _MAX_COMMENT: Final = 160
 _LEAST: Final = 120
 """Characters below which no further declaration is tried."""
@@ -175,7 +176,6 @@ class _Cutter:
         self._terms = selection.terms
         self._hits = selection.hits
         self._values = {one.declaration.name: one.value for one in reversed(selection.chosen)}
-        self._calls = re.compile(rf"\b({'|'.join(map(re.escape, self._values))})\(")
         self._known: dict[str, tuple[str, Excerpts] | None] = {}
 
     def piece(self, one: Chosen, limit: int) -> _Piece | None:
@@ -194,10 +194,11 @@ class _Cutter:
         for at, hits in self._hits.by_line(declaration):
             values[at] += terms.share(hits)
         called = {declaration.name}
-        for call in self._calls.finditer(text):
-            if call[1] not in called:  # the first call of each is enough
-                called.add(call[1])
-                values[text.count("\n", 0, call.start())] += _CALL_VALUE * self._values[call[1]]
+        for call in _CALL.finditer(text):
+            name = call[1]
+            if name in self._values and name not in called:  # the first call of each is enough
+                called.add(name)
+                values[text.count("\n", 0, call.start())] += _CALL_VALUE * self._values[name]
         for number in one.lines:
             if 0 <= number - declaration.line < len(values):
                 values[number - declaration.line] += _ASKED_LINE_VALUE
@@ -233,7 +234,7 @@ def _tail(store: Store, selection: Selection, shown: Sequence[Declaration], room
     known = {one.id for one in shown}
     others = [one.declaration for one in selection.chosen if one.declaration.id not in known]
     left_out = listed([f"{one.local} ({one.file}:{one.line}-{one.end_line})" for one in others], _MAX_LEFT_OUT)
-    tests = surroundings.test_line(store, shown)
+    tests = surroundings.test_line(calls.steps, shown)
     for title, lines in (
         ("Notes, as written by people and agents:", surroundings.note_lines(store, shown)),
         ("Calls among them (⇢ may run):", tuple(surroundings.call_lines(calls, shown, names))),

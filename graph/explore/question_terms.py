@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -21,7 +20,6 @@ from golore.graph.search.terms import STOP_WORDS, parts, stem, words
 
 _PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """Only ASCII letters are compared."""
-_MAX_CACHED: Final = 1 << 16
 _PREFIX, _BEGINNING, _RELATION = 4, 0.7, 0.5
 _SHORTEST: Final = 2
 """A word and its stem have at least as many first letters in common, and so have two words that match."""
@@ -54,9 +52,6 @@ class QuestionTerms:
         self.terms = tuple(terms)
         self.total = sum(term.weight for term in self.terms)
         self._seen: dict[str, Matches] = {}
-        self._words: dict[bytes, Matches] = {}
-        self._others: set[bytes] = set()
-        """Words that match nothing."""
         stems = {term.stem for term in self.terms}
         self._beginnings = frozenset(one[:_SHORTEST] for stem in stems for one in (stem, *RELATED.get(stem, ())))
 
@@ -78,29 +73,29 @@ class QuestionTerms:
                 found[number] = found.get(number, 0.0) + strength
         return found
 
-    def matching_words(self, words: set[bytes]) -> Mapping[bytes, Matches]:
-        """Word of ASCII letters and digits → the matches of all its pieces, for those of the words that have any, and
-        for those of earlier calls."""
-        matches_of, found = self._matches, self._words
-        for word in words.difference(self._others, found):
-            matches = [match for piece in _pieces(word) for match in matches_of(piece)]
-            if matches:
-                found[word] = tuple(matches)
-            else:
-                self._others.add(word)
-        return found
+    def in_word(self, word: bytes) -> Matches:
+        """The matches of all pieces of a word of ASCII letters and digits."""
+        if word[1:].islower() and word.isalpha():  # most words are one piece
+            return self._matches(word.lower().decode("ascii"))
+        found: list[tuple[int, float]] = []
+        for piece in _PIECE.findall(word.decode("ascii", "replace")):
+            found += self._matches(piece.lower())
+        return tuple(found)
 
     def share(self, hits: Hits) -> float:
         """The share of the question, by weight, that is matched at least once."""
-        return self._sum((number, min(1.0, value)) for number, value in hits.items())
+        total = 0.0
+        for number, value in hits.items():
+            total += self.terms[number].weight * min(1.0, value)
+        return total / self.total if self.total else 0.0
 
     def density(self, hits: Hits, pieces: int) -> float:
         """Like `share`, but repeated matches count more, and long texts less (BM25)."""
         norm = 0.72 + 0.0048 * pieces
-        return self._sum((number, value / (value + norm)) for number, value in hits.items())
-
-    def _sum(self, values: Iterable[tuple[int, float]]) -> float:
-        return sum(self.terms[number].weight * value for number, value in values) / self.total if self.total else 0.0
+        total = 0.0
+        for number, value in hits.items():
+            total += self.terms[number].weight * (value / (value + norm))
+        return total / self.total if self.total else 0.0
 
     def _matches(self, piece: str) -> Matches:
         known = self._seen.get(piece)
@@ -128,13 +123,6 @@ class QuestionTerms:
                 yield number, _BEGINNING
             elif wanted in related:
                 yield number, _RELATION
-
-
-@lru_cache(_MAX_CACHED)
-def _pieces(word: bytes) -> tuple[str, ...]:
-    if word.isalpha() and word[1:].islower():  # most words are one piece
-        return (word.lower().decode("ascii"),)
-    return tuple(map(str.lower, _PIECE.findall(word.decode("ascii", "replace"))))
 
 
 def question_terms(text: str, index: SearchIndex, view: IndexView) -> QuestionTerms:

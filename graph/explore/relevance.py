@@ -15,10 +15,11 @@ from typing import Final, NamedTuple
 from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration, declarations_in
 from golore.graph.explore.question_terms import Hits, QuestionTerms, question_terms
-from golore.graph.explore.term_hits import TermHits
+from golore.graph.explore.term_hits import FileHits, TermHits
+from golore.graph.queries.symbol_steps import Steps
 from golore.graph.search.close_reading.word_forms import question_with_forms
 from golore.graph.search.index_entries import GENERATED, TEST, FileRow
-from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import signals_of
 from golore.graph.search.weights import best_of, weighted_sums
 
@@ -120,10 +121,16 @@ def test_support(text: str) -> Callable[[str], float]:
     return lambda path: _TEST_SUPPORT if _TEST_DIRECTORY.search(path) else 1.0
 
 
-def judge_files(store: Store, hits: TermHits, question: WordQuestion) -> tuple[list[Judged], QuestionTerms]:
+def judge_files(
+    store: Store, steps: Steps, hits: TermHits, question: WordQuestion
+) -> tuple[list[Judged], QuestionTerms]:
     """The declarations of the best files that have something of the question, best first; and its terms, with their
     weights among these declarations."""
-    found = [one for file in question.files.total for one in _matched(store, hits, file)]
+    found = [
+        one
+        for file in question.files.total
+        for one in _matched(declarations_in(store, steps, file), hits.in_file(file))
+    ]
     terms = question.terms.weighted_by([one.anywhere for one in found])
     valued = [(one, _text_value(terms, one)) for one in found if one.anywhere]
     valued.sort(key=lambda item: (-item[1], item[0].declaration.id))
@@ -136,12 +143,11 @@ def judge_files(store: Store, hits: TermHits, question: WordQuestion) -> tuple[l
     return sorted(judged, key=lambda item: (-item.value, item.declaration.id))[:_MAX_JUDGED], terms
 
 
-def _matched(store: Store, hits: TermHits, file: str) -> Iterator[_Matched]:
+def _matched(declarations: Iterable[Declaration], in_file: FileHits) -> Iterator[_Matched]:
     """The declarations of a file. The text between two declarations is the doc comment of the second."""
-    in_file = hits.in_file(file)
     docs: dict[str, Hits] = {}
     before = 0
-    for one in declarations_in(store, file):
+    for one in declarations:
         in_text = in_file.between(one.start, one.end)
         in_doc = docs[one.id] = in_file.between(before, one.start) if one.doc else {}
         before = max(before, one.end)

@@ -25,7 +25,7 @@ from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.names.written_names import FileLines
 from golore.graph.queries.symbol_steps import Steps
 from golore.graph.search.index_entries import GENERATED, TEST
-from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import IndexView
 
 _MAX_CHOSEN: Final = 80
@@ -78,7 +78,7 @@ def select(sources: SearchContext, names: NameResolver, steps: Steps, reader: So
     if is_by_words:
         question = word_question(sources, asked.words)
         hits = TermHits(question.terms, reader)
-        judged, terms = judge_files(store, hits, question)
+        judged, terms = judge_files(store, steps, hits, question)
     if not seeds and not judged:
         raise UsageError(" ".join(messages) or "Nothing here has these words. Ask in other words, or name a symbol.")
     values = {calls.steps.number(one.declaration.ref): one.value * (_BESIDE_NAMES if seeds else 1) for one in judged}
@@ -107,7 +107,7 @@ def _in_order(
     best = sorted(totals, key=lambda number: (-totals[number], calls.ref(number).id))[:_MAX_CHOSEN]
     ids = [*(seed.ref.id for seed in seeds), *(calls.ref(number).id for number in best)]
     known = {one.declaration.id: one.declaration for one in judged}
-    found = known | declarations_of(store, [id for id in ids if id not in known])
+    found = known | declarations_of(store, calls.steps, [id for id in ids if id not in known])
     highest = max(totals.values(), default=1.0)
     lines: dict[str, set[int]] = {}
     for seed in seeds:

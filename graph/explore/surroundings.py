@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from golore.graph.cards.annotations import AnnotationReader
 from golore.graph.database.store import Store
 from golore.graph.explore.declarations import Declaration
 from golore.graph.explore.proximity import Calls
+from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.phrases import listed
-from golore.graph.queries.answers import Ref
-from golore.graph.queries.edges import inbound
 from golore.graph.queries.names.short_names import Naming, ShortNames
+from golore.graph.queries.symbol_steps import Steps
 
 _MAX_CALLERS: Final = 12
 _MAX_ENTRIES: Final = 5
@@ -102,19 +101,19 @@ def entry_lines(calls: Calls, shown: Sequence[Declaration], names: Naming) -> It
     yield from list(found.values())[:_MAX_ENTRIES]
 
 
-def test_line(store: Store, shown: Sequence[Declaration]) -> str:
+def test_line(steps: Steps, shown: Sequence[Declaration]) -> str:
     """Tests that reach the best declarations, those that reach most of them first."""
-    reached: dict[str, tuple[int, Ref]] = {}
-    for one in shown[:_BEST]:
-        for link in inbound(store, one.ref, ("TESTS",)):
-            number, _ = reached.get(link.symbol.id, (0, link.symbol))
-            reached[link.symbol.id] = (number + 1, link.symbol)
-    ordered = sorted(reached.values(), key=lambda item: (-item[0], item[1].id))
-    return listed([f"{ref.name} ({ref.file}:{ref.line})" for _, ref in ordered], _MAX_TESTS)
+    reached = Counter(test for one in shown[:_BEST] for test in steps.inbound(steps.number(one.ref), "TESTS"))
+    ordered = steps.refs(sorted(reached, key=lambda test: (-reached[test], steps.ref(test).id)))
+    return listed([f"{ref.name} ({ref.file}:{ref.line})" for ref in ordered], _MAX_TESTS)
 
 
 def note_lines(store: Store, shown: Sequence[Declaration]) -> tuple[str, ...]:
     """Notes and decisions about the best declarations, their files and packages."""
+    if not Knowledge.exists(store.directory):
+        return ()
+    from golore.graph.cards.annotations import AnnotationReader  # takes 10 ms, and most repositories have no notes
+
     best = shown[:_BEST]
     ids = [name for one in best for name in (one.id, one.file, one.package)]
     with AnnotationReader(store.directory, naming=ShortNames(store)) as reader:

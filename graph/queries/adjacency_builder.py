@@ -19,8 +19,12 @@ from golore.graph.gc_pause import gc_disabled
 from golore.graph.model.edge_kinds import EDGE_KINDS, STEPS
 from golore.graph.queries.adjacency_file import NO_TEXT, Parts, write_adjacency
 
-_SYMBOL: Final = "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner"
+_SYMBOL: Final = (
+    "s.id, offset(id(s)), s.kind, s.name, s.qualified_name, s.package, s.file, s.line, s.owner, s.end_line, s.start, "
+    "s.`end`, s.doc"
+)
 _EXTERNAL: Final = "e.id, offset(id(e)), e.kind, e.name, e.package, e.source"
+_CONVERSIONS: Final = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT offset(id(b)), e.evidence"
 _Ends = tuple[list[int], list[int]]
 
 
@@ -49,8 +53,11 @@ def make_adjacency(directory: Path) -> bool:
             externals = _sorted_rows(_read(store, f"MATCH (e:External) RETURN {_EXTERNAL}"))
             numbers = _Numbers([row[1] for row in symbols], [row[1] for row in externals])
             ends = {label: _ends(store, label, numbers) for label in STEPS}
+            offsets, evidence = _read(store, _CONVERSIONS)
+            converted = map(numbers.by_table["Symbol"].__getitem__, offsets)
+            conversions = sorted(zip(converted, evidence, strict=True))
         with gc_disabled():
-            parts = _parts(symbols, externals, numbers.total, ends)
+            parts = _parts(symbols, externals, numbers.total, ends, conversions)
     except _Interrupted:
         return False
     write_adjacency(directory, generation, parts)
@@ -81,7 +88,11 @@ def _ends(store: Store, label: str, numbers: _Numbers) -> _Ends:
 
 
 def _parts(
-    symbols: list[tuple[Any, ...]], externals: list[tuple[Any, ...]], total: int, ends: dict[str, _Ends]
+    symbols: list[tuple[Any, ...]],
+    externals: list[tuple[Any, ...]],
+    total: int,
+    ends: dict[str, _Ends],
+    conversions: list[tuple[int, str]],
 ) -> Parts:
     no_texts = [""] * len(externals)
     columns: dict[str, list[str]] = {
@@ -93,29 +104,39 @@ def _parts(
         "source": [""] * len(symbols) + [row[5] for row in externals],
     }
     other_names = {row[4] for row in symbols if row[4] != row[0]}
-    texts = sorted(other_names.union(*map(set, columns.values())))
+    other_texts = {row[12] for row in symbols}.union(text for _, text in conversions)
+    texts = sorted(other_names.union(other_texts, *map(set, columns.values())))
     index = {text: number for number, text in enumerate(texts)}
     numbers = {name: array("I", map(index.__getitem__, column)) for name, column in columns.items()}
     numbers["qualified"] = array("I", (NO_TEXT if row[4] == row[0] else index[row[4]] for row in symbols))
-    numbers["line"] = array("I", (row[7] for row in symbols))
+    for name, at in (("line", 7), ("end line", 9), ("start", 10), ("end", 11)):
+        numbers[name] = array("I", [row[at] for row in symbols])
+    numbers["doc"] = array("I", [index[row[12]] for row in symbols])
     ids = [row[0] for row in symbols] + [row[0] for row in externals]
-    numbers["place"] = _location_order(columns["file"], [*numbers["line"], *(0 for _ in externals)], ids)
+    by_location = _by_location(columns["file"], [*numbers["line"], *(0 for _ in externals)], ids)
+    numbers["place"] = _inverse(by_location)
     links: dict[str, tuple[array[int], array[int]]] = {}
     for label, (sources, targets) in ends.items():
         if ">" in STEPS[label]:
             links[f"{label}>"] = _by_source(sources, targets, total)
         if "<" in STEPS[label]:
             links[f"{label}<"] = _by_source(targets, sources, total)
-    return Parts(ids, len(symbols), texts, numbers, links, _owned(*ends["CONTAINS"], numbers["name"], len(texts)))
+    owned = _owned(*ends["CONTAINS"], numbers["name"], len(texts))
+    converted = array("I", [number for number, _ in conversions]), array("I", [index[text] for _, text in conversions])
+    return Parts(ids, len(symbols), texts, numbers, links, owned, converted, by_location)
 
 
-def _location_order(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
-    """The position of each node in the order of `edges.by_location`."""
-    ordered = sorted(range(len(ids)), key=lambda number: (files[number], lines[number], ids[number]))
-    order = array("I", bytes(4 * len(ids)))
+def _by_location(files: Sequence[str], lines: Sequence[int], ids: Sequence[str]) -> array[int]:
+    """The nodes in the order of `edges.by_location`."""
+    return array("I", sorted(range(len(ids)), key=lambda number: (files[number], lines[number], ids[number])))
+
+
+def _inverse(ordered: array[int]) -> array[int]:
+    """The position of each node in an order."""
+    positions = array("I", bytes(4 * len(ordered)))
     for position, number in enumerate(ordered):
-        order[number] = position
-    return order
+        positions[number] = position
+    return positions
 
 
 def _owned(

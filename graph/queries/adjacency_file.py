@@ -1,9 +1,9 @@
 """The adjacency file: the neighbours of each symbol, memory-mapped, for searches of many steps.
 
 A step in the engine takes a tenth of a millisecond; here it is a slice of an array. Symbols and external nodes are
-numbered, symbols first, both in the order of their ids, so that neighbours are in the order of ids too. Sites and
-evidence are not included. The file can be built again from the graph (see `adjacency_builder`) and records the
-generation of that graph; `symbol_steps` checks whether it still matches.
+numbered, symbols first, both in the order of their ids, so that neighbours are in the order of ids too. Sites are not
+included, and evidence only of conversions. The file can be built again from the graph (see `adjacency_builder`) and
+records the generation of that graph; `symbol_steps` checks whether it still matches.
 """
 
 from __future__ import annotations
@@ -17,17 +17,32 @@ from golore.graph.files.mapped_sections import MappedSections, open_sections, wr
 from golore.graph.queries.answers import Ref
 
 FILE_NAME: Final = "adjacency"
-_FORMAT: Final = "golore adjacency 5"
+_FORMAT: Final = "golore adjacency 6"
 NO_TEXT: Final = (1 << 32) - 1
 """The largest number: no text."""
-COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place")
-"""One integer per node and column: an index into `texts`, a line number, or (`place`) the node's position in the order
-by location. `qualified` and `line` exist for symbols only; `qualified` is `NO_TEXT` if it equals the id."""
+EXTENT: Final = ("end line", "start", "end", "doc")
+COLUMNS: Final = ("kind", "name", "qualified", "package", "file", "line", "owner", "source", "place", *EXTENT)
+"""One integer per node and column: an index into `texts`, a line number, a position in bytes, or (`place`) the node's
+position in the order by location. `qualified`, `line` and `EXTENT` exist for symbols only; `qualified` is `NO_TEXT` if
+it equals the id."""
+BY_LOCATION: Final = "by location"
+"""The section that has the nodes in the order by location: the inverse of `place`."""
 MEMBER_SECTIONS: Final = ("owned starts", "owners", "owned")
 """The members of types, grouped by the text that is their name: where the group of each text starts, the types, and
 the members."""
+CONVERSION_SECTIONS: Final = ("converted", "conversions")
+"""The symbols that conversions start at, and the evidence of each (see `interface_flow`), as indexes into `texts`."""
 HAS_TWINS: Final = -1
 """Replaces the number of a member that has twins."""
+
+
+class Extent(NamedTuple):
+    """The lines and bytes of a declaration, besides its first line, and its doc comment."""
+
+    end_line: int
+    start: int
+    end: int
+    doc: str
 
 
 class Parts(NamedTuple):
@@ -40,6 +55,8 @@ class Parts(NamedTuple):
     links: Mapping[str, tuple[array[int], array[int]]]
     """where each node's neighbours start, and the neighbours"""
     owned: tuple[array[int], array[int], array[int]]
+    conversions: tuple[array[int], array[int]]
+    by_location: array[int]
 
 
 class Adjacency:
@@ -80,6 +97,14 @@ class Adjacency:
         low, high = (self.symbols, self.total) if external else (0, self.symbols)
         at = _find(self._ids, self._id_starts, id.encode(), low, high)
         return None if at < 0 else at
+
+    def conversions(self) -> list[tuple[str, str, str]]:
+        """Id and kind of the symbol, and the evidence, of all conversions that differ."""
+        numbers, evidence = (self._numbers(section) for section in CONVERSION_SECTIONS)
+        return [
+            (self.id(number), self.kind(number), _text(self._texts, self._text_starts, text))
+            for number, text in zip(numbers, evidence, strict=True)
+        ]
 
     def id(self, number: int) -> str:
         return _text(self._ids, self._id_starts, number)
@@ -122,6 +147,25 @@ class Adjacency:
         file, owner = self._column("file", number), self._column("owner", number)
         return Ref(id, kind, name, qualified, package, file, columns["line"][number], owner)
 
+    def in_file(self, path: str) -> list[int]:
+        """The symbols of a file, by line."""
+        file = _find(self._texts, self._text_starts, path.encode(), 0, len(self._text_starts) - 1)
+        if file < 0:
+            return []
+        nodes, files = self._numbers(BY_LOCATION), self._columns["file"]
+        low, high = 0, self.total
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if files[nodes[middle]] < file else (low, middle)
+        first = low
+        while low < self.total and files[nodes[low]] == file:
+            low += 1
+        return nodes[first:low].tolist()
+
+    def extent(self, number: int) -> Extent:
+        end_line, start, end, _ = (self._columns[name][number] for name in EXTENT)
+        return Extent(end_line, start, end, self._column("doc", number))
+
     def _column(self, column: str, number: int) -> str:
         return _text(self._texts, self._text_starts, self._columns[column][number])
 
@@ -159,6 +203,8 @@ def write_adjacency(directory: Path, generation: str, parts: Parts) -> None:
     contents: dict[str, bytes] = {"id starts": id_starts, "text starts": text_starts}
     contents |= {name: column.tobytes() for name, column in parts.columns.items()}
     contents |= {name: column.tobytes() for name, column in zip(MEMBER_SECTIONS, parts.owned, strict=True)}
+    contents |= {name: column.tobytes() for name, column in zip(CONVERSION_SECTIONS, parts.conversions, strict=True)}
+    contents[BY_LOCATION] = parts.by_location.tobytes()
     for link, (starts, ends) in parts.links.items():
         contents[f"{link} starts"], contents[link] = starts.tobytes(), ends.tobytes()
     contents |= {"ids": ids, "texts": texts}  # last, because numbers must start at a multiple of four

@@ -10,7 +10,7 @@ It is not decided whether a conversion can run (see `graph.analysis.reachability
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -36,8 +36,7 @@ class _Conversions:
         self.satisfied = _satisfied(store) if adjacency is None else _satisfied_in_file(adjacency)
         """The interfaces of the repository that some type is known to satisfy."""
         self.places: dict[str, frozenset[str]] = {}
-        statement = "MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence"
-        for source, kind, evidence in store.rows(statement):
+        for source, kind, evidence in _conversions(store) if adjacency is None else adjacency.conversions():
             for token in evidence.split():
                 if token == _FROM_OUTSIDE:
                     self.onward[OUTSIDE].add(source)
@@ -143,6 +142,10 @@ def _embedded_in_file(adjacency: Adjacency) -> Iterator[tuple[str, str]]:
         if adjacency.kind(number) == "interface":
             for embedded in adjacency.neighbours(number, "EMBEDS>"):
                 yield adjacency.id(number), adjacency.id(embedded) if embedded < adjacency.symbols else OUTSIDE
+
+
+def _conversions(store: Store) -> Iterable[Sequence[str]]:
+    return store.rows("MATCH (:Symbol)-[e:CONVERTS]->(b:Symbol) RETURN DISTINCT b.id, b.kind, e.evidence")
 
 
 def _satisfied(store: Store) -> set[str]:

@@ -30,6 +30,7 @@ from golore.graph.queries.warm_tables import WarmTables, count_question
 
 _MOST_TOUCHED: Final = 5_000
 """With more changed nodes than this, the file should be built again."""
+_FEW_NAMES: Final = 3
 _MANY: Final = 100
 """With more queries to the engine than this, about 10 ms, a search would have been quicker with the file."""
 
@@ -70,6 +71,12 @@ class Steps:
     def adjacency(self) -> Adjacency | None:
         """The file that the numbers are of; see `drift` for which nodes it is still valid."""
         return self._adjacency
+
+    @property
+    def current_adjacency(self) -> Adjacency | None:
+        """The file, if it is that of exactly this graph."""
+        is_current = self._adjacency is not None and self._adjacency.generation == self._store.generation
+        return self._adjacency if is_current else None
 
     @property
     def is_adjacency_worth_building(self) -> bool:
@@ -176,8 +183,7 @@ class Steps:
 
     @cached_property
     def _flow(self) -> InterfaceFlow:
-        is_current = self._adjacency is not None and self._adjacency.generation == self._store.generation
-        return interface_flow(self._store, self._satisfied_interfaces, self._adjacency if is_current else None)
+        return interface_flow(self._store, self._satisfied_interfaces, self.current_adjacency)
 
     def _satisfied_interfaces(self, type: str) -> Iterable[str]:
         number = self.symbol(type) if self._adjacency is not None else None
@@ -198,13 +204,26 @@ class Steps:
         name = self.ref(method).name
         if self._adjacency is not None:
             return name in self._drifted_names or self._adjacency.has_interface_method(name)
-        statements = (
-            ("MATCH (e:External) WHERE e.id ENDS WITH $ending RETURN e.id LIMIT 1", {"ending": f".{name}"}),
-            ("MATCH (s:Symbol) WHERE s.name = $name AND s.kind = 'imethod' RETURN s.id LIMIT 1", {"name": name}),
-        )
         if name not in self._required:
-            self._required[name] = any(True for statement in statements for _ in self._store.rows(*statement))
+            self._required[name] = self._is_name_of_external(name) or self._is_interface_method(name)
         return self._required[name]
+
+    def _is_name_of_external(self, name: str) -> bool:
+        statement = "MATCH (e:External) WHERE e.id ENDS WITH $ending RETURN e.id LIMIT 1"
+        return any(True for _ in self._store.rows(statement, {"ending": f".{name}"}))
+
+    def _is_interface_method(self, name: str) -> bool:
+        """Whether an interface of the repository has a method of this name. Each look-up scans all symbols, so after
+        a few, all names are read."""
+        if len(self._required) >= _FEW_NAMES:
+            return name in self._interface_methods
+        statement = "MATCH (s:Symbol) WHERE s.name = $name AND s.kind = 'imethod' RETURN s.id LIMIT 1"
+        return any(True for _ in self._store.rows(statement, {"name": name}))
+
+    @cached_property
+    def _interface_methods(self) -> frozenset[str]:
+        rows = self._store.rows("MATCH (s:Symbol) WHERE s.kind = 'imethod' RETURN DISTINCT s.name")
+        return frozenset(name for (name,) in rows)
 
     @cached_property
     def _drifted_names(self) -> frozenset[str]:

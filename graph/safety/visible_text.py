@@ -29,7 +29,8 @@ _JOINERS = "\u200c\u200d"
 
 def visible_line(text: str, kept: str = "") -> str:
     """The text on one line. `kept`: control characters to keep, such as a tab."""
-    if _is_plain(text):
+    # Without what is kept, source is as quick to check as prose.
+    if _is_plain(_without(text, kept)):
         return text
     for sign in set(text).difference(kept):  # a text has few different ones
         if _is_hidden(sign):
@@ -39,15 +40,12 @@ def visible_line(text: str, kept: str = "") -> str:
 
 def visible_block(text: str) -> str:
     """The text with its line breaks and tabs."""
-    # Without them, text of several lines is as quick to check as one line.
-    if _is_plain(text.replace("\n", "").replace("\t", "")):
-        return text
     return visible_line(text, "\n\t")
 
 
 def visible_json(text: str) -> str:
     """Printed JSON with the same values, in which JSON's own escapes stand for hidden characters."""
-    if _is_plain(text.replace("\n", "")):
+    if _is_plain(_without(text, "\n")):
         return text
     for sign in set(text).difference("\n"):
         if _is_hidden(sign):
@@ -58,6 +56,12 @@ def visible_json(text: str) -> str:
 def is_plain_path(path: str) -> bool:
     """Whether a path or name has nothing that would be escaped, and no joiner."""
     return _is_plain(path) or not any(sign in _JOINERS or _is_hidden(sign) for sign in path)
+
+
+def _without(text: str, signs: str) -> str:
+    for sign in signs:
+        text = text.replace(sign, "")
+    return text
 
 
 def _is_plain(text: str) -> bool:

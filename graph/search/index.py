@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from golore.graph.compression import decompress
@@ -36,8 +36,10 @@ from golore.graph.search.index_entries import (
     text_counts,
     text_key,
 )
-from golore.graph.search.index_parts import IndexPart, StoredFile, merged, stored_file
 from golore.graph.search.postings import PostingLists, Postings, packed_counts
+
+if TYPE_CHECKING:
+    from golore.graph.search.index_parts import IndexPart, StoredFile
 
 FILES: Final = 0
 COMMITS: Final = 1
@@ -216,6 +218,8 @@ class SearchIndex(OpenTables):
 
     def replace_all(self, parts: Sequence[IndexPart]) -> None:
         """Replace all files by those of these parts."""
+        from golore.graph.search.index_parts import merged  # most processes only read
+
         run = self._connection
         for table in ("files", "contents", "meanings", "names"):
             run.execute(f"DELETE FROM search_{table}")
@@ -232,6 +236,8 @@ class SearchIndex(OpenTables):
 
     def replace(self, files: Collection[FileText], removed: Collection[str]) -> None:
         """Add or replace these files, and remove those whose paths are in `removed`."""
+        from golore.graph.search.index_parts import stored_file  # most processes only read
+
         run = self._connection
         term_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
         name_changes: defaultdict[str, dict[int, int]] = defaultdict(dict)

@@ -7,13 +7,10 @@ newest commit and not from the clock, so that the same history gives the same an
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping
-from math import log1p
 from typing import Final, NamedTuple
 
 import msgspec
-from golore.graph.history.co_change import HALF_LIFE, MAX_FILES_PER_COMMIT, RECENT, History
+from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, History
 from golore.graph.search.postings import PostingLists
 from golore.graph.search.term_counts import term_counts
 
@@ -72,42 +69,3 @@ def without_numbers(text: str) -> str:
     """A text without numbers of issues, as in `(#123)`."""
     before, *parts = text.split("#")
     return before + "".join(part.lstrip("0123456789") for part in parts)
-
-
-class CommitView(NamedTuple):
-    """A history, prepared for questions: its files are numbers of files in an index. `subjects` and `busy` are indexed
-    by these, the other lists by commit."""
-
-    weights: array[float]
-    """of each commit, lower with its age"""
-    files: list[list[int]]
-    """of each commit, those that exist"""
-    lengths: list[int]
-    subjects: list[int]
-    """terms in all subjects of a file's commits"""
-    busy: list[float]
-    """how often a file changed recently, 1 for the busiest"""
-    changed_files: int
-    """number of files that some commit changed"""
-
-
-def commit_view(work: CommitArrays, numbers: Mapping[str, int], size: int) -> CommitView:
-    """Prepare a history for an index. `numbers` are the files' numbers by path, all below `size`."""
-    file_numbers = [numbers.get(path, -1) for path in work.paths]
-    subjects, recent = [0] * size, [0.0] * size
-    weights = array("d", (0.5 ** (age / HALF_LIFE) for age in work.ages))
-    files: list[list[int]] = []
-    touched = [file_numbers[position] for position in work.files]
-    for number, age in enumerate(work.ages):
-        changed = touched[work.starts[number] : work.starts[number + 1]]
-        if -1 in changed:
-            changed = [file for file in changed if file >= 0]
-        files.append(changed)
-        recency = 0.5 ** (age / RECENT)
-        for file in changed:
-            subjects[file] += work.lengths[number]
-            recent[file] += recency
-    busy = [log1p(value) for value in recent]
-    largest = max(busy, default=0.0) or 1.0
-    changed_files = sum(1 for length in subjects if length)
-    return CommitView(weights, files, work.lengths, subjects, [value / largest for value in busy], changed_files)

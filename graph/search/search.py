@@ -23,12 +23,12 @@ from golore.graph.search.results.hits import (
     Hit,
     Hits,
     InnerHit,
-    SearchContext,
     SearchRequest,
     is_for_symbols,
 )
 from golore.graph.search.results.named import by_name
 from golore.graph.search.results.texts import text_hits
+from golore.graph.search.search_context import SearchContext
 
 _PROSE: Final = ("doc", "package", "summary")
 _CODE_BEFORE_TEXTS: Final = 3

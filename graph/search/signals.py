@@ -7,13 +7,15 @@ numbers do not depend on how the index was built.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
-from math import log
+from math import log, log1p
 from typing import Final, NamedTuple
 
+from golore.graph.history.co_change import HALF_LIFE, RECENT
 from golore.graph.search.index import COMMITS, FILES, HISTORY, SearchIndex
 from golore.graph.search.index_entries import PATH_WEIGHT, FileRow, TextRow
-from golore.graph.search.past_commits import CommitView, commit_view, unpacked, without_numbers
+from golore.graph.search.past_commits import CommitArrays, unpacked, without_numbers
 from golore.graph.search.terms import STOP_WORDS, folded, terms, word_terms, words
 
 Signal = dict[int, float]
@@ -28,6 +30,23 @@ _MANY_FILES, _COMMON_SHARE, _FEW_TERMS = 2_000, 0.4, 3
 than `_COMMON_SHARE` of all files: they say nothing, and took half of the time."""
 _CLOSENESS_EXPONENT: Final = 3
 """Exponent: a commit half as close to the question as the closest one counts an eighth."""
+
+
+class CommitView(NamedTuple):
+    """A history, prepared for questions: its files are numbers of files in an index. `subjects` and `busy` are indexed
+    by these, the other lists by commit."""
+
+    weights: array[float]
+    """of each commit, lower with its age"""
+    files: list[list[int]]
+    """of each commit, those that exist"""
+    lengths: list[int]
+    subjects: list[int]
+    """terms in all subjects of a file's commits"""
+    busy: list[float]
+    """how often a file changed recently, 1 for the busiest"""
+    changed_files: int
+    """number of files that some commit changed"""
 
 
 class IndexView(NamedTuple):
@@ -65,10 +84,33 @@ def view_of(index: SearchIndex) -> IndexView:
         _norms(files.values(), [row.length for row in files.values()], _TEXT_B, size),
         _norms(files.values(), [row.path_length for row in files.values()], _PATH_B, size),
         _norms(files.values(), [row.name_length for row in files.values()], _NAME_B, size),
-        commit_view(unpacked(index.meta(HISTORY)), numbers, size),
+        _commit_view(unpacked(index.meta(HISTORY)), numbers, size),
         _by_file_name(files.values()),
         {row.id: row for row in index.text_rows()},
     )
+
+
+def _commit_view(work: CommitArrays, numbers: Mapping[str, int], size: int) -> CommitView:
+    """Prepare a history for an index. `numbers` are the files' numbers by path, all below `size`."""
+    file_numbers = [numbers.get(path, -1) for path in work.paths]
+    subjects, recent = [0] * size, [0.0] * size
+    weights = array("d", [0.5 ** (age / HALF_LIFE) for age in work.ages])
+    files: list[list[int]] = []
+    touched = [file_numbers[position] for position in work.files]
+    starts, lengths = work.starts, work.lengths
+    for number, age in enumerate(work.ages):
+        changed = touched[starts[number] : starts[number + 1]]
+        if -1 in changed:
+            changed = [file for file in changed if file >= 0]
+        files.append(changed)
+        length, recency = lengths[number], 0.5 ** (age / RECENT)
+        for file in changed:
+            subjects[file] += length
+            recent[file] += recency
+    busy = [log1p(value) for value in recent]
+    largest = max(busy, default=0.0) or 1.0
+    changed_files = sum(1 for length in subjects if length)
+    return CommitView(weights, files, lengths, subjects, [value / largest for value in busy], changed_files)
 
 
 def _by_file_name(files: Iterable[FileRow]) -> dict[str, list[int]]:

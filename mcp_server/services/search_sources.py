@@ -16,11 +16,11 @@ from typing import Final
 from golore.graph.database.store import Store
 from golore.graph.errors import StoreError, StoreMissing
 from golore.graph.files.knowledge_db import Knowledge
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.graph.knowledge.ratings import score_changes
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index import SearchIndex, open_index
-from golore.graph.search.index_sources import file_rows
-from golore.graph.search.results.hits import SearchContext
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import IndexView, view_of
 from golore.mcp_server.services.repository import LearnedRepository
 
@@ -28,8 +28,6 @@ _views: dict[Path, tuple[bytes, IndexView]] = {}
 _MOST_VIEWS = 4
 _WAIT: Final = 1.0
 """Seconds to wait for another writer of the index."""
-VECTOR_MODEL_FILE: Final = "vectors.model"
-"""The file in a store that names the model of its vectors; it exists only if there are vectors."""
 
 
 @contextmanager
@@ -42,7 +40,7 @@ def sources_of(repository: LearnedRepository, store: Store, *, may_update: bool 
         if is_behind:
             view = _without_outdated_files(view, store)
         meaning = None
-        if (repository.store / VECTOR_MODEL_FILE).exists():
+        if (repository.store / VECTOR_MODEL_NAME).exists():
             from golore.mcp_server.services.knowledge.vectors import meaning_search
 
             meaning = meaning_search(repository.store, index, index.state)
@@ -91,6 +89,8 @@ def _favours(directory: Path) -> dict[str, float]:
 
 
 def _without_outdated_files(view: IndexView, store: Store) -> IndexView:
+    from golore.graph.search.index_sources import file_rows  # rarely needed
+
     rows = file_rows(store, None)
     same = {id: row for id, row in view.files.items() if row.path in rows and row.digest == rows[row.path].digest}
     return view._replace(files=same)

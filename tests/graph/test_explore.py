@@ -10,11 +10,13 @@ import pytest
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.explore.asked import asked_for
+from golore.graph.explore.declarations import declarations_in
 from golore.graph.explore.excerpts import Excerpts
 from golore.graph.explore.explore import Exploration, explore
 from golore.graph.explore.question_terms import QuestionTerms, Term
 from golore.graph.explore.statements import Statement, statements_of
-from golore.graph.explore.term_hits import FileHits
+from golore.graph.explore.term_hits import FileHits, WordMatches
+from golore.graph.queries.adjacency_builder import make_adjacency
 from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.queries.symbol_steps import open_steps
 from golore.learner.learn import learn
@@ -170,6 +172,26 @@ def test_words_find_the_function_and_what_it_calls(post: Path) -> None:
     assert shown(found)[0] == "queue.Queue.Flush"
     assert "queue.Queue.retry" in shown(found)
     assert "\t\tif err := q.retry(letter); err != nil {" in found.text
+
+
+def test_answers_are_the_same_with_the_adjacency_file(tmp_path: Path) -> None:
+    root = make_post(tmp_path / "post")
+    questions = (
+        "how are waiting letters handed over, oldest first?",
+        "Queue.letters",
+        "Sink.Deliver",
+        "marmalade",
+        TRACE,
+    )
+    before = [explored(root, question) for question in questions]
+    with Store.open(root / ".golore", write=False) as store:
+        declared = [declarations_in(store, open_steps(store), file) for file in FILES]
+    assert make_adjacency(root / ".golore")
+    assert [explored(root, question) for question in questions] == before
+    with Store.open(root / ".golore", write=False) as store:
+        steps = open_steps(store)
+        assert steps.current_adjacency is not None
+        assert [declarations_in(store, steps, file) for file in FILES] == declared
 
 
 def test_a_method_behind_an_interface_is_found_and_marked_as_possible(post: Path) -> None:
@@ -329,7 +351,7 @@ def test_names_of_code_are_told_from_words(text: str, names: tuple[str, ...], is
 def test_pieces_of_names_match_words_of_the_question_and_initials_only_themselves() -> None:
     terms = QuestionTerms((Term("schedul", 1.0), Term("sam", 1.0, is_initials=True)))
     text = b"func (s *Scheduler) run() {\n\tsame(sample)\n\treschedule(SAMReader, schedulable)\n}"
-    hits = FileHits(terms, text)
+    hits = FileHits(WordMatches(terms), text)
     assert hits.between(0, len(text)) == pytest.approx({0: 1.0 + 0.7, 1: 1.0})
     assert hits.by_line(0, len(text)) == [(0, {0: 1.0}), (2, {1: 1.0, 0: 0.7})]
     assert terms.hits("same SAM scheduling") == {0: 1.0, 1: 1.0}

@@ -19,7 +19,6 @@ from golore.graph.search.results.hits import (
     MAX_INNER,
     TEXT_KINDS,
     Hit,
-    SearchContext,
     SearchRequest,
     file_snippet,
     inner_hit,
@@ -28,6 +27,7 @@ from golore.graph.search.results.hits import (
     kind_filter,
     symbol_hit,
 )
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import Question, Signal, rarity, signals_of, word_signals
 from golore.graph.search.snippets import best_line, matching_symbols, terms_to_show
 from golore.graph.search.vectors import Near

@@ -7,12 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from golore.graph.database.store import Store
 from golore.graph.model.entities import SYMBOL_KINDS
-from golore.graph.search.index import SearchIndex
 from golore.graph.search.index_entries import GENERATED, TEST, FileRow, IndexedSymbol, TextRow
-from golore.graph.search.signals import IndexView
-from golore.graph.search.vectors import Near
 
 TEXT_KINDS: Final = ("package", "note", "doc", "summary")
 KINDS: Final = (*SYMBOL_KINDS, "symbol", "file", *TEXT_KINDS)
@@ -79,20 +75,6 @@ class Hits:
             (hit.kind, hit.name, f"{hit.file}:{hit.line}" if hit.line else hit.file, hit.snippet) for hit in self.hits
         ]
         return result_html(f"{len(rows)} results", ("kind", "name", "place", "text"), rows)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchContext:
-    """What a search reads. `read` returns the text of a file; `favour` has the effect of ratings, by file or name (see
-    `knowledge.ratings`); `meaning` returns the files nearest to a text by vectors. Without a store, calls and uses do
-    not count."""
-
-    index: SearchIndex
-    view: IndexView
-    store: Store | None = None
-    read: Callable[[str], str] | None = None
-    favour: Mapping[str, float] = field(default_factory=dict[str, float])
-    meaning: Callable[[str], Mapping[int, Near]] | None = None
 
 
 def is_for_symbols(request: SearchRequest) -> bool:

@@ -11,7 +11,6 @@ from golore.graph.search.index_sources import about
 from golore.graph.search.name_match import SLIP, NameHit, is_name, is_one_typo, name_hits
 from golore.graph.search.results.hits import (
     Hit,
-    SearchContext,
     SearchRequest,
     file_snippet,
     is_allowed,
@@ -19,6 +18,7 @@ from golore.graph.search.results.hits import (
     kind_filter,
     symbol_hit,
 )
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import IndexView
 from golore.graph.search.terms import folded
 

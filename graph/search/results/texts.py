@@ -9,7 +9,8 @@ from golore.graph.search.close_reading.intents import without_document_words
 from golore.graph.search.index import TEXTS, SearchIndex
 from golore.graph.search.index_sources import about
 from golore.graph.search.note_answers import LASTING, answers
-from golore.graph.search.results.hits import TEXT_KINDS, Hit, SearchContext, SearchRequest, is_allowed_text
+from golore.graph.search.results.hits import TEXT_KINDS, Hit, SearchRequest, is_allowed_text
+from golore.graph.search.search_context import SearchContext
 from golore.graph.search.signals import question_of, rarity
 
 _MAX_TEXTS: Final = 3
