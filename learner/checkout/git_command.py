@@ -13,8 +13,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -85,6 +88,57 @@ def run_git(root: Path, *arguments: str, limit: int = _MAX_OUTPUT, timeout: floa
     For commands that do not read the contents of files in the working tree.
     """
     return _run(root, (), arguments, limit, timeout)[0]
+
+
+def start_git(root: Path, *arguments: str) -> StartedGit | None:
+    """Start what `run_git` would run, and return at once; None if it cannot be started. Only for Linux, where the size
+    of the output can be limited."""
+    if sys.platform != "linux":
+        return None
+    import resource  # few commands need these
+    import tempfile
+
+    prepared = _prepared(root, _OVERRIDES)
+    if prepared is None:
+        return None
+    command, environment = prepared
+    try:
+        output = tempfile.TemporaryFile()  # noqa: SIM115  `StartedGit` closes it
+        process = subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        with suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (_MAX_OUTPUT, _MAX_OUTPUT))
+    except (OSError, ValueError):  # the path of the git directory may contain a NUL
+        return None
+    return StartedGit(process, output)
+
+
+class StartedGit:
+    """A running git whose output goes to a file, so that nobody has to read it meanwhile."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+        self._process = process
+        self._output = output
+        self._end = time.monotonic() + _TIMEOUT_SECONDS
+
+    def output(self) -> bytes:
+        """Wait for the end. The answer is empty where that of `run_git` is."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(self._end - time.monotonic(), 0))
+        self._output.seek(0)
+        output = self._output.read()
+        self.stop()
+        return output if self._process.returncode >= 0 and len(output) < _MAX_OUTPUT else b""
+
+    def stop(self) -> None:
+        self._process.kill()  # has no effect on a process that has ended
+        self._process.wait()
+        self._output.close()
 
 
 class GitResult(NamedTuple):
@@ -166,22 +220,30 @@ def _run(
     fixed: tuple[str, ...] = _OVERRIDES,
 ) -> tuple[bytes, int]:
     """The output and the exit status of git; no output and `_FAILED` if it could not run or was stopped."""
+    prepared = _prepared(root, (*fixed, *overrides))
+    if prepared is None:
+        return b"", _FAILED
+    command, environment = prepared
+    return _output([*command, *arguments], environment | dict(variables or {}), limit, timeout, given, errors)
+
+
+def _prepared(root: Path, settings: tuple[str, ...]) -> tuple[list[str], dict[str, str]] | None:
+    """The command line of git up to its own options, and its environment; None if git must not or cannot run."""
     program = find_program("git")
     if program is None:
-        return b"", _FAILED
+        return None
     root = root.resolve()
     top = top_of(root)
     git_dir = git_directory(top) if top is not None else None
     environment = _environment()
-    options = [option for setting in (*fixed, *overrides) for option in ("-c", setting)]
-    command = [program, "-C", str(root), "--no-pager", *options]
+    command = [program, "-C", str(root), "--no-pager", *(part for setting in settings for part in ("-c", setting))]
     if top is None or git_dir is None:
         environment["GIT_DIR"] = os.devnull  # leaves the user's own configuration
     elif _is_own(top, git_dir) or _is_declared_safe(command, environment, top):
         environment |= {"GIT_DIR": str(git_dir), "GIT_WORK_TREE": str(top)}
     else:
-        return b"", _FAILED
-    return _output([*command, *arguments], environment | dict(variables or {}), limit, timeout, given, errors)
+        return None
+    return command, environment
 
 
 def _environment() -> dict[str, str]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.history.co_change import Commit, History, Origin
 from golore.graph.safety.visible_text import is_plain_path
-from golore.learner.checkout.git_command import is_commit_id, run_git
+from golore.learner.checkout.git_command import StartedGit, is_commit_id, run_git, start_git
 from golore.learner.checkout.git_directory import common_directory, git_directory, read_text, top_of
 
 MAX_COMMITS: Final = 5_000
@@ -29,6 +30,8 @@ _LOG: Final = (
 _COMMIT_START: Final = re.compile(r"\x01(?<![^\0]\x01)(?=\d+\x02[0-9a-f]{40,64}\x02)")
 """After NUL, which neither a subject nor a path can contain. It begins with a character, which is quick to find."""
 _PATHS: Final = ("--", "*.go", ":(exclude,glob)**/vendor/**")
+_started: Final[dict[tuple[Path, tuple[str, ...]], StartedGit]] = {}
+"""The logs that git reads ahead, by directory and command (see `history_read_ahead`)."""
 
 
 class Touch(NamedTuple):
@@ -68,11 +71,32 @@ def read_history(root: Path, head: str = "HEAD", most: int = MAX_COMMITS) -> His
     return _read(root, head, most) if head == "HEAD" else _read_cached(root, head, most)
 
 
+@contextmanager
+def history_read_ahead(root: Path) -> Generator[None]:
+    """Let git read the history of HEAD from now on, while this process does something else. `read_history` then waits
+    for that git instead of starting one."""
+    head = head_commit(root)
+    key = (root.resolve(), _log_command(head, MAX_COMMITS))
+    started = start_git(root, *key[1]) if head else None
+    if started is not None:
+        _started[key] = started
+    try:
+        yield
+    finally:
+        if _started.pop(key, None) is not None and started is not None:
+            started.stop()
+
+
+def _log_command(head: str, most: int) -> tuple[str, ...]:
+    return (*_LOG, f"--max-count={most}", "--end-of-options", head, *_PATHS)
+
+
 def _read(root: Path, head: str, most: int) -> History | None:
     if head != "HEAD" and not is_commit_id(head):
         return None
-    command = (*_LOG, f"--max-count={most}", "--end-of-options", head, *_PATHS)
-    output = run_git(root, *command).decode("utf-8", "surrogateescape")
+    command = _log_command(head, most)
+    started = _started.pop((root.resolve(), command), None)
+    output = (run_git(root, *command) if started is None else started.output()).decode("utf-8", "surrogateescape")
     parts = _COMMIT_START.split(output)[1:]
     commits = tuple(with_current_names(_commits(parts)))
     origins = _origins(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,19 +56,30 @@ def _add_audit(make: AddParser) -> None:
 
 def _learn(options: argparse.Namespace) -> int:
     started = time.monotonic()  # before the engine is loaded
-    from golore.mcp_server.commands.learn import run_learn
-    from golore.mcp_server.hooks.precompile import compile_ahead
+    with _history_read_ahead(options):
+        from golore.mcp_server.commands.learn import run_learn
+        from golore.mcp_server.hooks.precompile import compile_ahead
 
-    code = run_learn(
-        options.root,
-        full=options.full,
-        workers=options.workers,
-        as_json=options.as_json,
-        started=started,
-        print_next_steps=_print_next_steps,
-    )
-    compile_ahead()
-    return code
+        code = run_learn(
+            options.root,
+            full=options.full,
+            workers=options.workers,
+            as_json=options.as_json,
+            started=started,
+            print_next_steps=_print_next_steps,
+        )
+        compile_ahead()
+        return code
+
+
+def _history_read_ahead(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """Start git before the imports, which take a core for as long as git takes for half of its work, if the history
+    will be needed."""
+    from golore.graph.files.store_path import CACHE_NAME, store_of
+    from golore.learner.checkout.git_log import history_read_ahead
+
+    is_needed = options.full or not (store_of(options.root) / CACHE_NAME).exists()
+    return history_read_ahead(options.root) if is_needed else nullcontext()
 
 
 def _print_next_steps(root: Path, report: Report) -> None:

@@ -25,8 +25,13 @@ from golore.mcp_server.cli.options import AddParser
 from golore.mcp_server.text.pager import use_pager
 
 _INTERRUPTED: Final = 130
-_READING: Final = {"status": learn_arguments, "recent": history_arguments, "note": note_arguments}
-"""Commands that only read, besides the questions, and where they are declared."""
+_FREQUENT: Final = {
+    "learn": learn_arguments,
+    "status": learn_arguments,
+    "recent": history_arguments,
+    "note": note_arguments,
+}
+"""Commands that are run often, besides the questions, and where they are declared."""
 _UNKNOWN_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
 _SIMILAR: Final = 0.6
 """Similarity of a command that is suggested, by `difflib`."""
@@ -119,7 +124,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands; if `command` only reads, of it and those that are declared along with it, because
+    """The parser of all commands; if `command` is run often, of it and those that are declared along with it, because
     declaring all takes a tenth of the time of a question."""
     parser = _Parser(
         prog="golore",
@@ -140,8 +145,8 @@ def _declarations(command: str) -> list[Callable[[AddParser], None]]:
     """The functions that declare the commands, in the order of `golore --help`."""
     if command in question_arguments.COMMANDS:
         return [lambda make: question_arguments.add_command(make, command)]
-    if command in _READING:
-        return [_READING[command].add_commands]
+    if command in _FREQUENT:
+        return [_FREQUENT[command].add_commands]
     from golore.mcp_server.cli import (
         agent_arguments,
         analysis_arguments,

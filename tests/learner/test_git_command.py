@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from golore.graph.history.recent_commits import create_recent_commits
 from golore.learner.checkout.git_activity import blame_of, git_head_of, uncommitted, update_recent_commits
-from golore.learner.checkout.git_command import is_commit_id, run_git, run_git_on_files
+from golore.learner.checkout.git_command import is_commit_id, run_git, run_git_on_files, start_git
 from golore.learner.checkout.git_log import head_commit, read_history
 from golore.mcp_server.cli.main import main
 from support.git_repository import git
@@ -193,6 +193,27 @@ def test_too_much_output_and_too_much_time_give_an_empty_answer(
     endless.chmod(0o755)
     monkeypatch.setenv("PATH", f"{endless.parent}{os.pathsep}{os.environ['PATH']}")
     assert run_git(root, "rev-parse", "HEAD", timeout=0.2) == b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is started ahead")
+def test_a_git_that_was_started_ahead_answers_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_repository(tmp_path / "repository")
+    started = start_git(root, "rev-parse", "HEAD")
+    assert started is not None
+    assert started.output() == run_git(root, "rev-parse", "HEAD") != b""
+    too_much = tmp_path / "bin" / "git"
+    too_much.parent.mkdir()
+    too_much.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(0.5)\nprint('x' * 100, flush=True)\n")
+    too_much.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{too_much.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("golore.learner.checkout.git_command._MAX_OUTPUT", 40)
+    started = start_git(root, "rev-parse", "HEAD")
+    assert started is not None
+    assert started.output() == b""
+    monkeypatch.setattr("golore.learner.checkout.git_command._TIMEOUT_SECONDS", 0)
+    started = start_git(root, "rev-parse", "HEAD")
+    assert started is not None
+    assert started.output() == b""
 
 
 def test_a_command_leaves_no_thread_behind(tmp_path: Path) -> None:

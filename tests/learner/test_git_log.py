@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from golore.graph.cards.card_store import open_card_store
 from golore.graph.history.co_change import MAX_FILES_PER_COMMIT, Commit, History, file_histories
-from golore.learner.checkout.git_log import Touch, head_commit, read_history, renames
+from golore.learner.checkout.git_command import run_git
+from golore.learner.checkout.git_log import MAX_COMMITS, Touch, head_commit, history_read_ahead, read_history, renames
 from golore.learner.derived.card_step import update_cards
 from golore.learner.pipeline.graph_step import learn_graph
 from support.git_repository import DAY, NOW, commit, git
@@ -38,6 +40,26 @@ def test_no_more_commits_are_read_than_asked_for(repository: Path) -> None:
     for number in range(4):
         commit(repository, {"a.go": str(number)}, at=NOW + number)
     assert len(paths(read_history(repository, most=3))) == 3
+
+
+def test_a_history_that_is_read_ahead_is_the_same(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(repository, {"a.go": "1", "b.go": "1"}, at=NOW)
+    commit(repository, {"a.go": "2"}, at=NOW + DAY)
+    head = head_commit(repository)
+    commands: list[str] = []
+
+    def recorded(root: Path, *arguments: str) -> bytes:
+        commands.append(arguments[0])
+        return run_git(root, *arguments)
+
+    monkeypatch.setattr("golore.learner.checkout.git_log.run_git", recorded)
+    with history_read_ahead(repository):
+        ahead = read_history(repository, head)
+    assert "log" not in commands or sys.platform != "linux"
+    assert ahead == read_history(repository, head, MAX_COMMITS - 1)
+    with history_read_ahead(repository):
+        commit(repository, {"b.go": "2"}, at=NOW + 2 * DAY)
+        assert paths(read_history(repository, head_commit(repository))) == [("b.go",), ("a.go",), ("a.go", "b.go")]
 
 
 def test_older_commits_speak_of_a_file_by_its_present_name(repository: Path) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from golore.graph.errors import AnswerFailed, GoloreError, ModelUnavailable, UsageError
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.mcp_server.cli.main import main
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.services.settings import model_settings
 from golore.summarizers.models.anthropic import AnthropicModel
 from golore.summarizers.models.embeddings import Ollama
@@ -104,7 +104,7 @@ def test_a_committed_model_of_vectors_sends_nothing_to_another_machine(
     shop: Path, proxy: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", REMOTE)
-    (shop / ".golore" / VECTOR_MODEL_FILE).write_text("ollama:x")
+    (shop / ".golore" / VECTOR_MODEL_NAME).write_text("ollama:x")
     (shop / "new.go").write_text("package shop\n\n// New is new.\nfunc New() {}\n")
     assert main(["learn", str(shop), "--no-summaries", "--workers", "0"]) == 0
     assert main(["search", "--repo", str(shop), "keep what was saved"]) == 0
