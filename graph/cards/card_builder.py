@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -266,13 +267,18 @@ def _build_some(
     graph, stored = SingleFile(store), StoredRanks(card_store)
     directories = {directory_of(path) for path in added_or_removed(store, card_store, changed)}
     most = _MOST_TOUCHED if effects is None else _MOST_AT_ONCE
-    with AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader:
+    with (
+        ThreadPoolExecutor(1) as thread,
+        AnnotationReader(store.directory, naming=ShortNames(store)) as annotation_reader,
+    ):
+        # SQLite searches all texts meanwhile, which takes as long as the queries for a card at Kubernetes' size.
+        mentions = thread.submit(_find_mentions, store.directory, changed)
         called = _build_files(graph, card_store, stored, annotation_reader, sorted(changed))
-        mentioning = _shift_lines(card_store, changed, {} if effects is None else effects.lines)
+        mentioning = _shift_lines(card_store, mentions.result(), changed, (effects or EditEffects()).lines)
         waiting = _waiting(card_store)
         used = called if effects is None else effects.files
         # A wrong line number is worse than a count that is off by one.
-        affected = [*sorted(mentioning.difference(changed)), *sorted((waiting | used) - mentioning - set(changed))]
+        affected = [*sorted(mentioning), *sorted((waiting | used) - mentioning - set(changed))]
         _build_files(graph, card_store, stored, annotation_reader, affected[:most])
         build_packages(store, card_store, stored, annotation_reader, directories)
     if waiting or affected[most:]:
@@ -280,28 +286,57 @@ def _build_some(
     return BuiltCards(len(changed) + len(affected[:most]), False)
 
 
-def _shift_lines(card_store: CardStore, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]) -> set[str]:
+class _Mentions(NamedTuple):
+    """The texts that mention lines of changed files: main texts of cards by path, and symbol lines with their path by
+    row id."""
+
+    cards: dict[str, str]
+    symbols: dict[int, tuple[str, str]]
+
+
+def _find_mentions(store_directory: Path, changed: Collection[str]) -> _Mentions:
+    """The texts of other files that mention lines of these. Those of the changed files themselves are built again."""
+    found = _Mentions({}, {})
+    with create_card_store(store_directory) as card_store:
+        for path in changed:
+            found.cards.update(card_store.cards_mentioning(path))
+            found.symbols.update((row, (at, text)) for row, at, text in card_store.symbol_lines_mentioning(path))
+    return _Mentions(
+        {path: text for path, text in found.cards.items() if path not in changed},
+        {row: (path, text) for row, (path, text) in found.symbols.items() if path not in changed},
+    )
+
+
+def _shift_lines(
+    card_store: CardStore, mentions: _Mentions, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]
+) -> set[str]:
     """Update the line numbers that cards mention. Returns the files whose cards must be rebuilt instead."""
     failed: set[str] = set()
-    for path in sorted(changed):
-        new_lines = lines.get(path, {})
-        cards: list[tuple[str, str]] = []
-        symbols: list[tuple[int, str]] = []
-        for card_path, text in card_store.cards_mentioning(path):
-            shifted = shift_lines(text, path, new_lines)
-            # A number of another length changes what fits on a card that is nearly full.
-            if shifted is None or (len(shifted) != len(text) and len(shifted) > MAX_CARD_CHARACTERS // 2):
-                failed.add(card_path)
-            elif shifted != text:
-                cards.append((card_path, shifted))
-        for row, card_path, text in card_store.symbol_lines_mentioning(path):
-            shifted = shift_lines(text, path, new_lines)
-            if shifted is None:
-                failed.add(card_path)
-            elif shifted != text:
-                symbols.append((row, shifted))
-        card_store.update_texts(cards, symbols)
-    return {card_path for card_path in failed if card_path.endswith(".go")}
+    cards: list[tuple[str, str]] = []
+    symbols: list[tuple[int, str]] = []
+    for path, text in mentions.cards.items():
+        shifted = _shifted(text, changed, lines)
+        # A number of another length changes what fits on a card that is nearly full.
+        if shifted is None or (len(shifted) != len(text) and len(shifted) > MAX_CARD_CHARACTERS // 2):
+            failed.add(path)
+        elif shifted != text:
+            cards.append((path, shifted))
+    for row, (path, text) in mentions.symbols.items():
+        shifted = _shifted(text, changed, lines)
+        if shifted is None:
+            failed.add(path)
+        elif shifted != text:
+            symbols.append((row, shifted))
+    card_store.update_texts(cards, symbols)
+    return {path for path in failed if path.endswith(".go")}
+
+
+def _shifted(text: str, changed: Collection[str], lines: Mapping[str, Mapping[int, int]]) -> str | None:
+    """The text with the new line numbers of all changed files (see `shift_lines`)."""
+    shifted: str | None = text
+    for path in changed:
+        shifted = None if shifted is None else shift_lines(shifted, path, lines.get(path, {}))
+    return shifted
 
 
 class BodyEditCard(NamedTuple):
