@@ -13,6 +13,8 @@ STORE_NAME: Final = ".golore"
 CACHE_NAME: Final = "cache.db"
 SURVEY_NAME: Final = "survey.msgpack"
 PROGRAM_NAME: Final = "program"
+VECTOR_MODEL_NAME: Final = "vectors.model"
+"""The file that names the model of the store's vectors; it exists only if there are vectors."""
 
 
 def store_of(root: Path, environ: Mapping[str, str] = os.environ) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from golore.graph.errors import RepositoryError, StoreMissing
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.graph.phrases import amount, counted, duration, joined
 from golore.graph.queries.names.name_resolver import NameResolver
 from golore.graph.safety.regular_file import read_regular
@@ -22,7 +23,6 @@ from golore.mcp_server.install.launch_commands import Program
 from golore.mcp_server.services.learn_speed import estimated_seconds
 from golore.mcp_server.services.open_store import OpenRepository, open_repository
 from golore.mcp_server.services.repository import find_repository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.text.output import columns, print_lines, styled
 
 _CONFIG_LIMIT: Final = 16 << 20
@@ -153,6 +153,6 @@ def _missing(opened: OpenRepository, missing_imports: int) -> Step:
     if missing_imports:
         packages = counted(missing_imports, "imported package")
         return Step("go mod download", f"gets the source of {packages}; the next `golore learn` then resolves more")
-    if not (opened.repository.store / VECTOR_MODEL_FILE).exists():
+    if not (opened.repository.store / VECTOR_MODEL_NAME).exists():
         return Step("golore embed", "adds search by meaning; needs golore[vectors] or Ollama")
     return Step("golore summarize", "adds summaries; needs a model on this machine")

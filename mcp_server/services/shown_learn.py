@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.graph.progress import Progress
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import Report
 from golore.mcp_server.services.learn_speed import estimated_seconds, record_speed
 from golore.mcp_server.services.repository import LearnedRepository
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
 from golore.mcp_server.text.progress import show_progress
 
 
@@ -29,7 +29,7 @@ def learn_and_embed(
 ) -> Report:
     """Learn, then embed new texts if the store has vectors (see `golore embed`)."""
     report = learn(repository.root, repository.store, full=full, workers=workers, progress=progress)
-    if (repository.store / VECTOR_MODEL_FILE).exists():
+    if (repository.store / VECTOR_MODEL_NAME).exists():
         from golore.mcp_server.services.knowledge.vectors import update_vectors
 
         update_vectors(repository, progress)

@@ -61,6 +61,11 @@ def found(bank: Bank) -> list[tuple[str, str, str]]:
     return [(hit["name"], hit["file"], hit["snippet"]) for hit in hits if hit["kind"] == "note"]
 
 
+def test_asking_for_notes_creates_nothing(bank: Bank) -> None:
+    assert bank.run("note", "--list")["notes"] == []
+    assert not Knowledge.exists(bank.root / ".golore")
+
+
 def test_the_story_of_a_note(bank: Bank) -> None:
     """Card, search and context show it; it survives rename, move and a new graph; an edit marks it, a word clears."""
     id = bank.note("Post", TEXT, "--kind", "decision", "--author", "Anna")["id"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from golore.mcp_server.services.search_sources import VECTOR_MODEL_FILE
+from golore.graph.files.store_path import VECTOR_MODEL_NAME
 from golore.summarizers.models.embeddings import Embedder, open_embedder
 
 _NO_GRAPH: Final = "no graph"
@@ -23,7 +23,7 @@ class Selection(NamedTuple):
 def read_selection(directory: Path) -> Selection | None:
     """None if the store has no vectors."""
     try:
-        lines = (directory / VECTOR_MODEL_FILE).read_text(encoding="utf-8").splitlines()
+        lines = (directory / VECTOR_MODEL_NAME).read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     return Selection(lines[0].strip(), _NO_GRAPH not in lines[1:]) if lines and lines[0].strip() else None
@@ -31,7 +31,7 @@ def read_selection(directory: Path) -> Selection | None:
 
 def write_selection(directory: Path, selection: Selection) -> None:
     lines = [selection.model] if selection.in_graph else [selection.model, _NO_GRAPH]
-    (directory / VECTOR_MODEL_FILE).write_text("\n".join(lines), encoding="utf-8")
+    (directory / VECTOR_MODEL_NAME).write_text("\n".join(lines), encoding="utf-8")
 
 
 def embedder_named(model: str) -> Embedder:

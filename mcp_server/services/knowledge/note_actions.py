@@ -185,6 +185,8 @@ def list_notes(
 ) -> list[PinnedNote]:
     """The active notes about a target and its contents, or all active notes if there is no target. `everything` adds
     done and superseded notes; `history` adds the notes that each one superseded."""
+    if not target and not Knowledge.exists(opened.repository.store):
+        return []  # opening it would create it, and what has knowledge is learned more slowly
     with Knowledge.open(opened.repository.store) as knowledge:
         found = _about(opened, knowledge, target) if target else all_notes(knowledge)
         if history:
