@@ -8,9 +8,10 @@ that of the first learn, from the start of the process to its end, to the parse.
 repository, such as vendored packages, that is parsed too, and a second ratio includes it.
 
 CPU time and peak memory are those of the command with all its processes; memory is the sum of their PSS, which counts
-shared pages once, or of their RSS if the kernel does not report PSS. On a machine that others use, compare the ratios
-of CPU time: times depend on the machine and the moment. *Serial* is the share of the time outside the stages that
-worker processes share.
+shared pages once, or of their RSS if the kernel does not report PSS. It is that of another learn into a fresh store,
+because the kernel has to count the pages all the time, which makes a learn 7 % slower. On a machine that others use,
+compare the ratios of CPU time: times depend on the machine and the moment. *Serial* is the share of the time outside
+the stages that worker processes share.
 
 With `--cores N`, one more learn runs on one core, and the serial fraction is computed from both times by Amdahl's law
 (Karp and Flatt's metric): T(N) = T(1) (s + (1 - s) / N). N is the number of cores that the first learn may use.
@@ -72,10 +73,9 @@ class Memory:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
-    def stop(self) -> int:
+    def stop(self) -> None:
         self._done.set()
         self._watcher.join()
-        return self.peak
 
     def _watch(self) -> None:
         while not self._done.wait(INTERVAL):
@@ -109,32 +109,41 @@ def _field(path: Path, name: str) -> int:
 
 
 class Run(NamedTuple):
-    """One run of a command: what it printed, its wall and CPU seconds, and the peak of its memory in bytes."""
+    """One run of a command: what it printed, and its wall and CPU seconds."""
 
     output: str
     seconds: float
     cpu: float
-    peak: int
-    measure: str
 
 
-def run_golore(*arguments: str, environment: dict[str, str]) -> Run:
-    began = time.perf_counter()
-    process = subprocess.Popen(
+def start_golore(*arguments: str, environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [Path(sys.executable).with_name("golore"), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env=environment,
     )
-    memory = Memory(process.pid)
+
+
+def run_golore(*arguments: str, environment: dict[str, str]) -> Run:
+    began = time.perf_counter()
+    process = start_golore(*arguments, environment=environment)
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     if status:
         sys.exit(f"golore {' '.join(arguments)} failed.")
-    return Run(output, seconds, used.ru_utime + used.ru_stime, memory.stop(), memory.measure)
+    return Run(output, seconds, used.ru_utime + used.ru_stime)
+
+
+def peak_memory(*arguments: str, environment: dict[str, str]) -> Memory:
+    process = start_golore(*arguments, environment=environment)
+    memory = Memory(process.pid)
+    process.communicate()
+    memory.stop()
+    return memory
 
 
 def serial_fraction(one_core: float, seconds: float, cores: int) -> float:
@@ -157,6 +166,9 @@ def measure(path: Path, workers: str, cores: int) -> tuple[dict[str, object], di
         store = Path(report["store"])
         outside, outside_seconds = run([sys.executable, "-c", OUTSIDE, str(store / "cache.db")])
         stored = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+        with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as other:
+            elsewhere = {**environment, "GOLORE_HOME": other}
+            memory = peak_memory("learn", str(path), "--json", *options, environment=elsewhere)
         one_core = 0.0
         if cores > 1:
             with tempfile.TemporaryDirectory(prefix="golore-benchmark-") as other:
@@ -189,8 +201,8 @@ def measure(path: Path, workers: str, cores: int) -> tuple[dict[str, object], di
         "cpu_ratio_to_parse": first.cpu / parse_cpu,
         "again_seconds": again.seconds,
         "again_cpu_seconds": again.cpu,
-        "peak_memory_bytes": first.peak,
-        "peak_memory_measure": first.measure,
+        "peak_memory_bytes": memory.peak,
+        "peak_memory_measure": memory.measure,
         "store_bytes": stored,
     }
     if one_core:
