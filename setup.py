@@ -47,6 +47,7 @@ COMPILED: tuple[str, ...] = (
     "golore.graph.explore.statements",
     "golore.graph.explore.term_hits",
     "golore.graph.history.co_change",
+    "golore.graph.model.edge_columns",
     "golore.graph.phrases",
     "golore.graph.queries.adjacency_file",
     "golore.graph.queries.file_facts",

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -25,6 +26,8 @@ from golore.graph.safety.child_processes import guard_children
 
 _ALLOCATOR_THREAD: Final = "jemalloc_bg_thd"
 """The thread that pyarrow's allocator starts. The allocator itself makes a fork safe (`pthread_atfork`)."""
+_LESS_URGENT: Final = 10
+"""Added to the niceness of a worker that gives way: it gets about a tenth of a core that another process wants."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -36,11 +39,13 @@ class WorkerPool:
     """Use it as a context manager; leaving it kills the workers.
 
     With `fork`, workers are started at once by forking this process, if that is safe. A worker that is spawned when it
-    is needed imports everything again, which takes as long as parsing 150 files.
+    is needed imports everything again, which takes as long as parsing 150 files. Workers that `give_way` get less of a
+    busy processor than others.
     """
 
-    def __init__(self, size: int, *, fork: bool = False) -> None:
+    def __init__(self, size: int, *, fork: bool = False, give_way: bool = False) -> None:
         self.size = size
+        self._give_way = give_way
         self._workers: dict[Connection, BaseProcess] = {}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -79,10 +84,13 @@ class WorkerPool:
         """
         return ((task, result) for _, task, result in self.run_calls((work, task) for task in tasks))
 
-    def run_calls(self, calls: Iterable[Call]) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
-        """Like `run`, for tasks of several kinds: each is a function and its argument. Yields both and the result."""
+    def run_calls(
+        self, calls: Iterable[Call], closing: Call | None = None
+    ) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        """Like `run`, for tasks of several kinds: each is a function and its argument. Yields both and the result.
+        `closing` is called in every started worker when there is nothing else for it to do."""
         if not self.size:
-            for work, task in calls:
+            for work, task in chain(calls, () if closing is None else (closing,)):
                 yield work, task, work(task)
             return
         remaining = iter(calls)
@@ -93,6 +101,10 @@ class WorkerPool:
                 connection = idle.pop() if idle else self._start_worker()
                 connection.send(call)
                 busy[connection] = call
+            while idle and closing is not None:
+                connection = idle.pop()
+                connection.send(closing)
+                busy[connection] = closing
             if not busy:
                 return
             for ready in wait(list(busy)):
@@ -104,18 +116,9 @@ class WorkerPool:
                     self._remove_dead_worker(ready)
                     yield *call, None
                 else:
-                    idle.append(ready)
+                    if call is not closing:
+                        idle.append(ready)
                     yield *call, result
-
-    def run_on_all(self, work: Callable[[Task], Result], task: Task) -> Callable[[], list[Result]]:
-        """Start the same task in every worker that was started. Returns a function that waits for the results; nothing
-        else may be run before it was called."""
-        if not self.size:
-            done = [work(task)]
-            return lambda: done
-        for connection in self._workers:
-            connection.send((work, task))
-        return lambda: [_receive(connection) for connection in list(self._workers)]
 
     def _start_worker(self, *, is_forked: bool = False) -> Connection:
         with self._lock:
@@ -128,10 +131,10 @@ class WorkerPool:
         connection, worker_end = multiprocessing.Pipe()
         if is_forked:
             forking = multiprocessing.get_context("fork")
-            process = forking.Process(target=_serve_forked, args=(worker_end,), daemon=True)
+            process = forking.Process(target=_serve_forked, args=(worker_end, self._give_way), daemon=True)
         else:
             spawning = multiprocessing.get_context("spawn")
-            process = spawning.Process(target=_serve, args=(worker_end,), daemon=True)
+            process = spawning.Process(target=_serve, args=(worker_end, self._give_way), daemon=True)
         process.start()
         worker_end.close()
         self._workers[connection] = process
@@ -169,18 +172,20 @@ def _receive(connection: Connection) -> Any:
     return result
 
 
-def _serve_forked(connection: Connection) -> None:
+def _serve_forked(connection: Connection, give_way: bool) -> None:
     """Like `_serve`, in a worker that has inherited the open files of this process: a lock that it kept open would not
     end with this process, and neither would a worker that kept the other end of its own connection open."""
     kept = connection.fileno()
     os.closerange(3, kept)
     os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-    _serve(connection)
+    _serve(connection, give_way)
 
 
-def _serve(connection: Connection) -> None:
+def _serve(connection: Connection, give_way: bool) -> None:
     """Main loop of a worker process: runs tasks until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if give_way and sys.platform != "win32":
+        os.nice(_LESS_URGENT)
     gc.disable()  # tasks make objects without cycles, or objects that live as long as the worker
     while True:
         try:

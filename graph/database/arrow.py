@@ -12,13 +12,13 @@ from typing import Any
 
 
 def import_arrow(*more: str) -> Any:
-    """`pyarrow`, with `pyarrow.parquet` and these other modules of it. It has no type annotations."""
+    """`pyarrow`, with these other modules of it. It has no type annotations."""
     # Another thread may be importing numpy.
     is_hidden = "numpy" not in sys.modules and threading.active_count() == 1
     if is_hidden:
         sys.modules["numpy"] = None  # pyright: ignore[reportArgumentType]  as Python marks what cannot be imported
     try:
-        for name in ("pyarrow.parquet", *more):
+        for name in ("pyarrow", *more):
             importlib.import_module(name)
     finally:
         if is_hidden:

@@ -1,6 +1,6 @@
 """Loads a whole graph into a new database file.
 
-Rows are spooled to files as they arrive (see `parquet_spool`), and the engine copies them in at the end: one COPY for
+Rows are spooled to files as they arrive (see `arrow_spool`), and the engine copies them in at the end: one COPY for
 each node label and edge kind, because appending to a loaded table rewrites it. The current database is not touched.
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from golore.graph.database.arrow_spool import Spools, Table, spooled_rows
 from golore.graph.database.engine import EngineFailure, Session, loading_error, require_room
-from golore.graph.database.parquet_spool import Spools, Table, spool_files
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import META_TABLE, NODE_COLUMNS, SCHEMA_VERSION, create_statements
@@ -57,7 +57,8 @@ class BulkLoad:
         directory.mkdir()
         self._spools = Spools(directory, "own")
         self._is_complete = False
-        self._rows: Counter[Table] = Counter()
+        self.rows: Final[Counter[Table]] = Counter()
+        """Number of rows by table, as far as they have been counted."""
         self._wide_bytes = 0
 
     def nodes(self, label: str, rows: Iterable[Node]) -> None:
@@ -73,7 +74,7 @@ class BulkLoad:
 
     def count(self, written: Mapping[Table, int]) -> None:
         """Add the numbers of rows that another process has spooled."""
-        self._rows.update(written)
+        self.rows.update(written)
 
     def complete(self) -> None:
         """Close the spools of this process: no more rows will be added, and others can read them."""
@@ -95,12 +96,13 @@ class BulkLoad:
         """Write the database file, complete and without a log. `more` is called when all rows are loaded. `columns` are
         statements that add columns to the tables."""
         self.complete()
-        require_room(database, self._rows.total())
+        require_room(database, self.rows.total())
         try:
-            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self._rows.values(), default=0) + self._wide_bytes
+            pool = _POOL_FLOOR + _POOL_PER_ROW * max(self.rows.values(), default=0) + self._wide_bytes
             # One thread: with two, a COPY takes as long, and a fifth more CPU.
             with contextlib.closing(Session(database, write=True, pool=pool, threads=1, is_bulk=True)) as session:
-                for statement in (*create_statements(), *columns):
+                # In one transaction, because each waits for the disk.
+                for statement in ("BEGIN TRANSACTION", *create_statements(), *columns, "COMMIT"):
                     session.run(statement)
                 self._copy(session, self.directory, {**meta, "schema": str(SCHEMA_VERSION)})
                 if more is not None:
@@ -126,22 +128,11 @@ class BulkLoad:
 
     def _copy(self, session: Session, directory: Path, meta: Mapping[str, str]) -> None:
         for label in NODE_COLUMNS:
-            if files := _files_of(directory, label):
-                session.run(f"COPY {label} FROM {files}")
+            if (rows := spooled_rows(directory, label)) is not None:
+                session.copy(f"COPY {label} FROM $rows", rows)
         for kind in EDGE_KINDS:
-            if files := _files_of(directory, kind):
-                session.run(f"COPY {kind.label} FROM {files} (from='{kind.source}', to='{kind.target}')")
-        rows = [{"id": name, "value": value} for name, value in meta.items()]
-        if rows:
-            session.run(f"UNWIND $rows AS r CREATE (:{META_TABLE} {{id: r.id, value: r.value}})", rows=rows)
-
-
-def _files_of(directory: Path, table: Table) -> str:
-    """The spool files of a table as a list literal for COPY; empty if there are none."""
-    files = spool_files(directory, table)
-    return f"[{', '.join(map(_quoted, files))}]" if files else ""
-
-
-def _quoted(path: Path) -> str:
-    text = str(path).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
+            if (rows := spooled_rows(directory, kind)) is not None:
+                session.copy(f"COPY {kind.label} FROM $rows (from='{kind.source}', to='{kind.target}')", rows)
+        if meta:
+            pairs = [{"id": name, "value": value} for name, value in meta.items()]
+            session.run(f"UNWIND $rows AS r CREATE (:{META_TABLE} {{id: r.id, value: r.value}})", rows=pairs)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import STEPS
+
+if TYPE_CHECKING:
+    from golore.graph.model.delta import GraphDelta
 
 _LOG_NAME: Final = "touched"
 _MAX_BYTES: Final = 4 << 20

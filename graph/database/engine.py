@@ -174,6 +174,17 @@ class Session:
     def run(self, statement: str, **parameters: object) -> None:
         self._execute(statement, parameters).close()
 
+    def copy(self, statement: str, rows: Any) -> None:
+        """Run a COPY from `$rows`, an Arrow table. The engine keeps a parameter until its connection is closed, so the
+        table gets a connection of its own."""
+        shared = self._connection
+        self._connection = _module(engine_name()).Connection(self._database)
+        try:
+            self.run(statement, rows=rows)
+        finally:
+            self._connection.close()
+            self._connection = shared
+
     def rows(self, statement: str, parameters: Mapping[str, object] | None = None) -> Iterator[Row]:
         """The statement runs at once; the rows are fetched as they are read."""
         return chain.from_iterable(self._pages(self._execute(statement, parameters or {}), None))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from golore.graph.database.arrow import import_arrow
-from golore.graph.database.parquet_spool import Table, spool_files, table_name
+from golore.graph.database.arrow_spool import Table, spooled_rows, table_name
 from golore.graph.model.edge_kinds import EdgeKind
 
 _ENDS: Final = ("source", "target")
@@ -90,11 +90,11 @@ class ArrowTables(ABC):
 
 
 class _End(NamedTuple):
-    """One end of all edges of a kind: 0 for the source, 1 for the target."""
+    """One end of all edges of a kind, in chunks of which each has its own dictionary; 0 is the source, 1 the target."""
 
     kind: EdgeKind
     position: int
-    ids: Any
+    chunks: list[Any]
 
 
 class SpooledGraph(ArrowTables):
@@ -107,16 +107,15 @@ class SpooledGraph(ArrowTables):
         self._numbers: dict[EdgeKind, list[Any]] = {}
 
     def node_table(self, label: str, names: Sequence[str]) -> Any:
-        parts = list(self._parts(label, names))
-        return self._arrow.concat_tables(parts).select(list(names)) if parts else None
+        rows = spooled_rows(self._directory, label)
+        return None if rows is None else rows.select(list(names))
 
     def edge_table(self, kind: EdgeKind, names: Sequence[str] = ()) -> Any:
         self.number([kind])
         numbers = self._numbers[kind]
         if not numbers:
             return None
-        tables = [self._arrow.concat_tables(self._parts(kind, names)).select(list(names))] if names else []
-        columns = [*numbers, *(column for table in tables for column in table.columns)]
+        columns = [*numbers, *(spooled_rows(self._directory, kind).select(list(names)).columns if names else ())]
         return self._arrow.table(columns, names=[*_ENDS, *names])
 
     def number(self, kinds: Iterable[EdgeKind]) -> None:
@@ -126,36 +125,29 @@ class SpooledGraph(ArrowTables):
         for kind in kinds:
             if kind not in self._numbers:
                 self._numbers[kind] = [None, None]
-                # Ids recur, so they are read as dictionaries: these are smaller, and quicker to decode and to look up.
-                parts = list(self._parts(kind, _ENDS, _ENDS))
-                if not parts:
+                table = spooled_rows(self._directory, kind)
+                if table is None:
                     self._numbers[kind] = []
                     continue
-                table = self._arrow.concat_tables(parts)
                 for position, label in enumerate((kind.source, kind.target)):
-                    ids = table.column(position).unify_dictionaries().combine_chunks()
-                    pending[label].append(_End(kind, position, ids))
+                    pending[label].append(_End(kind, position, table.column(position).chunks))
         for label, ends in pending.items():
             known = self._ids_of(label)
             # Ids are unique, so that the code of each is its position among the nodes.
-            texts = self._arrow.concat_arrays([known, *(end.ids.dictionary for end in ends)])
-            codes = texts.dictionary_encode().indices
+            texts = [known, *(chunk.dictionary for end in ends for chunk in end.chunks)]
+            codes = self._arrow.concat_arrays(texts).dictionary_encode().indices
             first = len(known)
-            for kind, position, ids in ends:
-                end = first + len(ids.dictionary)
-                self._numbers[kind][position] = codes[first:end].take(ids.indices)
-                first = end
+            for kind, position, chunks in ends:
+                numbers: list[Any] = []
+                for chunk in chunks:
+                    numbers.append(codes.slice(first, len(chunk.dictionary)).take(chunk.indices))
+                    first += len(chunk.dictionary)
+                self._numbers[kind][position] = self._arrow.concat_arrays(numbers)
 
     def _ids_of(self, label: str) -> Any:
         if label not in self._ids:
             self._ids[label] = self.node_table(label, ("id",)).column("id").combine_chunks()
         return self._ids[label]
-
-    def _parts(self, table: Table, names: Sequence[str], dictionaries: Sequence[str] = ()) -> Iterator[Any]:
-        for path in spool_files(self._directory, table):
-            # `read_table` would import `pyarrow.dataset`, which takes 0.1 s.
-            with self._arrow.parquet.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
-                yield file.read(columns=list(names), use_threads=False)
 
 
 def number_rows(
@@ -205,9 +197,11 @@ def _encoded(table: Any) -> Any:
     """The table in one piece, with texts as dictionaries."""
     types = import_arrow().types
     for index, field in enumerate(table.schema):
-        column = table.column(index).combine_chunks()
-        if types.is_string(field.type) and not column.null_count:
-            column = column.dictionary_encode()
+        column = table.column(index)
+        if types.is_dictionary(field.type) or (types.is_string(field.type) and not column.null_count):
+            column = _in_one_piece(column)
+        else:
+            column = column.combine_chunks()
         table = table.set_column(index, field.name, column)
     return table
 

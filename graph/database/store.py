@@ -42,7 +42,7 @@ from golore.graph.files.layout import (
     unlink_database,
 )
 from golore.graph.files.manifest import Manifest, read_manifest, require_compatible, this_version, write_manifest
-from golore.graph.model.delta import GraphDelta
+from golore.graph.model.edge_columns import accesses_of_text, lines_of_text
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, Node
 from golore.graph.model.tables import (
@@ -52,21 +52,20 @@ from golore.graph.model.tables import (
     MIGRATIONS,
     NODE_COLUMNS,
     SCHEMA_VERSION,
-    decoded_accesses,
-    decoded_lines,
     edges_from,
     node_from,
 )
 
 if TYPE_CHECKING:
     from golore.graph.database.bulk_load import BulkLoad, WorkBeside
+    from golore.graph.model.delta import GraphDelta
 
 _WAIT: Final = 5.0
 """Seconds to wait for another process. A change in place takes well under one second."""
 _SHORTEST_LOG: Final = 1 << 18
-_LONGEST_LOG: Final = 1 << 20
-"""Bytes. A longer log is always folded into the file: at this size it makes every open a seventh of a second slower,
-also that of an update after an edit."""
+_LONGEST_LOG: Final = 1 << 19
+"""Bytes. A longer log is always folded into the file: at this size, after about ten edits, it makes every open 50 ms
+slower, and an update after an edit opens the database twice."""
 _LOG_SHARE: Final = 16
 """Between these two sizes, a log is folded when it is longer than 1/16 of the file: folding takes time in proportion to
 the file, and opening reads the whole log, so a small file should not have a long log."""
@@ -314,7 +313,7 @@ class Store:
             for edge_label, target_label, target, *values in self.rows(statement, {"id": source}):
                 sites, evidence, pointer, access = values
                 edge = Edge(
-                    source, target, decoded_lines(sites), evidence or "", bool(pointer), decoded_accesses(access)
+                    source, target, lines_of_text(sites), evidence or "", bool(pointer), accesses_of_text(access)
                 )
                 found.setdefault(EdgeKind(edge_label, label, target_label), []).append(edge)
         return {kind: sorted(edges) for kind, edges in sorted(found.items())}

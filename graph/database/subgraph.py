@@ -17,14 +17,13 @@ from typing import Any
 
 from golore.graph.database.store import Store
 from golore.graph.model.delta import GraphDelta
+from golore.graph.model.edge_columns import accesses_of_text, lines_of_text
 from golore.graph.model.edge_kinds import EDGE_KINDS, FROM_TEXT, SHARED, EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, Edge, External, Node, Symbol
 from golore.graph.model.tables import (
     EDGE_COLUMNS,
     META_VALUE,
     NODE_COLUMNS,
-    decoded_accesses,
-    decoded_lines,
     edge_from,
     edges_from,
     node_from,
@@ -155,13 +154,17 @@ def difference(old: Subgraph, new: Subgraph, meta: Mapping[str, str]) -> GraphDe
     edges_removed: dict[EdgeKind, Sequence[tuple[str, str]]] = {}
     edges_added: dict[EdgeKind, Sequence[Edge]] = {}
     edges_changed: dict[EdgeKind, Sequence[Edge]] = {}
+    known_edges: dict[EdgeKind, Mapping[tuple[str, str], Edge]] = {}
     for kind in sorted(old.edges.keys() | new.edges.keys()):
         first = _by_ends(old.edges.get(kind, ()))
         last = _by_ends(new.edges.get(kind, ()))
         edges_removed[kind] = sorted(first.keys() - last.keys())
         edges_added[kind] = [last[ends] for ends in sorted(last.keys() - first.keys())]
         edges_changed[kind] = [last[ends] for ends in sorted(last.keys() & first.keys()) if last[ends] != first[ends]]
-    return GraphDelta(removed, added, changed, edges_removed, edges_added, edges_changed, dict(meta), known)
+        known_edges[kind] = first
+    return GraphDelta(
+        removed, added, changed, edges_removed, edges_added, edges_changed, dict(meta), known, known_edges
+    )
 
 
 def _by_ends(edges: Iterable[Edge]) -> dict[tuple[str, str], Edge]:
@@ -181,7 +184,7 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
         )
         for label, target_label, target, sites, evidence in rows:
             kind = EdgeKind(label, "File", target_label)
-            found.edges[kind].append(Edge(path, target, decoded_lines(sites), evidence or ""))
+            found.edges[kind].append(Edge(path, target, lines_of_text(sites), evidence or ""))
             if kind == _IN_FILE:
                 own.append(target)
         declared += own
@@ -195,7 +198,7 @@ def _add_files(store: Store, found: Subgraph, paths: Iterable[str], labels: str)
             {"id": path},
         )
         for label, target_label, source, target, sites, evidence, pointer, access in rows:
-            edge = Edge(source, target, decoded_lines(sites), evidence or "", bool(pointer), decoded_accesses(access))
+            edge = Edge(source, target, lines_of_text(sites), evidence or "", bool(pointer), accesses_of_text(access))
             found.edges[EdgeKind(label, "Symbol", target_label)].append(edge)
     wanted = set(paths)
     symbols = read_nodes(store, "Symbol", declared)

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.files.manifest import read_manifest
-from golore.graph.model.delta import GraphDelta
 from golore.graph.model.tables import NODE_COLUMNS
+
+if TYPE_CHECKING:
+    from golore.graph.model.delta import GraphDelta
 
 VECTOR_LABELS: Final = ("Package", "File", "Symbol", "Note", "Doc")
 VECTOR: Final = "vector"

@@ -17,9 +17,9 @@ from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar
 
 from golore.graph.database.arrow import import_arrow
+from golore.graph.database.arrow_spool import ArrowFile, spool_schema
 from golore.graph.database.bulk_load import BulkLoad
 from golore.graph.database.change_log import NO_CHANGES, record_changed_nodes
-from golore.graph.database.parquet_spool import spool_schema
 from golore.graph.database.store import Store
 from golore.graph.database.vector_changes import VECTOR, VECTOR_KEY, VECTOR_LABELS
 from golore.graph.files.identity import graph_identity, record_equivalent_state
@@ -148,22 +148,16 @@ def _load_nodes(load: BulkLoad, label: str, store: Store, keys: Mapping[str, str
     schema: Any = spool_schema(NODE_COLUMNS[label])
     schema = schema.append(pa.field(VECTOR, pa.list_(pa.float32(), vectors.dimensions)))
     schema = schema.append(pa.field(VECTOR_KEY, pa.string()))
-    writer: Any = None
+    writer: ArrowFile | None = None
     try:
         for nodes in batched(store.nodes(label), _LOADED):
-            writer = writer or pa.parquet.ParquetWriter(
-                load.directory / f"{label}.vectors.parquet",
-                schema,
-                compression="none",
-                use_dictionary=False,
-                write_statistics=False,
-            )
+            writer = writer or ArrowFile(load.directory / f"{label}.vectors.arrow", schema)
             named = [keys.get(node[0], "") for node in nodes]
             values = [*node_columns_of(label, nodes), named]
             fields = [field for field in schema if field.name != VECTOR]
             arrays = [pa.array(column, field.type) for column, field in zip(values, fields, strict=True)]
             arrays.insert(-1, _vector_array(pa, [vectors.vector(key) if key else None for key in named], vectors))
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             load.count({label: len(nodes)})
     finally:
         if writer is not None:

@@ -80,11 +80,11 @@ class Cache:
     def __init__(
         self, path: Path, connection: sqlite3.Connection, message: str | None, neighbours: tuple[Path, ...]
     ) -> None:
-        self._path = path
+        self.path = path
         self._connection = connection
         self.message = message
         self.neighbours = neighbours
-        """Other caches that may have facts that this one lacks (see `sibling_caches`)."""
+        """Other caches that may have facts that this one lacks (see `read_only_caches`)."""
 
     @classmethod
     def open(cls, path: Path, *, wait: float = _WAIT, neighbours: tuple[Path, ...] = ()) -> Self:
@@ -136,7 +136,9 @@ class Cache:
         return self._select("SELECT key, body FROM facts WHERE key IN", keys)
 
     def get_shape(self, key: str) -> bytes | None:
-        return next((shape for _, shape in self.get_shapes([key])), None)
+        with self._errors():
+            row = self._connection.execute("SELECT shape FROM facts WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
 
     def prune(self, keep: Collection[str]) -> int:
         """Delete the facts of all other keys. Returns how many were deleted."""
@@ -209,11 +211,11 @@ class Cache:
             yield
         except _FAILURES as failure:
             if _is_damage(failure):
-                remove_cache(self._path)
+                remove_cache(self.path)
                 raise CacheDamaged(
-                    f"The cache {self._path} was damaged ({failure}) and has been removed. Run the command again."
+                    f"The cache {self.path} was damaged ({failure}) and has been removed. Run the command again."
                 ) from failure
-            raise _store_error(self._path, failure) from failure
+            raise _store_error(self.path, failure) from failure
 
 
 def _file(row: tuple[str, str, int, int, int, int, str]) -> CachedFile:

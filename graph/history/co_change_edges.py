@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterable
 from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -68,12 +68,9 @@ def pairs_in(history: History | None) -> list[Pair]:
 
     Cards use the same limits.
     """
-    totals: Counter[str] = Counter()
-    shared: Counter[tuple[str, str]] = Counter()
-    for _, changed in telling_commits(history):
-        paths = sorted(set(changed))
-        totals.update(paths)
-        shared.update(combinations(paths, 2))
+    changed_together = [sorted(set(changed)) for _, changed in telling_commits(history)]
+    totals = Counter(chain.from_iterable(changed_together))
+    shared = Counter(chain.from_iterable(combinations(paths, 2) for paths in changed_together))
     often = [
         Pair(first, second, number, totals[first], totals[second])
         for (first, second), number in shared.items()

@@ -24,6 +24,10 @@ def _no_nodes_before() -> dict[str, Mapping[str, Node]]:
     return {}
 
 
+def _no_edges_before() -> dict[EdgeKind, Mapping[tuple[str, str], Edge]]:
+    return {}
+
+
 def _no_pairs() -> dict[EdgeKind, Sequence[tuple[str, str]]]:
     return {}
 
@@ -41,8 +45,8 @@ class GraphDelta:
     """Nodes are grouped by label, edges by kind. Edges of a removed node are removed with it and need not be listed.
     `meta` holds rows to set in the meta table; they are not part of the graph.
 
-    `nodes_before` holds the previous values of changed nodes by id, as far as they are known: of those nodes, only the
-    columns that differ are written.
+    `nodes_before` has the previous values of changed nodes by id, and `edges_before` those of changed edges by source
+    and target, as far as they are known: then only the columns that differ are written.
     """
 
     nodes_removed: Mapping[str, Sequence[str]] = field(default_factory=_no_ids)
@@ -53,6 +57,7 @@ class GraphDelta:
     edges_changed: Mapping[EdgeKind, Sequence[Edge]] = field(default_factory=_no_edges)
     meta: Mapping[str, str] = field(default_factory=_no_meta)
     nodes_before: Mapping[str, Mapping[str, Node]] = field(default_factory=_no_nodes_before)
+    edges_before: Mapping[EdgeKind, Mapping[tuple[str, str], Edge]] = field(default_factory=_no_edges_before)
 
     def __len__(self) -> int:
         """Number of rows that the delta touches. An empty delta is falsy and is never written."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast, get_type_hints
 
+from golore.graph.model.edge_columns import accesses_of_text, lines_of_text, text_of_lines
 from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES, EdgeKind
 from golore.graph.model.entities import (
     Doc,
@@ -46,26 +47,6 @@ class Column(NamedTuple):
     decode: Callable[[Any], Any] | None = None
 
 
-class _LineTexts(dict[tuple[int, ...], str]):
-    """Line numbers → text, such as "12 40". Tuples of one line are cached: most are, and a few thousand repeat."""
-
-    def __missing__(self, lines: tuple[int, ...]) -> str:
-        text = " ".join(map(str, lines))
-        if len(lines) == 1:
-            self[lines] = text
-        return text
-
-
-class _TextLines(dict[str, tuple[int, ...]]):
-    """The inverse of `_LineTexts`, with the same kind of cache."""
-
-    def __missing__(self, text: str) -> tuple[int, ...]:
-        lines = tuple(map(int, text.split()))
-        if len(lines) == 1:
-            self[text] = lines
-        return lines
-
-
 class _AccessTexts(dict[tuple[str, ...], str]):
     """Accesses → text, such as "read write"."""
 
@@ -76,19 +57,7 @@ class _AccessTexts(dict[tuple[str, ...], str]):
         return text
 
 
-_line_texts: Final = _LineTexts()
 _access_texts: Final = _AccessTexts()
-_text_lines: Final = _TextLines()
-
-
-def decoded_lines(text: str | None) -> tuple[int, ...]:
-    """The line numbers of a `sites` value; empty for None, the value for a label without that column."""
-    return () if text is None else _text_lines[text]
-
-
-def decoded_accesses(text: str | None) -> tuple[str, ...]:
-    """The accesses of an `access` value; empty for None, the value for a label without that column."""
-    return tuple(text.split()) if text else ()
 
 
 def _column(name: str, hint: object) -> Column:
@@ -101,8 +70,7 @@ def _column(name: str, hint: object) -> Column:
     if hint == tuple[str, ...]:
         return Column(name, "STRING[]", list, tuple)
     if hint == tuple[int, ...]:
-        # As text, "12 40": loading 2.5 million edges with a list column took 8 s longer than with a text column.
-        return Column(name, "STRING", _line_texts.__getitem__, _text_lines.__getitem__)
+        return Column(name, "STRING", text_of_lines, lines_of_text)
     raise TypeError(f"no column type for {name}: {hint!r}")
 
 
@@ -113,7 +81,7 @@ def _columns(row: type) -> tuple[Column, ...]:
 NODE_COLUMNS: Final = {label: _columns(row) for label, row in NODE_TYPES.items()}
 _EDGE_COLUMNS: Final = {
     **{column.name: column for column in _columns(Edge)},
-    "access": Column("access", "STRING", _access_texts.__getitem__, decoded_accesses),  # as text, like `sites`
+    "access": Column("access", "STRING", _access_texts.__getitem__, accesses_of_text),  # as text, like `sites`
 }
 EDGE_COLUMNS: Final = {label: tuple(_EDGE_COLUMNS[name] for name in names) for label, names in EDGE_PROPERTIES.items()}
 _EDGE_POSITIONS: Final = {
@@ -188,10 +156,10 @@ def edges_from(kind: EdgeKind, rows: Iterable[Sequence[Any]]) -> Iterator[Edge]:
         yield Edge(
             row[0],
             row[1],
-            defaults.sites if sites is None else _text_lines[row[sites]],
+            defaults.sites if sites is None else lines_of_text(row[sites]),
             defaults.evidence if evidence is None else row[evidence],
             defaults.pointer if pointer is None else row[pointer],
-            defaults.access if access is None else decoded_accesses(row[access]),
+            defaults.access if access is None else accesses_of_text(row[access]),
         )
 
 

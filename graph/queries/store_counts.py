@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+from golore.graph.database.arrow_spool import spooled_rows
+from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.store import Store
 from golore.graph.files.atomic_write import replace_file
 from golore.graph.model.delta import GraphDelta
-from golore.graph.model.edge_kinds import EDGE_PROPERTIES
+from golore.graph.model.edge_kinds import EDGE_KINDS, EDGE_PROPERTIES
 from golore.graph.model.entities import SYMBOL_KINDS, File, Node, Symbol, Unresolved
 from golore.graph.queries.answers import StoreCounts
 from golore.graph.safety.regular_file import read_regular
@@ -37,6 +39,38 @@ def count_store(store: Store) -> StoreCounts:
     counts = count_all(store)
     _keep(store.directory, _Kept(store.generation, counts))
     return counts
+
+
+def count_rows(directory: Path, more: MoreRows) -> StoreCounts:
+    """Count the rows that a `BulkLoad` has collected in a directory, with those that are made from them."""
+    kinds = Counter(_spooled(directory, "Symbol", "kind"))
+    files, problems = _spooled(directory, "File", "lines"), _spooled(directory, "File", "problems")
+    sites = _spooled(directory, "Unresolved", "sites")
+    edges = Counter[str]()
+    for kind in EDGE_KINDS:
+        rows = spooled_rows(directory, kind)
+        edges[kind.label] += (0 if rows is None else rows.num_rows) + len(more.edges.get(kind, ()))
+    return StoreCounts(
+        packages=len(_spooled(directory, "Package", "id")),
+        files=len(files),
+        lines=sum(files),
+        symbols={kind: kinds[kind] for kind in SYMBOL_KINDS if kind in kinds},
+        edges={label: edges[label] for label in EDGE_PROPERTIES},
+        externals=len(_spooled(directory, "External", "id")),
+        unresolved=len(sites),
+        unresolved_sites=sum(text.count(" ") + 1 for text in sites),
+        files_with_problems=sum(1 for found in problems if found),
+    )
+
+
+def _spooled(directory: Path, label: str, column: str) -> list[Any]:
+    rows = spooled_rows(directory, label)
+    return [] if rows is None else rows.column(column).to_pylist()
+
+
+def keep_counts(store: Store, counts: StoreCounts) -> None:
+    """Keep the counts of the graph that was just loaded, so that nobody has to read it for them."""
+    _keep(store.directory, _Kept(store.generation_on_disk, counts))
 
 
 def apply_and_count(store: Store, delta: GraphDelta) -> None:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
+from golore.graph.database.arrow_spool import Table, table_name
 from golore.graph.database.bulk_load import BulkLoad
 from golore.graph.database.engine import engine_name
-from golore.graph.database.parquet_spool import Table, table_name
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedResolution
 from golore.graph.files.graph_digests import file_digest

@@ -16,14 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from golore.graph.database.parquet_spool import table_name
+from golore.graph.database.arrow_spool import table_name
 from golore.graph.database.store import Store
 from golore.graph.errors import UsageError
 from golore.graph.files.cache_db import Cache
 from golore.graph.files.graph_digests import file_digest
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.files.knowledge_rows import read_transaction
-from golore.graph.files.sibling_caches import SiblingCaches
+from golore.graph.files.read_only_caches import ReadOnlyCaches
 from golore.graph.files.store_path import CACHE_NAME
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS, edge_columns_of, node_columns_of
@@ -91,7 +91,7 @@ def _tables(store: Store) -> Iterator[_Table]:
 def _cache_tables(path: Path) -> Iterator[_Table]:
     if not path.is_file():
         return
-    with Cache.open(path) as cache, SiblingCaches((path,)) as facts:
+    with Cache.open(path) as cache, ReadOnlyCaches((path,)) as facts:
         keys = sorted(cache.keys())
         fact_rows = (row for key in keys if (row := facts.facts(key)) is not None)
         types = (("key", "STRING"), *((name, "BYTES") for name in ("head", "outline", "shape", "body")))

@@ -7,6 +7,7 @@
     links        documents, commits, rows           the engine loads the rows
     words        links, parts of the workers        the engine loads the rows
     cards        links, rows                        the engine loads the rows
+    counts       links, rows                        the engine loads the rows
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
@@ -25,12 +26,15 @@ from typing import Final, NamedTuple, Self
 from golore.graph.cards.card_builder import CardShare, build_share
 from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.graph_tables import SpooledGraph
+from golore.graph.database.store import Store
 from golore.graph.files.file_state import FileState
 from golore.graph.files.knowledge_db import Knowledge
 from golore.graph.history.co_change import History
 from golore.graph.history.co_change_edges import rows_of_pairs
 from golore.graph.knowledge.documents import StoredDocument
 from golore.graph.progress import NoProgress, Progress
+from golore.graph.queries.answers import StoreCounts
+from golore.graph.queries.store_counts import count_rows, keep_counts
 from golore.graph.search.index_parts import IndexPart
 from golore.learner.checkout.discovery import Discovery, discover
 from golore.learner.checkout.git_activity import update_recent_commits
@@ -68,6 +72,7 @@ class LoadCompanion:
         self._links: Future[MoreRows] | None = None
         self._words: Future[bytes] | None = None
         self._cards: Future[bool] | None = None
+        self._counts: Future[StoreCounts] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -77,8 +82,8 @@ class LoadCompanion:
             self._pool.close()  # a step may wait for it
 
     def fork(self, processes: int) -> None:
-        # This process loads the rows and writes the words meanwhile, which keeps about one core busy.
-        self._pool = WorkerPool(max(processes - 1, 1), fork=True)
+        # This process loads the rows meanwhile, which takes the longest and cannot be shared: cards give way to it.
+        self._pool = WorkerPool(max(processes - 1, 1), fork=True, give_way=True)
 
     def begin(self, discovery: Discovery) -> None:
         found: dict[str, FileState] = {file.path: file.state for file in discovery.documents}
@@ -105,6 +110,7 @@ class LoadCompanion:
             lambda: commits.result() and self._build_cards(rows, history.result()),
             links if self._pool.size else words,  # without another process, they would only slow each other
         )
+        self._counts = self._steps.start("counts", lambda: count_rows(rows, links.result()), links)
         self._links, self._words = links, words
 
     def more_rows(self) -> MoreRows:
@@ -114,15 +120,19 @@ class LoadCompanion:
     def wait(self) -> None:
         assert self._words is not None
         assert self._cards is not None
+        assert self._counts is not None
         self._words.result()
         self._cards.result()
+        self._counts.result()
 
     def finish(self) -> Loaded | None:
         """Record what the current graph has, if it was loaded."""
-        if self._words is None or self._cards is None:
+        if self._words is None or self._cards is None or self._counts is None:
             return None
         record_loaded_documents(self._directory)
         record_loaded_pairs(self._directory)
+        with Store.open(self._directory, write=False) as store:
+            keep_counts(store, self._counts.result())
         return Loaded(self._words.result(), self._cards.result())
 
     def _read_history(self) -> History | None:

@@ -20,7 +20,8 @@ _GENERIC_METHOD: Final = re.compile(rb"^func[ \t]*(\([^()\n]*\))[ \t]*\w+[ \t]*\
 _RECEIVER: Final = re.compile(rb"\(\s*(?:(\w+)\s+)?(\*?)\s*(\w+)\s*(?:\[([^\]]*)\])?\s*\)")
 _TYPE: Final = rb"(?:<-|\[|\*|(?:map|struct|chan|func|interface)\b)"
 _NEW: Final = re.compile(rb"\b(?:new|make)(?=\((?!\s*" + _TYPE + rb"|[^()\n]*\[" + _TYPE + rb"))")
-_NEW_VALUE: Final = re.compile(rb"\bnew\((?:[\"'`\d-]|(?:true|false)\)|\w+\([^()\n]*\)\))")
+_NEW_VALUE: Final = re.compile(rb"new\((?<!\wnew\()(?:[\"'`\d-]|(?:true|false)\)|\w+\([^()\n]*\)\))")
+"""Like `\\bnew\\(…`, but it begins with characters, which are quick to find."""
 _ANY_NEW: Final = re.compile(rb"\b(?:new|make)(?=" + _GAP + rb"\()")
 _AUTO_LENGTH: Final = re.compile(rb"(?<=\[)(" + _GAP + rb")\.\.\.(?=" + _GAP + rb"\])")
 _TILDE: Final = re.compile(rb"(=" + _GAP + rb")~")

@@ -21,7 +21,7 @@ _PLAIN: Final = rb"[^\n`\"'/]*"
 _NOT_A_TYPE: Final = rb"(?<!struct)(?<!interface)(?<!struct )(?<!interface )(?<!\t)(?<!  )"
 """Precedes an opening brace that does not begin a struct or interface type."""
 _BODY: Final = re.compile(
-    rb"^(?:func\b(?>(?:"
+    rb"\n(?:func\b(?>(?:"
     + _PLAIN
     + rb"\(\n(?>(?:[ \t][^\n]*\n|\n)*)\))*)"
     + _PLAIN
@@ -31,9 +31,9 @@ _BODY: Final = re.compile(
     + _NOT_A_TYPE
     + rb"(\{)(?=\n)(?>(?:"
     + _TEXT
-    + rb"|\n(?!\}|(?:func|type|var|const)\b))*)\n(\})",
-    re.MULTILINE,
+    + rb"|\n(?!\}|(?:func|type|var|const)\b))*)\n(\})"
 )
+"""Begins with a line end instead of `^`: a character is quicker to find, and no body begins in the first line."""
 _BETWEEN: Final = re.compile(rb"(?>(?:" + _TEXT + rb"|\n)*)")
 
 

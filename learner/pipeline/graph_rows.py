@@ -8,11 +8,12 @@ from the package's documentation and the `TESTS` edges (see `Testing`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple, final
 
 from golore.graph.database.subgraph import Subgraph
+from golore.graph.model.edge_columns import EdgeColumns, EdgeTables, text_of_line, text_of_lines
 from golore.graph.model.edge_kinds import EdgeKind
-from golore.graph.model.entities import REPOSITORY_ID, Edge, External, File, Node, Symbol, Unresolved
+from golore.graph.model.entities import REPOSITORY_ID, External, File, Node, Symbol, Unresolved
 from golore.graph.model.entities import Package as PackageNode
 from golore.graph.model.test_names import is_test_name
 from golore.learner.extraction import facts as f
@@ -79,44 +80,73 @@ SourceOf = Callable[[str], str]
 """Path of an external package → its source (see `ResolutionWorker.source_of`)."""
 
 
+@final
+class Rows:
+    """Nodes and edges of packages. `edges` may be those of a load, to which these are added."""
+
+    def __init__(self, edges: EdgeTables) -> None:
+        self.nodes: Final[dict[str, list[Node]]] = {}
+        self.edges: Final = edges
+
+    def nodes_of(self, label: str) -> list[Node]:
+        return self.nodes.setdefault(label, [])
+
+    def subgraph(self) -> Subgraph:
+        found = Subgraph()
+        for label, nodes in self.nodes.items():
+            found.nodes[label] += nodes
+        for kind, edges in self.edges.by_kind.items():
+            found.edges[kind] += edges.rows()
+        return found
+
+
 def package_rows(
-    entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
-) -> Subgraph:
-    """All rows of one package, except `IMPLEMENTS` edges."""
-    rows = Subgraph()
+    edges: EdgeTables,
+    entry: CatalogPackage,
+    package: PackageScope,
+    files: list[ResolvedFile],
+    import_of: ImportOf,
+    source_of: SourceOf,
+) -> Rows:
+    """All rows of one package, except `IMPLEMENTS` edges. The edges are added to `edges`."""
+    rows = Rows(edges)
     doc = next((file.outline.doc for file in files if file.outline.doc and not file.entry.test), "")
-    rows.nodes["Package"].append(package_node(entry, doc))
-    rows.edges[IN_REPOSITORY].append(Edge(REPOSITORY_ID, entry.id))
+    rows.nodes_of("Package").append(package_node(entry, doc))
+    edges.of(IN_REPOSITORY).add(REPOSITORY_ID, entry.id)
+    in_package = edges.of(IN_PACKAGE)
     externals: dict[str, External] = {}
     for file in files:
-        rows.edges[IN_PACKAGE].append(Edge(entry.id, file.entry.path))
+        in_package.add(entry.id, file.entry.path)
         _add_file(rows, entry, package, file, import_of, source_of, externals)
-    rows.nodes["External"] += [externals[id] for id in sorted(externals)]
+    rows.nodes_of("External").extend([externals[id] for id in sorted(externals)])
     testing = testing_of(package, files)
     if testing.calls:
-        rows.edges[TESTS] += test_edges(
+        found = test_edges(
             testing.tests,
             testing.calls,
             testing.helpers,
             testing.subjects,
             lambda caller, target: (caller, target) not in testing.external_calls,
         )
+        tests = edges.of(TESTS)
+        for edge in found:
+            tests.add_row(edge)
     return rows
 
 
 def file_rows(
     entry: CatalogPackage, package: PackageScope, files: list[ResolvedFile], import_of: ImportOf, source_of: SourceOf
-) -> Subgraph:
+) -> Rows:
     """The rows that depend only on the text of these files.
 
     Leaves out the package node, `TESTS` edges, and the `CONTAINS` edges to files and to the members of types.
     """
-    rows = Subgraph()
+    rows = Rows(EdgeTables())
     externals: dict[str, External] = {}
     for file in files:
         _add_file(rows, entry, package, file, import_of, source_of, externals)
-    rows.nodes["External"] += [externals[id] for id in sorted(externals)]
-    rows.edges.pop(IN_TYPE, None)
+    rows.nodes_of("External").extend([externals[id] for id in sorted(externals)])
+    rows.edges.by_kind.pop(IN_TYPE, None)
     return rows
 
 
@@ -147,7 +177,7 @@ def testing_of(package: PackageScope, files: list[ResolvedFile]) -> Testing:
 
 
 def _add_file(
-    rows: Subgraph,
+    rows: Rows,
     entry: CatalogPackage,
     package: PackageScope,
     file: ResolvedFile,
@@ -161,11 +191,11 @@ def _add_file(
     _use_rows(rows, file, source_of, externals)
 
 
-def _file_row(rows: Subgraph, entry: CatalogPackage, file: ResolvedFile) -> None:
+def _file_row(rows: Rows, entry: CatalogPackage, file: ResolvedFile) -> None:
     outline = file.outline
     problems = [f"line {problem.line}: {problem.message}" for problem in outline.problems]
     path = file.entry.path
-    rows.nodes["File"].append(
+    rows.nodes_of("File").append(
         File(
             path,
             path,
@@ -206,9 +236,9 @@ def _symbols_with_ids(file: ResolvedFile) -> Iterator[tuple[str, str, f.Declared
             yield decl.id, decl.owner, symbol, decl
 
 
-def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, file: ResolvedFile) -> None:
-    symbols: list[Node] = rows.nodes["Symbol"]
-    in_file, in_type = rows.edges[IN_FILE], rows.edges[IN_TYPE]
+def _symbol_rows(rows: Rows, entry: CatalogPackage, package: PackageScope, file: ResolvedFile) -> None:
+    symbols = rows.nodes_of("Symbol")
+    in_file, in_type = rows.edges.of(IN_FILE), rows.edges.of(IN_TYPE)
     for id, owner, symbol, decl in _symbols_with_ids(file):
         is_member = symbol.kind in ("field", "imethod")
         owner_id = _member_owner_id(decl, owner) if is_member else _owner_id(package, decl)
@@ -235,9 +265,9 @@ def _symbol_rows(rows: Subgraph, entry: CatalogPackage, package: PackageScope, f
             )
         )
         if not is_member:
-            in_file.append(Edge(file.entry.path, id))
+            in_file.add(file.entry.path, id)
         if owner_id:
-            in_type.append(Edge(owner_id, id))
+            in_type.add(owner_id, id)
 
 
 def _path_in(decl: Declaration, name: str) -> str:
@@ -259,7 +289,7 @@ def _owner_id(package: PackageScope, method: Declaration) -> str:
 
 
 def _import_rows(
-    rows: Subgraph,
+    rows: Rows,
     file: ResolvedFile,
     import_of: ImportOf,
     externals: dict[str, External],
@@ -274,54 +304,75 @@ def _import_rows(
         if target is None:
             continue
         label = "External" if target.external else "Package"
-        edge = Edge(file.entry.path, target.id, tuple(lines[path]), " ".join(sorted(names[path] - {""})))
-        rows.edges[EdgeKind("IMPORTS", "File", label)].append(edge)
+        aliases = " ".join(sorted(names[path] - {""}))
+        rows.edges.of(EdgeKind("IMPORTS", "File", label)).add(
+            file.entry.path, target.id, text_of_lines(tuple(lines[path])), aliases
+        )
         if target.external:
             name = target.id.rpartition("/")[2]
             externals[target.id] = External(target.id, "package", name, target.id, target.source)
 
 
-def _use_rows(rows: Subgraph, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
+def _use_rows(rows: Rows, file: ResolvedFile, source_of: SourceOf, externals: dict[str, External]) -> None:
     outside = file.uses.externals
     for id, (kind, name, path) in outside.items():
         known = externals.get(id)
         if known is None or known.kind == "unknown":
             externals[id] = External(id, kind, name, path, source_of(path))
     dynamic = file.uses.interface_calls
-    calls, references, embeds = ([rows.edges[kind] for kind in kinds] for kinds in (CALLS, REFERENCES, EMBEDS))
+    tables = rows.edges
+    calls, outside_calls = tables.of(CALLS[0]), tables.of(CALLS[1])
+    references, outside_references = tables.of(REFERENCES[0]), tables.of(REFERENCES[1])
+    embeds, outside_embeds = tables.of(EMBEDS[0]), tables.of(EMBEDS[1])
+    invokes, converts, runs_if, sets = tables.of(INVOKES), tables.of(CONVERTS), tables.of(RUNS_IF), tables.of(SETS)
+    unresolved = rows.nodes_of("Unresolved")
     for uses in file.uses.uses:
-        for target in sorted(uses.calls):
+        source = uses.source
+        for target, lines in uses.calls.items():
             evidence = "interface" if target in dynamic else "static"
-            edge = Edge(uses.source, target, _sites(uses.calls[target]), evidence)
-            calls[target in outside].append(edge)
-        for target in sorted(uses.references):
-            if target != uses.source:
-                edge = Edge(uses.source, target, _sites(uses.references[target]), "static")
-                references[target in outside].append(edge)
-        for target in sorted(uses.fields):
-            references[target in outside].append(_field_use(uses.source, target, uses.fields[target]))
-        for target in sorted(uses.invoked):
-            rows.edges[INVOKES].append(Edge(uses.source, target, _sites(uses.invoked[target]), "interface"))
+            table = outside_calls if target in outside else calls
+            table.add(source, target, _sites(lines), evidence)
+        for target, lines in uses.references.items():
+            if target != source:
+                table = outside_references if target in outside else references
+                table.add(source, target, _sites(lines), "static")
+        for target, accesses in uses.fields.items():
+            _add_field_use(outside_references if target in outside else references, source, target, accesses)
+        for target, lines in uses.invoked.items():
+            invokes.add(source, target, _sites(lines), "interface")
         for target, pointer in sorted(uses.embeds):
-            embeds[target in outside].append(Edge(uses.source, target, (), "declaration", pointer))
+            table = outside_embeds if target in outside else embeds
+            table.add(source, target, "", "declaration", pointer)
         for target in sorted(uses.conversions):
-            rows.edges[CONVERTS].append(Edge(uses.source, target, (), " ".join(sorted(uses.conversions[target]))))
+            converts.add(source, target, "", " ".join(sorted(uses.conversions[target])))
         for target in sorted(uses.conditions):
-            if target not in outside and target != uses.source:
-                rows.edges[RUNS_IF].append(Edge(uses.source, target, (), " ".join(sorted(uses.conditions[target]))))
-        for target in sorted(uses.sets - {uses.source}):
-            rows.edges[SETS].append(Edge(uses.source, target, (), "static"))
-        rows.nodes["Unresolved"] += _unresolved(uses.source, file.entry.path, uses.unresolved)
+            if target not in outside and target != source:
+                runs_if.add(source, target, "", " ".join(sorted(uses.conditions[target])))
+        for target in sorted(uses.sets):
+            if target != source:
+                sets.add(source, target, "", "static")
+        if uses.unresolved:
+            unresolved.extend(_unresolved(source, file.entry.path, uses.unresolved))
 
 
-def _field_use(source: str, target: str, uses: list[int]) -> Edge:
-    ordered = sorted(set(uses)) if len(uses) > 1 else uses
-    sites = tuple([use // len(ACCESSES) for use in ordered])
-    return Edge(source, target, sites, "static", access=tuple([ACCESSES[use % len(ACCESSES)] for use in ordered]))
+def _add_field_use(references: EdgeColumns, source: str, target: str, uses: list[int]) -> None:
+    """`uses`: lines times the number of accesses, plus the access (see `UseRecorder`)."""
+    if len(uses) == 1:
+        use = uses[0]
+        references.add(
+            source, target, text_of_line(use // len(ACCESSES)), "static", False, ACCESSES[use % len(ACCESSES)]
+        )
+        return
+    ordered = sorted(set(uses))
+    sites = " ".join([text_of_line(use // len(ACCESSES)) for use in ordered])
+    accesses = " ".join([ACCESSES[use % len(ACCESSES)] for use in ordered])
+    references.add(source, target, sites, "static", False, accesses)
 
 
-def _sites(lines: list[int]) -> tuple[int, ...]:
-    return tuple(sorted(set(lines))) if len(lines) > 1 else tuple(lines)
+def _sites(lines: list[int]) -> str:
+    if len(lines) == 1:
+        return text_of_line(lines[0])
+    return " ".join([text_of_line(line) for line in sorted(set(lines))])
 
 
 def _unresolved(source: str, path: str, found: dict[tuple[str, str, str], list[int]]) -> list[Node]:
@@ -336,5 +387,5 @@ def _unresolved(source: str, path: str, found: dict[tuple[str, str, str], list[i
     for (name, reason), (lines, candidates) in grouped.items():
         seen[name] = seen.get(name, 0) + 1
         id = f"{source}?{name}" if seen[name] == 1 else f"{source}?{name}#{seen[name]}"
-        nodes.append(Unresolved(id, source, name, path, reason, _sites(lines), tuple(candidates)))
+        nodes.append(Unresolved(id, source, name, path, reason, tuple(sorted(set(lines))), tuple(candidates)))
     return nodes

@@ -152,8 +152,10 @@ def learn_graph_and_survey(
         while more := _imported_left_out(project, reading).difference(discovery.also):
             discovery = discover(root, also=more.union(discovery.also))
             project = build_project(discovery, project.environment)
-            again = _read(discovery, cache, pool, reading.files, NoProgress(), edges)
-            reading = again._replace(read=reading.read + again.read, parsed=reading.parsed + again.parsed)
+            found = tuple(file for file in discovery.files if file.path not in reading.files)
+            reading = reading.with_more(
+                _read(discovery._replace(files=found), cache, pool, known_files, NoProgress(), edges)
+            )
         catalog = repository_catalog(project, reading.heads)
         outside = find_external_packages(
             project, catalog if edges else {}, cache, pool, known_files, None if saved is None else saved.outside

@@ -30,17 +30,18 @@ from golore.graph.database.subgraph import (
 )
 from golore.graph.files.cache_db import Cache
 from golore.graph.model.delta import GraphDelta
+from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import REPOSITORY_ID, External, Node, Repository, Unresolved
 from golore.graph.progress import NoProgress, Progress
 from golore.graph.queries.store_counts import apply_and_count
 from golore.graph.search.index_parts import IndexPart
+from golore.learner.pipeline import method_tables
 from golore.learner.pipeline.companion import Companion
 from golore.learner.pipeline.implements_edges import (
     IMPLEMENTS,
     ChangedTables,
     Edges,
     OutsideTables,
-    Tables,
     all_tables,
     cache_outside_tables,
     cache_tables,
@@ -50,12 +51,14 @@ from golore.learner.pipeline.implements_edges import (
     implements_edges,
     outside_tables,
 )
+from golore.learner.pipeline.method_tables import Tables
 from golore.learner.pipeline.package_keys import Keys
 from golore.learner.pipeline.resolve_workers import (
     Assignment,
     PackageResult,
     Plan,
     ResolutionWorker,
+    Spooled,
     assignments,
     close_spools,
     outside_interfaces,
@@ -122,11 +125,11 @@ class _Work(NamedTuple):
 
 class _Resolved(NamedTuple):
     """Stored rows (`old`) and rows to store (`new`), both without `IMPLEMENTS` edges, and `old` without external nodes.
-    `tables`: method tables of the packages that were resolved as a whole."""
+    `tables`: encoded method tables of the packages that were resolved as a whole."""
 
     old: Subgraph
     new: Subgraph
-    tables: dict[str, Tables]
+    tables: dict[str, bytes]
     packages: int
     files: int
 
@@ -161,9 +164,10 @@ def _spool_all(
     """Resolve all packages, and collect all rows of the graph and the parts of the search index."""
     plan, keys = change.plan, change.keys
     externals: dict[str, External] = {}
-    tables: dict[str, Tables] = {}
+    tables: dict[str, bytes] = {}
     outside = cached_outside_tables(cache, keys.outside)
-    rows = edges = files = 0
+    parts: list[IndexPart] = []
+    files = 0
     progress.stage("Resolving", len(keys.packages))
     with _shared_plan(plan, store.directory) as plan_path:
         everything = assignments(
@@ -172,35 +176,37 @@ def _spool_all(
         # The external interfaces first: they take as long as many packages, and nobody should wait for them at the end.
         calls: list[Call] = [(outside_interfaces, plan_path)] if outside is None else []
         calls += [(resolve_packages, assignment) for assignment in everything]
-        for result in _outcomes(pool, calls, progress):
-            if isinstance(result, OutsideTables):
-                outside = result
-                cache_outside_tables(cache, keys.outside, outside)
-                continue
-            tables[result.id] = Tables(result.types, result.interfaces)
-            _merge(externals, result.rows.nodes["External"])
-            rows += result.written
-            edges += result.edges
-            files += result.files
-        closing = pool.run_on_all(close_spools, Assignment(plan_path, (), frozenset(), spool=bulk.directory))
-        assert outside is not None
-        implements = implements_edges(tables, outside)  # while the workers write the rest of their rows
-        parts: list[IndexPart] = []
-        for spooled in closing():
-            bulk.count(spooled.rows)
-            parts += spooled.parts
+        closing = (close_spools, Assignment(plan_path, (), frozenset(), spool=bulk.directory))
+        implements: Edges | None = None
+        for result in _outcomes(pool, calls, progress, closing):
+            match result:
+                case Spooled():
+                    bulk.count(result.rows)
+                    parts += result.parts
+                case OutsideTables():
+                    outside = result
+                    cache_outside_tables(cache, keys.outside, outside)
+                case PackageResult():
+                    tables[result.id] = result.tables
+                    _merge(externals, result.rows.nodes["External"])
+                    files += result.files
+            if implements is None and outside is not None and len(tables) == len(keys.packages):
+                # Now, because the workers are still writing the rest of their rows.
+                implements = implements_edges(_decoded(tables), outside)
+                cache_tables(cache, keys.packages, tables)
+    assert outside is not None
+    if implements is None:  # there are no packages
+        implements = implements_edges({}, outside)
     pool.close()  # frees the workers' memory for what follows
     _merge(externals, implements.externals)
     for kind, found in implements.edges.items():
         bulk.edges(kind, found)
-        rows += len(found)
-        edges += len(found)
     progress.stage("Storing", 0)
     bulk.nodes("External", [externals[id] for id in sorted(externals)])
     bulk.nodes("Repository", [change.repository])
     bulk.complete()
-    cache_tables(cache, keys.packages, tables)
-    return Written(len(tables), files, rows + len(externals) + 1, edges), parts
+    edges = sum(count for table, count in bulk.rows.items() if isinstance(table, EdgeKind))
+    return Written(len(tables), files, bulk.rows.total(), edges), parts
 
 
 def update_graph(store: Store, cache: Cache, pool: WorkerPool, change: GraphChange, progress: Progress) -> Written:
@@ -253,7 +259,7 @@ def _update(
         externals: dict[str, External] = {}
         _merge(externals, new.nodes.pop("External", []))
         if work.whole or work.gone or found.tables:
-            implements = _implements(store, cache, active_pool, plan_path, change, found.tables, old)
+            implements = _implements(store, cache, active_pool, plan_path, change, _decoded(found.tables), old)
             _merge(externals, implements.externals)
             for kind, edges in implements.edges.items():
                 new.edges[kind] += edges
@@ -325,14 +331,14 @@ def _old_and_new(
     """The resolved rows, and the rows of the store that they replace."""
     old = read_packages(store, work.whole | work.gone) if work.whole or work.gone else Subgraph()
     new = Subgraph()
-    tables: dict[str, Tables] = {}
+    tables: dict[str, bytes] = {}
     packages = files = 0
     mismatched: set[str] = set()
     for result in results:
         packages += 1
         files += result.files
         if result.is_whole:
-            tables[result.id] = Tables(result.types, result.interfaces)
+            tables[result.id] = result.tables
         elif not _add_files(store, old, result):
             mismatched.add(result.id)
             continue
@@ -383,17 +389,27 @@ def _results(pool: WorkerPool, tasks: Iterable[Assignment], progress: Progress) 
         yield result
 
 
-def _outcomes(pool: WorkerPool, calls: Iterable[Call], progress: Progress) -> Iterator[PackageResult | OutsideTables]:
-    """The results of `resolve_packages`, one by one, and of `outside_interfaces`, as tables."""
-    for work, task, results in pool.run_calls(calls):
-        if results is None:
-            what = ", ".join(task.directories) if isinstance(task, Assignment) else "external interfaces"
+def _outcomes(
+    pool: WorkerPool, calls: Iterable[Call], progress: Progress, closing: Call | None = None
+) -> Iterator[PackageResult | OutsideTables | Spooled]:
+    """The results of `resolve_packages`, one by one, of `outside_interfaces`, as tables, and of `close_spools`."""
+    for work, task, result in pool.run_calls(calls, closing):
+        if result is None:
+            what = "external interfaces"
+            if isinstance(task, Assignment):
+                what = ", ".join(task.directories) or "packages"
             raise RuntimeError(f"a worker process died while resolving {what}")
         if work is outside_interfaces:
-            yield OutsideTables(results)
+            yield OutsideTables(result)
+        elif work is close_spools:
+            yield result
         else:
-            yield from results
-            progress.tick(sum(1 if result.is_whole else result.files for result in results))
+            yield from result
+            progress.tick(sum(1 if found.is_whole else found.files for found in result))
+
+
+def _decoded(tables: Mapping[str, bytes]) -> dict[str, Tables]:
+    return {id: method_tables.decode(encoded) for id, encoded in tables.items()}
 
 
 def _merge(externals: dict[str, External], rows: Iterable[Node]) -> None:

@@ -14,6 +14,8 @@ import msgspec
 from golore.graph.files.cache_db import Cache, CachedResolution
 from golore.graph.model.edge_kinds import EdgeKind
 from golore.graph.model.entities import Edge, External
+from golore.learner.pipeline import method_tables
+from golore.learner.pipeline.method_tables import Tables
 from golore.learner.pipeline.package_keys import PackageKeys
 from golore.learner.pipeline.resolve_workers import assignments, outside_interfaces, tables_of
 from golore.learner.project.catalog import Catalog
@@ -24,15 +26,6 @@ from golore.learner.worker_pool import WorkerPool
 IMPLEMENTS: Final = {label: EdgeKind("IMPLEMENTS", "Symbol", label) for label in ("Symbol", "External")}
 _OUTSIDE: Final = "\0outside"
 """Cache name of the tables of external interfaces; no package has this name."""
-_encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
-"""Exports contain the tables, so equal tables must have equal bytes: sets have no order of their own."""
-
-
-class Tables(msgspec.Struct, frozen=True, array_like=True):
-    """The method tables of one package, as stored in the cache."""
-
-    types: list[MethodTable]
-    interfaces: list[MethodTable]
 
 
 class OutsideTables(msgspec.Struct, frozen=True, array_like=True):
@@ -57,9 +50,8 @@ class Edges(NamedTuple):
 
 def cached_tables(cache: Cache, keys: Mapping[str, PackageKeys]) -> dict[str, Tables]:
     """The cached tables of these packages, for those that were cached with the same shape key."""
-    decoder = msgspec.msgpack.Decoder(Tables)
     rows = cache.get_resolutions(list(keys))
-    return {row.path: decoder.decode(row.rows) for row in rows if row.key == keys[row.path].shape}
+    return {row.path: method_tables.decode(row.rows) for row in rows if row.key == keys[row.path].shape}
 
 
 def all_tables(
@@ -74,8 +66,8 @@ def all_tables(
     tables = {**fresh, **cached_tables(cache, {id: key for id, key in keys.items() if id not in fresh})}
     missing = frozenset(keys.keys() - tables.keys())
     for _, found in pool.run(tables_of, assignments(plan, catalog, missing)):
-        for id, types, interfaces in found or ():
-            tables[id] = Tables(types, interfaces)
+        for id, encoded in found or ():
+            tables[id] = method_tables.decode(encoded)
     return tables
 
 
@@ -97,14 +89,14 @@ def cached_outside_tables(cache: Cache, key: str) -> OutsideTables | None:
 
 
 def cache_outside_tables(cache: Cache, key: str, tables: OutsideTables) -> None:
-    cache.set_resolutions([CachedResolution(_OUTSIDE, key, _encode(tables))])
+    cache.set_resolutions([CachedResolution(_OUTSIDE, key, method_tables.encode(tables))])
 
 
-def cache_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, Tables]) -> None:
-    """Write these tables to the cache, and remove those of packages that no longer exist."""
+def cache_tables(cache: Cache, keys: Mapping[str, PackageKeys], tables: Mapping[str, bytes]) -> None:
+    """Write these encoded tables to the cache, and remove those of packages that no longer exist."""
     gone = cache.resolution_keys().keys() - keys.keys() - {_OUTSIDE}
     if tables or gone:
-        rows = (CachedResolution(id, keys[id].shape, _encode(found)) for id, found in tables.items())
+        rows = (CachedResolution(id, keys[id].shape, found) for id, found in tables.items())
         cache.set_resolutions(rows, gone)
 
 

@@ -5,12 +5,11 @@ Without this, the index would read the declarations of all files from the graph 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from golore.graph.database.subgraph import Subgraph
-from golore.graph.model.entities import File, Package, Symbol
+from golore.graph.model.entities import File, Node, Package, Symbol
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.graph.search.index_entries import FileText, IndexedSymbol
 from golore.graph.search.index_parts import IndexPart, PartBuilder, numbered
@@ -22,15 +21,17 @@ _builders: dict[Path, PartBuilder] = {}
 """What makes the parts of this process, by the plan that they belong to."""
 
 
-def add_to_index(plan: Path, root: Path, paths: Iterable[str], rows: Subgraph, directory: Path) -> None:
+def add_to_index(
+    plan: Path, root: Path, paths: Iterable[str], directory: Path, nodes: Mapping[str, Sequence[Node]]
+) -> None:
     """Add the files of a package to the parts of this process. `paths`: all files of the index. `directory`: for the
-    parts."""
+    parts. `nodes`: those of the package, by label."""
     builder = _builders.get(plan)
     if builder is None:
         builder = _builders[plan] = PartBuilder(numbered(list(paths)), directory)
-    (package,) = cast(list[Package], rows.nodes["Package"])
-    symbols = declared_by_file(cast(list[Symbol], rows.nodes["Symbol"]), package.path)
-    for file in cast(list[File], rows.nodes["File"]):
+    (package,) = cast(list[Package], nodes["Package"])
+    symbols = declared_by_file(cast(list[Symbol], nodes.get("Symbol", [])), package.path)
+    for file in cast(list[File], nodes.get("File", [])):
         about = FileAbout(file.digest, package.id, package.path, package.module, file.test, file.generated)
         builder.add(file_text(file.path, about, symbols.get(file.path, ()), *count_terms(f"{root}/{file.path}")))
 

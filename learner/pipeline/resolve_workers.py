@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from golore.graph.database.parquet_spool import Spools, Table
+from golore.graph.database.arrow_spool import Spools, Table
 from golore.graph.database.subgraph import Subgraph
 from golore.graph.files.cache_db import Cache, CachedFile
-from golore.graph.model.entities import External
+from golore.graph.model.edge_columns import EdgeTables
+from golore.graph.model.entities import External, Node
 from golore.graph.search.index_parts import IndexPart
 from golore.learner.extraction import facts as f
+from golore.learner.pipeline import method_tables
 from golore.learner.pipeline.graph_rows import (
     ImportTarget,
     ResolvedFile,
+    Rows,
     Testing,
     file_rows,
     package_node,
@@ -77,19 +81,16 @@ class Assignment(NamedTuple):
 
 class PackageResult(NamedTuple):
     """The result for one package. `rows` are the rows that were not spooled. External nodes never are, because several
-    packages may have the same one. `written` and `edges` count the rows and edges of a whole package.
+    packages may have the same one.
 
-    If only some files of the package were resolved, the method tables are empty, and `testing` has the calls of those
-    of its test files that were resolved, if there are any.
+    `tables` are the encoded method tables. If only some files of the package were resolved, there are none, and
+    `testing` has the calls of those of its test files that were resolved, if there are any.
     """
 
     id: str
     rows: Subgraph
-    written: int
-    edges: int
     files: int
-    types: list[MethodTable]
-    interfaces: list[MethodTable]
+    tables: bytes
     testing: Testing | None = None
     is_whole: bool = True
 
@@ -101,8 +102,10 @@ def assignments(
     files: frozenset[str] = frozenset(),
     spool: Path | None = None,
     is_indexed: bool = False,
-) -> Iterator[Assignment]:
-    """Split the work into batches of packages in neighbouring directories, because these import the same packages."""
+) -> list[Assignment]:
+    """Split the work into batches of packages in neighbouring directories, because these import the same packages. The
+    batches with large packages come first, so that the others do not wait for one of them at the end."""
+    found: list[tuple[int, Assignment]] = []
     directories: list[str] = []
     chosen: set[str] = set()
     size = 0
@@ -115,10 +118,12 @@ def assignments(
         chosen.update(package.id for package in wanted)
         size += sum(len(package.files) for package in wanted) + touched[directory]
         if size >= BATCH_FILES:
-            yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
+            found.append((size, Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)))
             directories, chosen, size = [], set[str](), 0
     if directories:
-        yield Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)
+        found.append((size, Assignment(plan, tuple(directories), frozenset(chosen), files, spool, is_indexed)))
+    found.sort(key=lambda batch: batch[0] < 2 * BATCH_FILES)
+    return [assignment for _, assignment in found]
 
 
 class ResolutionWorker:
@@ -168,10 +173,9 @@ class ResolutionWorker:
         is_standard = "." not in path.partition("/")[0] and self.sources.standard_package(path) is not None
         return "std" if is_standard or path == "unsafe" else "missing"
 
-    def _set_unknown_kinds(self, rows: Subgraph) -> None:
+    def _set_unknown_kinds(self, nodes: list[Node]) -> None:
         """Set the kind of external nodes whose source this package's module does not see, if another module sees it: a
         node must not depend on which of its users was resolved last."""
-        nodes = rows.nodes["External"]
         for index, node in enumerate(nodes):
             if isinstance(node, External) and node.kind == "unknown":
                 nodes[index] = node._replace(kind=self._kind_in_other_module(node))
@@ -196,24 +200,52 @@ class ResolutionWorker:
 
     def resolve(self, entry: CatalogPackage, package: PackageScope) -> PackageResult:
         """Resolve a whole package."""
+        rows = self._package_rows(entry, package, EdgeTables())
+        return self._result(entry, package, rows.subgraph())
+
+    def resolve_into(
+        self,
+        spools: Spools,
+        entry: CatalogPackage,
+        package: PackageScope,
+        index: Callable[[Mapping[str, list[Node]]], None] | None,
+    ) -> PackageResult:
+        """Resolve a whole package, and write its rows to the spools of this process, except external nodes, which stay
+        in the result. `index` is called with the nodes before."""
+        rows = self._package_rows(entry, package, spools.edges_by_kind)
+        if index is not None:
+            index(rows.nodes)
+        rest = Subgraph()
+        rest.nodes["External"] = rows.nodes.pop("External")
+        for label, nodes in rows.nodes.items():
+            spools.nodes(label, nodes)
+        spools.write_full_columns()
+        return self._result(entry, package, rest)
+
+    def _package_rows(self, entry: CatalogPackage, package: PackageScope, edges: EdgeTables) -> Rows:
         files = self._resolved_files(entry, package, None)
-        rows = package_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        self._set_unknown_kinds(rows)
+        rows = package_rows(edges, entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._set_unknown_kinds(rows.nodes_of("External"))
+        return rows
+
+    def _result(self, entry: CatalogPackage, package: PackageScope, rows: Subgraph) -> PackageResult:
+        return PackageResult(entry.id, rows, len(package.files), self.tables(package))
+
+    def tables(self, package: PackageScope) -> bytes:
         types, interfaces = package_tables(self.world, package) if self.plan.edges else ([], [])
-        edges = sum(map(len, rows.edges.values()))
-        written = sum(map(len, rows.nodes.values())) + edges
-        return PackageResult(entry.id, rows, written, edges, len(files), types, interfaces)
+        return method_tables.encode(method_tables.Tables(types, interfaces))
 
     def resolve_files(self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str]) -> PackageResult:
         """Resolve some files of a package whose shape did not change."""
         files = self._resolved_files(entry, package, paths)
-        rows = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
-        self._set_unknown_kinds(rows)
+        found = file_rows(entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        self._set_unknown_kinds(found.nodes_of("External"))
+        rows = found.subgraph()
         if not all(file.entry.test for file in files):
             rows.nodes["Package"].append(package_node(entry, self._documentation(entry)))
         testing = testing_of(package, files)
         new_testing = testing if testing.calls else None
-        return PackageResult(entry.id, rows, 0, 0, len(files), [], [], new_testing, False)
+        return PackageResult(entry.id, rows, len(files), b"", new_testing, False)
 
     def _resolved_files(
         self, entry: CatalogPackage, package: PackageScope, paths: frozenset[str] | None
@@ -284,13 +316,7 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
         entries = worker.plan.catalog[directory]
         for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
-                result = worker.resolve(entry, package)
-                if assignment.spool is not None:
-                    if assignment.is_indexed:
-                        root = worker.plan.project.root
-                        add_to_index(assignment.plan, root, worker.paths, result.rows, assignment.spool)
-                    result = _write_to_spools(result, assignment.spool)
-                results.append(result)
+                results.append(_resolve_whole(worker, assignment, entry, package))
             elif paths := assignment.files.intersection(file.path for file in entry.files):
                 results.append(worker.resolve_files(entry, package, paths))
     return results
@@ -299,18 +325,19 @@ def resolve_packages(assignment: Assignment) -> list[PackageResult]:
 _spools: dict[Path, Spools] = {}
 
 
-def _write_to_spools(result: PackageResult, directory: Path) -> PackageResult:
-    """Write the rows of one package to the spools of this process, except external nodes, which stay in the result."""
+def _resolve_whole(
+    worker: ResolutionWorker, assignment: Assignment, entry: CatalogPackage, package: PackageScope
+) -> PackageResult:
+    directory = assignment.spool
+    if directory is None:
+        return worker.resolve(entry, package)
     spools = _spools.get(directory)
     if spools is None:
         spools = _spools[directory] = Spools(directory, str(os.getpid()))
-    rest = Subgraph()
-    rest.nodes["External"] = result.rows.nodes.pop("External", [])
-    for label, nodes in result.rows.nodes.items():
-        spools.nodes(label, nodes)
-    for kind, edges in result.rows.edges.items():
-        spools.edges(kind, edges)
-    return result._replace(rows=rest)
+    index = None
+    if assignment.is_indexed:
+        index = partial(add_to_index, assignment.plan, worker.plan.project.root, worker.paths, directory)
+    return worker.resolve_into(spools, entry, package, index)
 
 
 class Spooled(NamedTuple):
@@ -326,15 +353,15 @@ def close_spools(assignment: Assignment) -> Spooled:
     return Spooled({} if spools is None else spools.close(), take_parts(assignment.plan))
 
 
-def tables_of(assignment: Assignment) -> list[tuple[str, list[MethodTable], list[MethodTable]]]:
+def tables_of(assignment: Assignment) -> list[tuple[str, bytes]]:
     """Make only the method tables of the packages of an assignment. Runs in a worker process."""
     worker = _worker_for(assignment.plan)
-    found: list[tuple[str, list[MethodTable], list[MethodTable]]] = []
+    found: list[tuple[str, bytes]] = []
     for directory in assignment.directories:
         entries = worker.plan.catalog[directory]
         for entry, package in zip(entries, worker.sources.packages_in(directory), strict=True):
             if entry.id in assignment.ids:
-                found.append((entry.id, *package_tables(worker.world, package)))
+                found.append((entry.id, worker.tables(package)))
     return found
 
 

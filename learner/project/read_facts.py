@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,7 +17,7 @@ import msgspec
 from golore.graph.compression import compress, decompress
 from golore.graph.files.cache_db import Cache, CachedFacts, CachedFile, facts_key
 from golore.graph.files.file_state import UNKNOWN, FileState, is_unchanged, state_to_record
-from golore.graph.files.sibling_caches import SiblingCaches
+from golore.graph.files.read_only_caches import ReadOnlyCaches
 from golore.graph.model.entities import Problem
 from golore.graph.safety.regular_file import SOURCE_LIMIT, read_regular
 from golore.learner.checkout.content_digest import digest as digest_of
@@ -28,7 +27,7 @@ from golore.learner.worker_pool import WorkerPool
 
 BATCH_BYTES = 1 << 19
 FEW_FILES = 20
-"""Reading this many files twice takes less time than fetching all keys of a large cache."""
+"""Reading this many files takes less time than starting a process."""
 Tick = Callable[[int], None]
 Extent = Literal["all", "outline", "shape"]
 """How much of a file is extracted: everything, all but function bodies, or only what other files can use."""
@@ -51,10 +50,22 @@ class ReadResult(NamedTuple):
     read: int
     parsed: int
 
+    def with_more(self, more: ReadResult) -> ReadResult:
+        """This result and that of other files."""
+        return ReadResult(
+            self.heads | more.heads,
+            self.files | more.files,
+            self.problems + more.problems,
+            self.read + more.read,
+            self.parsed + more.parsed,
+        )
+
 
 class _Batch(NamedTuple):
+    """Files to read, the cache that may have their facts, and caches from which these can be copied."""
+
     files: tuple[FileToRead, ...]
-    known: frozenset[str]
+    cache: Path
     neighbours: tuple[Path, ...]
     extent: Extent
 
@@ -100,10 +111,9 @@ def read_files(
     problems: list[Problem] = []
     parsed = 0
     tick(len(wanted) - len(changed))
-    known = _known_keys(cache, changed, extent)
     if len(changed) <= FEW_FILES:
-        pool = WorkerPool(0)  # starting a process would take longer
-    for batch, results in pool.run(_read_batch, _batches(changed, known, cache.neighbours, extent)):
+        pool = WorkerPool(0)
+    for batch, results in pool.run(_read_batch, _batches(changed, cache, extent)):
         if results is None:
             results = _read_one_by_one(pool, batch)
         fresh = [result.facts for result in results if result.facts is not None]
@@ -126,25 +136,12 @@ def read_files(
     return ReadResult({name: heads[file.key] for name, file in files.items()}, files, problems, len(changed), parsed)
 
 
-def _known_keys(cache: Cache, files: list[FileToRead], extent: Extent) -> frozenset[str]:
-    """The keys of facts in the cache: of these files if they are few, otherwise all keys."""
-    if len(files) > FEW_FILES:
-        return frozenset(cache.keys())
-    keys: set[str] = set()
-    for file in files:
-        with suppress(OSError):  # reported as a problem when the file is read
-            keys.add(facts_key_of(digest_of(read_regular(file.path, SOURCE_LIMIT, follow=True)), extent))
-    return frozenset(cache.has(keys))
-
-
 def _heads(cache: Cache, keys: set[str]) -> dict[str, FileHead]:
     decoder = msgspec.msgpack.Decoder(FileHead)
     return {key: decoder.decode(head) for key, head in cache.get_heads(keys)}
 
 
-def _batches(
-    files: list[FileToRead], known: frozenset[str], neighbours: tuple[Path, ...], extent: Extent
-) -> Iterator[_Batch]:
+def _batches(files: list[FileToRead], cache: Cache, extent: Extent) -> Iterator[_Batch]:
     """Batches of about equal size, with the largest files first so that none of them is processed last."""
     batch: list[FileToRead] = []
     size = 0
@@ -152,10 +149,10 @@ def _batches(
         batch.append(file)
         size += file.state.size
         if size >= BATCH_BYTES or len(batch) >= 200:
-            yield _Batch(tuple(batch), known, neighbours, extent)
+            yield _Batch(tuple(batch), cache.path, cache.neighbours, extent)
             batch, size = [], 0
     if batch:
-        yield _Batch(tuple(batch), known, neighbours, extent)
+        yield _Batch(tuple(batch), cache.path, cache.neighbours, extent)
 
 
 def _read_one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
@@ -167,18 +164,18 @@ def _read_one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
 
 
 def _read_batch(batch: _Batch) -> list[_Read]:
-    with SiblingCaches(batch.neighbours) as neighbours:
-        return [_read(file, batch.known, neighbours, batch.extent) for file in batch.files]
+    with ReadOnlyCaches((batch.cache,)) as cache, ReadOnlyCaches(batch.neighbours) as neighbours:
+        return [_read(file, cache, neighbours, batch.extent) for file in batch.files]
 
 
-def _read(file: FileToRead, known: frozenset[str], neighbours: SiblingCaches, extent: Extent) -> _Read:
+def _read(file: FileToRead, cache: ReadOnlyCaches, neighbours: ReadOnlyCaches, extent: Extent) -> _Read:
     try:
         data = read_regular(file.path, SOURCE_LIMIT, follow=True)
     except OSError as error:
         return _Read("", "", None, problem=f"file cannot be read: {error.strerror or error}")
     digest = digest_of(data)
     key = facts_key_of(digest, extent)
-    if key in known:
+    if cache.has(key):
         return _Read(digest, key, None, len(data))
     if (borrowed := neighbours.facts(key)) is not None:
         return _Read(digest, key, borrowed, len(data))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from golore.graph.compression import decompress
 from golore.learner.extraction import facts as f
 from golore.learner.extraction.extract import extract_shape
 from golore.learner.go_rules.build_constraints import satisfied
@@ -56,7 +57,7 @@ def package_files(path: str) -> tuple[IndexedFile, ...] | None:
     """The files of a package of the standard library, or of one that it vendors; None if there is none."""
     packages = index().packages
     packed = packages.get(path) or packages.get(f"vendor/{path}")
-    return None if packed is None else _files_decoder.decode(zlib.decompress(packed))
+    return None if packed is None else _files_decoder.decode(decompress(packed))
 
 
 def build_index(goroot: Path) -> Index:

@@ -13,9 +13,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from golore.graph.database.arrow import import_arrow
 from golore.graph.database.engine import ENGINES, Session, engine_name
 from golore.graph.database.open_check import can_be_read
 from golore.graph.database.store import Store, migrate
@@ -154,6 +156,16 @@ def test_full_disk_is_one_clear_error_and_the_old_graph_stays(tmp_path: Path) ->
     assert nodes_of(tmp_path, "Symbol") == NODES["Symbol"]
 
 
+def test_the_engine_keeps_no_table_that_it_has_copied(tmp_path: Path) -> None:
+    arrow = import_arrow()
+    with closing(Session(tmp_path / "graph.db", write=True)) as session:
+        session.run("CREATE NODE TABLE A(id STRING PRIMARY KEY)")
+        before = arrow.total_allocated_bytes()
+        session.copy("COPY A FROM $rows", arrow.table({"id": [str(number) for number in range(1_000)]}))
+        assert arrow.total_allocated_bytes() == before
+        assert list(session.rows("MATCH (a:A) RETURN count(*)")) == [[1_000]]
+
+
 def test_empty_graph_can_be_loaded_and_read(tmp_path: Path) -> None:
     fill(tmp_path, {}, {})
     assert nodes_of(tmp_path, "Symbol") == []
@@ -206,6 +218,19 @@ def test_delta_removes_adds_and_changes_in_one_step(tmp_path: Path) -> None:
     assert edges_of(tmp_path, IMPLEMENTS) == []
     with Store.open(tmp_path, write=False) as store:
         assert store.meta() == {"more": "x", "tree": "t2"}
+
+
+def test_of_a_changed_edge_only_the_columns_that_differ_are_written(tmp_path: Path) -> None:
+    old, new = EDGES[CALLS][0], Edge("m.A", "m.B", (4, 5), "static")
+    lengths: list[int] = []
+    for number, before in enumerate(({}, {CALLS: {("m.A", "m.B"): old}})):
+        directory = tmp_path / str(number)
+        fill(directory)
+        change(directory, GraphDelta(edges_changed={CALLS: [new]}, edges_before=before))
+        assert edges_of(directory, CALLS) == [new, *EDGES[CALLS][1:]]
+        with Store.open(directory, write=False) as store:
+            lengths.append(store.log_bytes)
+    assert 0 < lengths[1] < lengths[0]
 
 
 def test_node_removed_and_added_again_in_one_delta_is_the_new_one(tmp_path: Path) -> None:

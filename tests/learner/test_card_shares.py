@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from golore.graph.cards.card_builder import build_share
-from golore.graph.database.parquet_spool import Spools
+from golore.graph.database.arrow_spool import Spools
 from golore.graph.database.store import Store
 from golore.graph.model.edge_kinds import EDGE_KINDS
 from golore.graph.model.tables import NODE_COLUMNS

@@ -19,6 +19,7 @@ from golore.graph.database.store import Store
 from golore.graph.errors import StoreError
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS
+from golore.graph.queries import store_counts
 from golore.learner.derived import load_companion
 from golore.learner.derived.card_step import load_cards, update_cards, withdraw_cards
 from golore.learner.derived.load_companion import LoadCompanion
@@ -68,6 +69,20 @@ def cards(store: Path) -> dict[str, list[str]]:
             name: map(repr, connection.execute(f"SELECT * FROM {name}")) for name in sorted(names) if name[-1] == "s"
         }
         return {name: sorted(row for row in found if "'edition'" not in row) for name, found in rows.items()}
+
+
+def test_the_counts_of_the_rows_are_those_of_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, directory = make_shop(tmp_path / "tree"), tmp_path / "store"
+    (tree / "broken.go").write_text("package main\n\nfunc broken() { x := ] }\n")
+    (tree / "README.md").write_text("# Shop\n\nIt begins in `main.go`.\n")
+    git(tree, "init", "-q")
+    commit(tree, {"a.go": "package shop\n", "b.go": "package shop\n"})
+    learn(tree, directory)
+    with Store.open(directory, write=False) as store:
+        counted = store_counts.count_all(store)
+        monkeypatch.setattr(store_counts, "count_all", Mock(side_effect=AssertionError))
+        assert store_counts.count_store(store) == counted
+    assert 0 not in (counted.unresolved_sites, counted.files_with_problems, counted.edges["DESCRIBES"])
 
 
 @pytest.mark.parametrize("workers", [0, 2])

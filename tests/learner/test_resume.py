@@ -198,6 +198,24 @@ def test_cards_that_name_lines_get_their_new_numbers(root: Path) -> None:
     assert after == _cards(root)
 
 
+def test_cards_follow_the_lines_of_several_files_that_are_edited_at_once(root: Path) -> None:
+    for name in ("one", "two"):
+        (root / f"{name}.go").write_text(f"package main\n\nfunc {name}() {{\n\tmore()\n\tlonely()\n}}\n")
+    _resume(root)
+    before = _cards(root)
+    assert "more: 2 callers in 2 files: main.one (one.go:4), main.two (two.go:4)" in before["more.go"]
+    assert "lonely: 2 callers in 2 files: main.one (one.go:5), main.two (two.go:5)" in before["main.go"]
+    for name in ("one", "two"):
+        _edit(root / f"{name}.go", "func", "// One line more.\nfunc")
+    _edit(root / "more.go", "other.Do()", "other.Do(); other.Do()")
+    assert _resume(root).is_incremental
+    after = _cards(root)
+    assert "more: 2 callers in 2 files: main.one (one.go:5), main.two (two.go:5)" in after["more.go"]
+    assert "lonely: 2 callers in 2 files: main.one (one.go:6), main.two (two.go:6)" in after["main.go"]
+    update_cards(root, root / ".golore", whole=True)
+    assert after == _cards(root)
+
+
 def test_cards_of_what_is_used_otherwise_are_made_anew(root: Path) -> None:
     _edit(root / "main.go", 'm.Save("a")', 'm.Save("a")\n\tstore.Flush()')
     update = _resume(root)
