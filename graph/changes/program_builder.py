@@ -55,8 +55,11 @@ def build_ahead(store: Store, symbols: int, changed: int | None = None) -> subpr
 def is_program_due(store: Store) -> bool:
     """Whether one of the files should be built, or built again."""
     from golore.graph.changes.program_file import open_program_file
+    from golore.graph.queries.adjacency_file import open_adjacency
     from golore.graph.queries.symbol_steps import is_adjacency_due, open_steps
 
+    if open_adjacency(store.directory) is None:
+        return True  # without opening the graph: after a first learn, nothing else needs it
     adjacency = open_steps(store).adjacency
     return is_adjacency_due(store) or adjacency is None or not open_program_file(store.directory, adjacency.generation)
 

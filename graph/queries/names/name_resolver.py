@@ -39,7 +39,8 @@ class NameResolver:
     def __init__(self, store: Store, listed: NameList | None = None) -> None:
         self._store = store
         self._list = listed
-        self._scans = 0
+        self._scanned: dict[tuple[str, bool], list[Ref]] = {}
+        """What was found by scanning: names that are qualified in several ways end in the same one."""
 
     @property
     def listed(self) -> NameList | None:
@@ -109,14 +110,16 @@ class NameResolver:
         return external(self._store, text) if "." in text or "/" in text else None
 
     def _named(self, name: str, fold: bool) -> list[Ref]:
-        if self._list is None and self._scans >= _SCANS:
-            self.load()
+        if self._list is None and (name, fold) not in self._scanned:
+            if sum(1 for _, folded in self._scanned if not folded) >= _SCANS:
+                self.load()
+            elif fold:
+                self._scanned[name, fold] = symbols_where(self._store, "lower(s.name) = $name", name=name.lower())
+            else:
+                self._scanned[name, fold] = symbols_where(self._store, "s.name = $name", name=name)
         if self._list is not None:
             return symbols(self._store, self._list.ids(name, fold))
-        self._scans += not fold
-        if fold:
-            return symbols_where(self._store, "lower(s.name) = $name", name=name.lower())
-        return symbols_where(self._store, "s.name = $name", name=name)
+        return self._scanned[name, fold]
 
     def _outside(self, name: str, fold: bool) -> list[Ref]:
         if fold:
