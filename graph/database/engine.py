@@ -254,6 +254,8 @@ class Session:
 
 
 def _module(name: str) -> Any:
+    if name == "kuzu":
+        importlib.import_module("importlib.util")  # kuzu uses it, but does not import it
     try:
         return _without_asyncio(name)
     except ImportError as failure:

@@ -132,9 +132,10 @@ def learn_graph_and_survey(
     directory = store_directory or discovery.root / STORE_NAME
     is_first = full or not (directory / CACHE_NAME).exists()
     processes = worker_count(discovery, workers)
-    if is_first and processes:
-        import_arrow("pyarrow.compute")  # once, before the fork: all workers need it, and take 0.1 s to import it
-        if companion is not None:
+    if is_first:
+        # Once, before the fork, because all workers need it, and before there are threads, so that numpy stays out.
+        import_arrow("pyarrow.compute")
+        if companion is not None and processes:
             companion.fork(processes)
     with (
         gc_disabled(),

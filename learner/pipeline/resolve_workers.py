@@ -10,7 +10,7 @@ import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -224,7 +224,8 @@ class ResolutionWorker:
 
     def _package_rows(self, entry: CatalogPackage, package: PackageScope, edges: EdgeTables) -> Rows:
         files = self._resolved_files(entry, package, None)
-        rows = package_rows(edges, entry, package, files, lambda path: self.import_of(entry, path), self.source_of)
+        import_of = cache(partial(self.import_of, entry))  # the files of a package mostly import the same
+        rows = package_rows(edges, entry, package, files, import_of, self.source_of)
         self._set_unknown_kinds(rows.nodes_of("External"))
         return rows
 

@@ -1,6 +1,7 @@
 """Finds which types implement which interfaces, by a join of method tables on name and exact signature.
 
-For each interface, only the types that have its rarest method are compared. Works on plain tables (see `method_sets`).
+For each interface, only the types that have its rarest method, with the same signature, are compared. Works on plain
+tables (see `method_sets`).
 """
 
 from __future__ import annotations
@@ -23,19 +24,17 @@ class Implements(NamedTuple):
 
 def implementations(types: Iterable[MethodTable], interfaces: Iterable[MethodTable]) -> list[Implements]:
     """Return every pair of a type and an interface that it implements, sorted."""
-    types_by_method: defaultdict[str, list[MethodTable]] = defaultdict(list)
+    types_by_method: defaultdict[tuple[str, str], list[MethodTable]] = defaultdict(list)
     for table in types:
-        for name in table.methods:
-            types_by_method[name].append(table)
+        for method in table.methods.items():
+            types_by_method[method].append(table)
     found: list[Implements] = []
     for interface in interfaces:
-        rarest = min(interface.methods, key=lambda name: (len(types_by_method.get(name, ())), name))
         wanted = interface.methods.items()
-        for table in types_by_method.get(rarest, ()):
-            methods = table.methods
-            if all(methods.get(name) == signature for name, signature in wanted) and compatible(
-                table.constraint, interface.constraint
-            ):
-                found.append(Implements(table.id, interface.id, not table.pointer.isdisjoint(interface.methods)))
+        found.extend(
+            Implements(table.id, interface.id, not table.pointer.isdisjoint(interface.methods))
+            for table in min((types_by_method.get(method, []) for method in wanted), key=len)
+            if wanted <= table.methods.items() and compatible(table.constraint, interface.constraint)
+        )
     found.sort()
     return found

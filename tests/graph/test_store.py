@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ from golore.graph.errors import (
 )
 from golore.graph.files.atomic_write import replacing
 from golore.graph.files.layout import digests_file
-from golore.graph.files.manifest import read_manifest, write_manifest
+from golore.graph.files.manifest import read_manifest, this_version, write_manifest
 from golore.graph.model.delta import GraphDelta
 from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.entities import Edge, External, File, Node, Package, Repository, Symbol, Unresolved
@@ -689,3 +690,7 @@ def test_the_pool_is_not_enlarged_for_a_query_of_a_user(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="more memory than it may use"):
             store.query(many)
         assert store.query("RETURN 1 AS one") == [{"one": 1}]
+
+
+def test_the_version_in_a_manifest_is_that_of_the_installed_package() -> None:
+    assert this_version() == metadata.version("golore")

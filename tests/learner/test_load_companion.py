@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -162,3 +164,16 @@ def test_cards_of_a_graph_that_never_became_current_are_made_again(tmp_path: Pat
     assert cards(directory) == complete
     with closing(create_card_store(directory)) as card_store:
         assert card_store.meta("edition")
+
+
+def test_a_learn_without_workers_does_not_import_numpy_with_pyarrow(tmp_path: Path) -> None:
+    root = make_shop(tmp_path / "shop")
+    code = (
+        "import sys; from pathlib import Path; from golore.learner.learn import learn; "
+        "learn(Path(sys.argv[1]), Path(sys.argv[2]), workers=0); "
+        "print([name in sys.modules for name in ('pyarrow', 'numpy')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(root), str(tmp_path / "store")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[True, False]"
