@@ -259,6 +259,10 @@ class BuildHot(build_ext):
     def compile_what_changed(self) -> None:
         marker = build_directory() / "finished"
         marker.unlink(missing_ok=True)
+        if self.compiler.compiler_type == "unix":
+            for extension in self.extensions:
+                # Python only needs the function that it marks as visible. Calls of the others become direct.
+                extension.extra_compile_args.append("-fvisibility=hidden")
         original = self.build_lib, self.build_temp
         # setuptools skips a library that is newer than its C files, which mypyc writes only when they change.
         self.build_lib, self.build_temp = str(build_directory() / "lib"), str(build_directory() / "temp")

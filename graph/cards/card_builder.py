@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.cards.annotations import AnnotationReader
 from golore.graph.cards.card_plan import CARD_EDGES, CARD_NODES, CardPlan, load_plan, make_plan, save_plan
-from golore.graph.cards.card_rows import CardRows, build_rows, card_row, symbol_rows
+from golore.graph.cards.card_rows import CardRows, ShareFacts, build_rows, card_row, share_facts, symbol_rows
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
 from golore.graph.cards.card_text import (
     MAX_CARD_CHARACTERS,
@@ -115,7 +115,8 @@ def build_cards(
         outdated |= _update_history(card_store, history(), head, now)
     if whole or len(outdated) > _MOST_SINGLE:
         with gc_disabled():
-            built = _build_all(store, store.directory, ShortNames(store), card_store, history, head, progress)
+            found = collect_facts(store, history())
+            built = _build_all(found, store.directory, ShortNames(store), card_store, head, progress)
         card_store.set_meta("edition", version)
         return built
     return _build_some(store, card_store, outdated, None) if outdated or _waiting(card_store) else BuiltCards(0, False)
@@ -141,13 +142,17 @@ def withdraw_built_cards(card_store: CardStore) -> None:
     card_store.set_meta("edition", b"")
 
 
-def build_cards_beside(
-    tables: GraphTables, directory: Path, card_store: CardStore, head: str, history: History | None
-) -> None:
+def collect_facts(tables: GraphTables, history: History | None) -> ShareFacts:
+    """What all cards of a graph are made of, apart from annotations."""
+    with gc_disabled():
+        return share_facts(tables, make_plan(tables, history))
+
+
+def build_cards_beside(found: ShareFacts, directory: Path, card_store: CardStore, head: str) -> None:
     """Build all cards of a graph that is being loaded into a store without notes and summaries. Call
     `withdraw_built_cards` before, and `record_built_cards` when the graph is current."""
     with gc_disabled():
-        _build_all(tables, directory, assumed_short_name, card_store, lambda: history, head, None)
+        _build_all(found, directory, assumed_short_name, card_store, head, None)
 
 
 class CardShare(NamedTuple):
@@ -165,8 +170,8 @@ def share_cards(
 ) -> list[CardShare]:
     """Prepare to build all cards of a graph that is being loaded, as `build_cards_beside` does, in several processes.
 
-    `rows`: the directory of the load, where the plan and the numbered rows are saved. Documents and recent commits must
-    be stored before. Build each share with `build_share`, and pass all results to `store_shares`.
+    `rows`: the directory of the load, where the plan and the numbered rows are saved. Build each share with
+    `build_share` when documents and recent commits are stored, and pass all results to `store_shares`.
     """
     with gc_disabled():
         plan = make_plan(graph, history, shares)
@@ -181,7 +186,7 @@ def build_share(share: CardShare) -> CardRows:
     with gc_disabled(), AnnotationReader(share.directory, naming=assumed_short_name) as annotation_reader:
         plan = load_plan(share.plan)
         tables = ShareTables(NumberedGraph(share.rows), plan.shares[share.number])
-        return build_rows(tables, annotation_reader, plan, share.number)
+        return build_rows(share_facts(tables, plan, share.number), annotation_reader)
 
 
 def store_shares(
@@ -201,18 +206,16 @@ def record_built_cards(store: Store, card_store: CardStore) -> None:
 
 
 def _build_all(
-    tables: GraphTables,
+    found: ShareFacts,
     directory: Path,
     naming: Naming,
     card_store: CardStore,
-    history: Callable[[], History | None],
     head: str,
     progress: Progress | None,
 ) -> BuiltCards:
-    plan = make_plan(tables, history())
     with AnnotationReader(directory, naming=naming) as annotation_reader:
-        rows = build_rows(tables, annotation_reader, plan, progress=progress)
-        return store_cards(tables, card_store, annotation_reader, plan, [rows], head)
+        rows = build_rows(found, annotation_reader, progress)
+        return store_cards(found.tables, card_store, annotation_reader, found.plan, [rows], head)
 
 
 def store_cards(

@@ -40,16 +40,23 @@ class CardRows(NamedTuple):
     """directory → number of other directories that use it, without tests"""
 
 
-def build_rows(
-    tables: GraphTables,
-    annotation_reader: AnnotationReader,
-    plan: CardPlan,
-    number: int = 0,
-    progress: Progress | None = None,
-) -> CardRows:
-    """Build the rows of a share of a plan, and its part of the cards of files that are not learned."""
+class ShareFacts(NamedTuple):
+    """What the graph says about the files of a share of a plan."""
+
+    tables: GraphTables
+    plan: CardPlan
+    number: int
+    graph: WholeGraph
+
+
+def share_facts(tables: GraphTables, plan: CardPlan, number: int = 0) -> ShareFacts:
+    return ShareFacts(tables, plan, number, WholeGraph(tables, plan.shares[number], plan.plain))
+
+
+def build_rows(found: ShareFacts, annotation_reader: AnnotationReader, progress: Progress | None = None) -> CardRows:
+    """Build the rows of a share, and its part of the cards of files that are not learned. Uses up the facts."""
+    tables, plan, number, graph = found
     share, ranks, coupled, around = plan.shares[number], plan.ranks, plan.coupled, plan.around
-    graph = WholeGraph(tables, share, plan.plain)
     if progress is not None:
         progress.stage("Cards", len(share))
     cards: list[CardRow] = []

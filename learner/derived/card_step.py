@@ -21,13 +21,14 @@ from golore.graph.cards.card_builder import (
     ChangedFiles,
     build_cards,
     build_cards_beside,
+    collect_facts,
     record_built_cards,
     refresh_card_early,
     share_cards,
     store_shares,
     withdraw_built_cards,
 )
-from golore.graph.cards.card_rows import CardRows
+from golore.graph.cards.card_rows import CardRows, ShareFacts
 from golore.graph.cards.card_store import CardStore, create_card_store
 from golore.graph.database.graph_tables import GraphTables, SpooledGraph
 from golore.graph.database.store import Store
@@ -77,10 +78,16 @@ def withdraw_cards(store_directory: Path) -> None:
         withdraw_built_cards(card_store)
 
 
-def load_cards(root: Path, store_directory: Path, tables: GraphTables, head: str, history: History | None) -> None:
-    """Build all cards of a graph that is being loaded (see `build_cards_beside`)."""
+def collect_loaded_facts(root: Path, tables: GraphTables, history: History | None) -> ShareFacts:
+    """What the cards of a graph that is being loaded are made of, apart from documents and recent commits."""
+    return collect_facts(tables, _existing(root.resolve(), history))
+
+
+def load_cards(store_directory: Path, found: ShareFacts, head: str) -> None:
+    """Build all cards of a graph that is being loaded (see `build_cards_beside`). Documents and recent commits must be
+    stored."""
     with _card_store(store_directory) as card_store:
-        build_cards_beside(tables, store_directory, card_store, head, _existing(root.resolve(), history))
+        build_cards_beside(found, store_directory, card_store, head)
 
 
 def share_loaded_cards(
@@ -89,7 +96,7 @@ def share_loaded_cards(
     """Prepare to build the cards of `load_cards` in several processes: the first of three steps. Then any process can
     build each share with `build_share`, and one writes all with `store_loaded_cards`.
 
-    `rows`: the directory with all rows of the graph. Documents and recent commits must be stored before.
+    `rows`: the directory with all rows of the graph. Documents and recent commits must be stored before the second.
     """
     return share_cards(SpooledGraph(rows), rows, store_directory, _existing(root.resolve(), history), shares)
 

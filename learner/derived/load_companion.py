@@ -3,27 +3,29 @@
     step         needs                              while
     documents    files                              workers read and resolve Go files
     history      git                                workers read and resolve Go files
-    commits      history, resolved packages         the engine loads the rows
+    commits      history                            workers read and resolve Go files
+    facts        commits, rows                      the engine loads the rows
     links        documents, commits, rows           the engine loads the rows
     words        links, parts of the workers        the engine loads the rows
-    cards        links, rows                        the engine loads the rows
+    cards        facts, links                       the engine loads the rows
     counts       links, rows                        the engine loads the rows
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
 which may have to follow their code first. They are made in processes of their own: one for each core but one, if
-processes were forked, else one if there are many files. They are stored when the words are, because both are written to
-`cache.db`.
+processes were forked, else one if there are many files. *facts* is their part that needs no documents. They are stored
+when the words are, because both are written to `cache.db`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 from golore.graph.cards.card_builder import CardShare, build_share
+from golore.graph.cards.card_rows import ShareFacts
 from golore.graph.database.bulk_load import MoreRows
 from golore.graph.database.graph_tables import SpooledGraph
 from golore.graph.database.store import Store
@@ -39,7 +41,13 @@ from golore.graph.search.index_parts import IndexPart
 from golore.learner.checkout.discovery import Discovery, discover
 from golore.learner.checkout.git_activity import update_recent_commits
 from golore.learner.checkout.git_log import head_commit, read_history
-from golore.learner.derived.card_step import load_cards, share_loaded_cards, store_loaded_cards, withdraw_cards
+from golore.learner.derived.card_step import (
+    collect_loaded_facts,
+    load_cards,
+    share_loaded_cards,
+    store_loaded_cards,
+    withdraw_cards,
+)
 from golore.learner.derived.co_change_step import counted_pairs, record_loaded_pairs
 from golore.learner.derived.note_step import link_shared_knowledge
 from golore.learner.derived.search_step import load_parts
@@ -48,8 +56,13 @@ from golore.learner.documents.document_step import DocumentContent
 from golore.learner.steps import Steps
 from golore.learner.worker_pool import WorkerPool
 
+_CARDS_FIRST: Final = 2_000
+"""With fewer files, the load takes longer than the cards, which then give way to it on a machine with few cores. With
+more, they would end last and alone: on two cores, a learn of Kubernetes took 4 % longer."""
 _MANY: Final = 1_000
 """From this many files on, the cards take longer than the start of a process."""
+
+Task = TypeVar("Task")
 
 
 class Loaded(NamedTuple):
@@ -69,10 +82,12 @@ class LoadCompanion:
         self._pool = WorkerPool(0)
         self._documents: Future[list[tuple[StoredDocument, DocumentContent]]] | None = None
         self._history: Future[History | None] | None = None
+        self._commits: Future[bool] | None = None
         self._links: Future[MoreRows] | None = None
         self._words: Future[bytes] | None = None
         self._cards: Future[bool] | None = None
         self._counts: Future[StoreCounts] | None = None
+        self._card_task: CardTask | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -80,36 +95,35 @@ class LoadCompanion:
     def __exit__(self, *_: object) -> None:
         with self._steps:
             self._pool.close()  # a step may wait for it
+        if self._card_task is not None:
+            _collected.pop(self._card_task.rows, None)  # if this process collected facts and failed to build the cards
 
-    def fork(self, processes: int) -> None:
-        # This process loads the rows meanwhile, which takes the longest and cannot be shared: cards give way to it.
-        self._pool = WorkerPool(max(processes - 1, 1), fork=True, give_way=True)
+    def fork(self, processes: int, files: int) -> None:
+        # This process loads the rows meanwhile, which cannot be shared.
+        self._pool = WorkerPool(max(processes - 1, 1), fork=True, give_way=files < _CARDS_FIRST)
 
     def begin(self, discovery: Discovery) -> None:
         found: dict[str, FileState] = {file.path: file.state for file in discovery.documents}
         self._documents = self._steps.start("documents", lambda: read_documents(self._root, found))
         self._history = self._steps.start("history", self._read_history)
+        self._commits = self._steps.start("commits", self._prepare_cards, self._history)
 
     def resolved(self, rows: Path, state: str, parts: Sequence[IndexPart]) -> None:
-        if self._documents is None or self._history is None:
+        if self._documents is None:
             self.begin(discover(self._root))
         assert self._documents is not None
         assert self._history is not None
+        assert self._commits is not None
         if not self._pool.size and sum(part.file_count for part in parts) >= _MANY:
             self._pool = WorkerPool(1)  # the cache existed, so nothing was forked
-        documents, history, tables = self._documents, self._history, SpooledGraph(rows)
-        commits = self._steps.start("commits", self._prepare_cards, history)
+        documents, history, commits, tables = self._documents, self._history, self._commits, SpooledGraph(rows)
         links = self._steps.start(
             "links", lambda: self._make_rows(documents.result(), tables, state), documents, commits
         )
         words = self._steps.start(
             "words", lambda: load_parts(self._root, self._directory, parts, tables, links.result()), links
         )
-        self._cards = self._steps.start(
-            "cards",
-            lambda: commits.result() and self._build_cards(rows, history.result()),
-            links if self._pool.size else words,  # without another process, they would only slow each other
-        )
+        self._cards = self._start_cards(rows, history, commits, links, words)
         self._counts = self._steps.start("counts", lambda: count_rows(rows, links.result()), links)
         self._links, self._words = links, words
 
@@ -152,18 +166,42 @@ class LoadCompanion:
         link_shared_knowledge(self._root, self._directory)
         if Knowledge.exists(self._directory):
             return False
-        update_recent_commits(self._root, self._directory)
         withdraw_cards(self._directory)
+        update_recent_commits(self._root, self._directory)
         return True
 
-    def _build_cards(self, rows: Path, history: History | None) -> bool:
-        """Returns False if a process dies; the cards are then built from the graph, like any that wait for it."""
-        task = CardTask(self._root, self._directory, rows, head_commit(self._root), history)
-        if self._pool.size < 2:
-            return any(result is not None for _, result in self._pool.run(build_cards_of, [task]))
-        shares = [
-            share for _, found in self._pool.run(share_cards_of, [(task, self._pool.size)]) for share in found or ()
-        ]
+    def _start_cards(
+        self,
+        rows: Path,
+        history: Future[History | None],
+        commits: Future[bool],
+        links: Future[MoreRows],
+        words: Future[bytes],
+    ) -> Future[bool]:
+        """The last step returns False if a process dies; the cards are then built from the graph, like any that wait
+        for it."""
+        task = self._card_task = CardTask(self._root, self._directory, rows, head_commit(self._root))
+        if self._pool.size > 1:
+            shares = self._steps.start(
+                "facts", lambda: self._divide(task, history.result()) if commits.result() else [], commits
+            )
+            return self._steps.start("cards", lambda: self._build_shares(task, shares.result()), shares, links)
+        # In this process, cards and words would only slow each other.
+        before = commits if self._pool.size else words
+        facts = self._steps.start(
+            "facts", lambda: commits.result() and self._run(collect_facts_of, (task, history.result())), before
+        )
+        return self._steps.start("cards", lambda: facts.result() and self._run(build_cards_of, task), facts, links)
+
+    def _run(self, work: Callable[[Task], bool], task: Task) -> bool:
+        return any(is_done for _, is_done in self._pool.run(work, [task]))
+
+    def _divide(self, task: CardTask, history: History | None) -> list[CardShare]:
+        """The cards in as many shares as there are processes; none if the process that divides them dies."""
+        divided = (task, history, self._pool.size)
+        return [share for _, found in self._pool.run(share_cards_of, [divided]) for share in found or ()]
+
+    def _build_shares(self, task: CardTask, shares: Sequence[CardShare]) -> bool:
         built = [found for _, found in self._pool.run(build_share, shares)]
         complete = [found for found in built if found is not None]
         if not shares or len(complete) < len(built):
@@ -177,16 +215,28 @@ class CardTask(NamedTuple):
     directory: Path
     rows: Path
     head: str
-    history: History | None
 
 
-def build_cards_of(task: CardTask) -> bool:
-    """Build the cards of a load. Runs in a process of its own, if there is one."""
-    load_cards(task.root, task.directory, SpooledGraph(task.rows), task.head, task.history)
+_collected: Final[dict[Path, ShareFacts]] = {}
+"""What this process has collected for cards, by the directory of the rows."""
+
+
+def collect_facts_of(wanted: tuple[CardTask, History | None]) -> bool:
+    """Collect what the cards of a load are made of. Runs in the process that also builds them."""
+    task, history = wanted
+    _collected[task.rows] = collect_loaded_facts(task.root, SpooledGraph(task.rows), history)
     return True
 
 
-def share_cards_of(divided: tuple[CardTask, int]) -> list[CardShare]:
-    """Like `build_cards_of`, but divides the cards into so many shares, which other processes can build."""
-    task, shares = divided
-    return share_loaded_cards(task.root, task.directory, task.rows, task.history, shares)
+def build_cards_of(task: CardTask) -> bool:
+    """Build the cards of a load from what was collected; False if this process does not have it."""
+    found = _collected.pop(task.rows, None)
+    if found is not None:
+        load_cards(task.directory, found, task.head)
+    return found is not None
+
+
+def share_cards_of(divided: tuple[CardTask, History | None, int]) -> list[CardShare]:
+    """Divide the cards into so many shares, which several processes can build."""
+    task, history, shares = divided
+    return share_loaded_cards(task.root, task.directory, task.rows, history, shares)

@@ -15,9 +15,9 @@ class Companion(WorkBeside, Protocol):
     """`begin` and `resolved` should return at once and leave the work to a thread: workers read and resolve files, and
     the engine stores rows, without needing this process."""
 
-    def fork(self, processes: int) -> None:
+    def fork(self, processes: int, files: int) -> None:
         """This process has one thread and no open database, so that processes can be forked for later: at most this
-        many. Not called if `begin` will not be called."""
+        many, for so many files. Not called if `begin` will not be called."""
         ...
 
     def begin(self, discovery: Discovery) -> None:

@@ -136,7 +136,7 @@ def learn_graph_and_survey(
         # Once, before the fork, because all workers need it, and before there are threads, so that numpy stays out.
         import_arrow("pyarrow.compute")
         if companion is not None and processes:
-            companion.fork(processes)
+            companion.fork(processes, len(discovery.files))
     with (
         gc_disabled(),
         WorkerPool(processes, fork=is_first) as pool,

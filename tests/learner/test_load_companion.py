@@ -23,7 +23,7 @@ from golore.graph.model.edge_kinds import EDGE_KINDS, EdgeKind
 from golore.graph.model.tables import EDGE_COLUMNS, NODE_COLUMNS
 from golore.graph.queries import store_counts
 from golore.learner.derived import load_companion
-from golore.learner.derived.card_step import load_cards, update_cards, withdraw_cards
+from golore.learner.derived.card_step import collect_loaded_facts, load_cards, update_cards, withdraw_cards
 from golore.learner.derived.load_companion import LoadCompanion
 from golore.learner.learn import learn
 from golore.learner.pipeline.graph_step import learn_graph
@@ -131,21 +131,30 @@ def test_cards_of_a_graph_that_is_loaded_again_are_made_in_another_process_if_th
     assert cards(store) == expected
 
 
+@pytest.mark.parametrize(
+    ("step", "workers"), [("collect_facts_of", 1), ("build_cards_of", 1), ("share_cards_of", 3), ("build_share", 3)]
+)
 def test_if_the_process_that_makes_the_cards_dies_they_are_made_from_the_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, workers: int
 ) -> None:
     tree, store = make_shop(tmp_path / "tree"), tmp_path / "store"
     learn(tree, store)
     expected = cards(store)
-    monkeypatch.setattr(load_companion, "build_cards_of", os._exit)
-    monkeypatch.setattr(load_companion, "CardTask", Mock(return_value=1))  # the exit code
-    learn(tree, tmp_path / "second", workers=1)
+    monkeypatch.setattr(load_companion, step, die)
+    learn(tree, tmp_path / "second", workers=workers)
     assert cards(tmp_path / "second") == expected
 
 
+def die(_: object) -> None:
+    os._exit(1)
+
+
+def wait(_: object) -> None:
+    time.sleep(600)
+
+
 def test_a_learn_that_fails_does_not_wait_for_the_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_companion, "build_cards_of", time.sleep)
-    monkeypatch.setattr(load_companion, "CardTask", Mock(return_value=600))  # seconds
+    monkeypatch.setattr(load_companion, "build_cards_of", wait)
     monkeypatch.setattr(BulkLoad, "build", Mock(side_effect=OSError(errno.ENOSPC, "no space")))
     with pytest.raises(StoreError, match="no space"):
         learn(make_shop(tmp_path / "tree"), tmp_path / "store", workers=1)
@@ -158,7 +167,7 @@ def test_cards_of_a_graph_that_never_became_current_are_made_again(tmp_path: Pat
     (tmp_path / "rows").mkdir()
     # As a learn that is killed before its graph is current.
     withdraw_cards(directory)
-    load_cards(tree, directory, SpooledGraph(tmp_path / "rows"), "", None)
+    load_cards(directory, collect_loaded_facts(tree, SpooledGraph(tmp_path / "rows"), None), "")
     assert cards(directory) != complete
     learn(tree, directory)
     assert cards(directory) == complete
