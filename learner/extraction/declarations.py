@@ -32,9 +32,10 @@ class Declarations:
     """The declarations of one file.
 
     `receivers` has the receivers of methods that `newer_syntax` rewrote as functions, by the offset of the declaration.
+    Without `outline`, only what the shape is made of is read: there are no symbols.
     """
 
-    def __init__(self, source: bytes, receivers: dict[int, Receiver]) -> None:
+    def __init__(self, source: bytes, receivers: dict[int, Receiver], outline: bool = True) -> None:
         self.source: Final = source
         self.encoder: Final = TreeEncoder(source)
         self.package = ""
@@ -50,6 +51,7 @@ class Declarations:
         self.shape_names = 0
         self.entries: list[f.BodyEntry] = []
         self._receivers: Final = receivers
+        self._outline: Final = outline
         self._bodies: list[tuple[int, Node, bytes]] = []
         self.encoder.in_shape = True
 
@@ -132,8 +134,13 @@ class Declarations:
         group_end = -1
         previous: Node | None = None
         line_of = self.encoder.line_of
+        outline = self._outline
         for child in nodes:
             k = child.kind_id
+            if not outline:
+                if k != g.COMMENT:
+                    yield child, k, ""
+                continue
             if k != g.COMMENT:
                 doc = ""
                 if group and k > g.COMMENT and line_of(child.start_byte) == group_end + 1:
@@ -197,8 +204,10 @@ class Declarations:
         encoder.type_parameters(type_parameters)
         encoder.signature(signature[0] if signature else None, signature[1] if len(signature) > 1 else None)
         decl = f.Decl(f.METHOD if method else f.FUNC, self._text(name), owner, at, pointer, parameters)
-        text = self.source[start : body.start_byte if body is not None else node.end_byte]
-        self._add_declaration(decl, "method" if method else "func", name, node, one_line(text.rstrip()), doc)
+        self.decls.append(decl)
+        if self._outline:
+            text = self.source[start : body.start_byte if body is not None else node.end_byte]
+            self._add_declared("method" if method else "func", name, node, one_line(text.rstrip()), doc)
         if body is not None:
             self._bodies.append((len(self.decls) - 1, body, receiver_name))
 
@@ -241,6 +250,9 @@ class Declarations:
             self.encoder.expression(type_node, type_node.kind_id)
             alias = k == g.TYPE_ALIAS
             decl = f.Decl(f.ALIAS if alias else f.TYPE, self._text(name), "", at)
+            self.decls.append(decl)
+            if not self._outline:
+                continue
             underlying = g.without_parentheses(type_node)
             k = underlying.kind_id
             kind = "alias" if alias else _TYPE_KINDS.get(k, "type")
@@ -249,7 +261,7 @@ class Declarations:
                 text = f"type {head} {kind}"
             else:
                 text = "type " + one_line(self.encoder.text(spec))
-            self._add_declaration(decl, kind, name, spec if grouped else node, text, doc if grouped else group_doc)
+            self._add_declared(kind, name, spec if grouped else node, text, doc if grouped else group_doc)
             self._members(decl.name, underlying, k)
 
     def _members(self, owner: str, type_node: Node, k: int) -> None:
@@ -330,10 +342,13 @@ class Declarations:
                 index=i if single else 0,
                 width=len(names) if single else 1,
             )
-            text = self._value_signature(const, decl.name, type_node, values[i] if i < len(values) else None)
-            self._add_declaration(decl, "const" if const else "var", name, span, text, doc)
-            if not const:
-                self._value_fields(decl.name, type_node, values[i] if i < len(values) else None)
+            self.decls.append(decl)
+            if self._outline:
+                value = values[i] if i < len(values) else None
+                text = self._value_signature(const, decl.name, type_node, value)
+                self._add_declared("const" if const else "var", name, span, text, doc)
+                if not const:
+                    self._value_fields(decl.name, type_node, value)
             if i < len(values) and values[i].kind_id not in g.LITERALS:
                 self._bodies.append((len(self.decls) - 1, values[i], b""))
         return type_at, inits
@@ -376,8 +391,9 @@ class Declarations:
 
     # -- rows
 
-    def _add_declaration(self, decl: f.Decl, kind: str, name_node: Node, span: Node, signature: str, doc: str) -> None:
-        self.decls.append(decl)
+    def _add_declared(self, kind: str, name_node: Node, span: Node, signature: str, doc: str) -> None:
+        """Add the symbol of the last declaration."""
+        decl = self.decls[-1]
         self._add_symbol(kind, decl.owner, decl.name, name_node, span, signature, doc)
         self.decl_lines.append(self.symbols[-1].line)
 

@@ -37,26 +37,26 @@ def extract(source: bytes, bodies: bool = True) -> f.Facts:
 
 def extract_shape(source: bytes) -> f.Shape:
     """Return only the shape of a file: for code outside the repository, whose bodies are not resolved."""
-    return _shape(_read(source, False))
+    return _shape(_read(source, False, False))
 
 
 def encode(facts: f.Facts) -> f.EncodedFacts:
     return f.EncodedFacts(f.encode(facts.outline), f.encode(facts.shape), f.encode(facts.body))
 
 
-def _read(source: bytes, bodies: bool) -> Declarations:
+def _read(source: bytes, bodies: bool, outline: bool = True) -> Declarations:
     if source.startswith(_BOM):
         source = b"   " + source[3:]
     try:
-        declarations = read_from_tokens(source, bodies)
+        declarations = read_from_tokens(source, bodies, outline=outline)
     except CannotEncode:
-        declarations = read_from_tree(source, bodies)
+        declarations = read_from_tree(source, bodies, outline)
     if not declarations.package:
         declarations.problems.append(f.LineProblem(1, "no package clause"))
     return declarations
 
 
-def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -> Declarations:
+def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = (), outline: bool = True) -> Declarations:
     """Read a file of plain Go: its declarations from the tree of its skeleton, its bodies from their tokens.
 
     Raises `CannotEncode` if the file is not plain Go. `names` are numbered before the names in bodies, which are
@@ -66,7 +66,7 @@ def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -
     tree = parse(with_new_renamed(source), cuts)
     if tree.root_node.has_error:
         raise CannotEncode
-    declarations = Declarations(source, {})
+    declarations = Declarations(source, {}, outline)
     declarations.declare(top_level(tree))
     if not declarations.covers(cuts):
         raise CannotEncode
@@ -80,13 +80,13 @@ def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = ()) -
     return declarations
 
 
-def read_from_tree(source: bytes, bodies: bool) -> Declarations:
+def read_from_tree(source: bytes, bodies: bool, outline: bool = True) -> Declarations:
     """Read any file, also a broken one, from the syntax tree of the whole file."""
     tree = parse(with_new_renamed(source))
     receivers: dict[int, Receiver] = {}
     if tree.root_node.has_error:
         tree, receivers = _read_newer(source, tree)
-    declarations = Declarations(source, receivers)
+    declarations = Declarations(source, receivers, outline)
     if tree.root_node.has_error:
         declarations.problems += _syntax_problems(source, tree.root_node, declarations)
         declarations.declare(flattened(tree.root_node))
