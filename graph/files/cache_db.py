@@ -22,6 +22,9 @@ CACHE_VERSION: Final = 2
 APPLICATION: Final = 0x676F6C6F
 """SQLite application id of the file: "golo" in ASCII."""
 _WAIT: Final = 5.0
+_PAGE: Final = 8_192
+"""Bytes. A first learn writes in a fifth less time than with SQLite's 4,096. Larger pages save little more, and updates
+of single rows write whole pages."""
 _BATCH: Final = 500
 """Keys per statement. Older versions of SQLite allow 999 parameters."""
 
@@ -225,6 +228,7 @@ def _file(row: tuple[str, str, int, int, int, int, str]) -> CachedFile:
 def _connect(path: Path, wait: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
+        connection.execute(f"PRAGMA page_size = {_PAGE}")  # has no effect on a file that exists
         switch_to_wal(connection, wait)
         for pragma in ("synchronous = OFF", "cache_size = -8192"):
             connection.execute(f"PRAGMA {pragma}").fetchone()

@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from golore.graph.errors import RepositoryError
 from golore.graph.files.file_state import FileState, state_from
@@ -34,6 +34,9 @@ from golore.learner.go_rules import go_mod
 class SourceFile(NamedTuple):
     path: RepoPath
     state: FileState
+
+
+_Found = TypeVar("_Found", SourceFile, ConfigFile)
 
 
 class Limits(NamedTuple):
@@ -92,6 +95,34 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[st
         tuple(sorted(walk.documents)),
         tuple(sorted(also)),
     )
+
+
+def discover_more(found: Discovery, also: Collection[str], limits: Limits = DEFAULT_LIMITS) -> Discovery:
+    """What `discover` returns with the directories `also`, from what it has `found` without them: visits only these
+    directories and those above them. What is known about a file stays."""
+    also_and_parents = frozenset(path for directory in also for path in _self_and_parents(directory))
+    walk = _Walk(found.root, limits, frozenset(also), also_and_parents)
+    pending = [_Directory("", rules_for(found.root), git_directory.checkout_of(found.root))]
+    while pending:
+        pending += [child for child in _visit(walk, pending.pop()) if child.path in also_and_parents]
+    _add_links(walk)
+    return Discovery(
+        found.root,
+        _with_more(found.files, walk.files),
+        _with_more(found.configs, walk.configs),
+        tuple(sorted({*found.vendors, *walk.vendors})),
+        tuple(sorted({*found.problems, *walk.problems})),
+        tuple(sorted({*found.directories, *walk.directories})),
+        tuple(sorted({*found.ignores, *walk.ignores})),
+        tuple(sorted({*found.links, *walk.links})),
+        _with_more(found.documents, walk.documents),
+        tuple(sorted(also)),
+    )
+
+
+def _with_more(known: Iterable[_Found], more: Iterable[_Found]) -> tuple[_Found, ...]:
+    by_path = {one.path: one for one in (*more, *known)}
+    return tuple(by_path[path] for path in sorted(by_path))
 
 
 def skipped_directories(paths: Iterable[str]) -> set[str]:

@@ -137,6 +137,8 @@ class TokenEncoder:
     def _binary(self, weakest: int) -> None:
         start = len(self._code)
         self._unary()
+        if self._kind < t.FIRST_BINARY:
+            return
         operators: list[int] = []
         while self._kind >= t.FIRST_BINARY:
             operator = self._kind - t.FIRST_BINARY

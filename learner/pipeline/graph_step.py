@@ -23,7 +23,7 @@ from golore.graph.model.entities import REPOSITORY_ID, Problem, Repository
 from golore.graph.progress import NoProgress, Progress
 from golore.graph.safety.system import physical_memory
 from golore.graph.safety.trust import is_trusted
-from golore.learner.checkout.discovery import Discovery, discover, is_skipped_by_go
+from golore.learner.checkout.discovery import Discovery, discover, discover_more, is_skipped_by_go
 from golore.learner.checkout.freshness import record_seen_files
 from golore.learner.checkout.git_directory import other_checkouts
 from golore.learner.go_rules.go_env import read_environment
@@ -151,7 +151,7 @@ def learn_graph_and_survey(
         saved = None if full else read_saved_survey(directory)
         reading = _read(discovery, cache, pool, known_files, progress, edges)
         while more := _imported_left_out(project, reading).difference(discovery.also):
-            discovery = discover(root, also=more.union(discovery.also))
+            discovery = discover_more(discovery, more.union(discovery.also))
             project = build_project(discovery, project.environment)
             found = tuple(file for file in discovery.files if file.path not in reading.files)
             reading = reading.with_more(

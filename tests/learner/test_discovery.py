@@ -15,7 +15,7 @@ from golore.graph.errors import RepositoryError
 from golore.graph.files.file_state import state_from
 from golore.learner.checkout.configs_above import ConfigFile
 from golore.learner.checkout.content_digest import digest
-from golore.learner.checkout.discovery import Limits, discover
+from golore.learner.checkout.discovery import Limits, discover, discover_more
 
 GO = Path(sys.executable).with_name("go")
 NOBODY = 65534
@@ -259,3 +259,37 @@ def test_documents_are_found_whatever_the_case_of_their_names(tmp_path: Path) ->
         tmp_path, {"go.mod": "module m\n", "README.MD": "# M\n", "docs/Guide.Html": "<h1>G</h1>", "m.go": "package m\n"}
     )
     assert [document.path for document in discover(tmp_path).documents] == ["README.MD", "docs/Guide.Html"]
+
+
+def test_more_directories_give_what_one_walk_with_them_gives(tmp_path: Path) -> None:
+    files = {
+        "go.mod": "module example.com/m\n",
+        "main.go": "package main\n",
+        "README.md": "# M\n",
+        "a/testdata/p/p.go": "package p\n",
+        "a/testdata/p/q/q.go": "package q\n",
+        "a/testdata/p/q.md": "# Q\n",
+        "a/testdata/other/o.go": "package o\n",
+        "a/testdata/.gitignore": "ignored.go\n",
+        "a/testdata/p/ignored.go": "package p\n",
+        "a/testdata/p/go.mod": "module example.com/p\n",
+        "_tools/x/x.go": "package x\n",
+        "b/vendor/modules.txt": "",
+        "b/b.go": "package b\n",
+    }
+    _repository(tmp_path, files)
+    (tmp_path / "a" / "testdata" / "p" / "linked.go").symlink_to("../../../main.go")
+    also = ["a/testdata/p", "_tools/x", "a/testdata/p/q"]
+    whole = discover(tmp_path, also=also)
+    first = discover(tmp_path)
+    assert discover_more(first, also) == whole
+    assert discover_more(discover_more(first, also[:1]), also) == whole
+    assert {"a/testdata/p/p.go", "a/testdata/p/linked.go", "_tools/x/x.go"} <= {file.path for file in whole.files}
+    assert len(first.files) == len(whole.files) - 4
+
+
+def test_what_is_known_about_a_file_stays_when_more_directories_are_visited(tmp_path: Path) -> None:
+    _write(tmp_path, {"go.mod": "module m\n", "main.go": "package main\n", "testdata/p/p.go": "package p\n"})
+    first = discover(tmp_path)
+    (tmp_path / "main.go").write_text("package main // edited meanwhile\n")
+    assert discover_more(first, ["testdata/p"]).files[0] == first.files[0]
