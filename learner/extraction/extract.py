@@ -63,9 +63,13 @@ def read_from_tokens(source: bytes, bodies: bool, names: Iterable[bytes] = (), o
     otherwise numbered in the order in which they are encoded.
     """
     cuts = find_cuts(source)
-    tree = parse(with_new_renamed(source), cuts)
+    tree = parse(source, cuts)
     if tree.root_node.has_error:
-        raise CannotEncode
+        renamed = with_new_renamed(source)
+        if renamed is not source:
+            tree = parse(renamed, cuts)
+        if tree.root_node.has_error:
+            raise CannotEncode
     declarations = Declarations(source, {}, outline)
     declarations.declare(top_level(tree))
     if not declarations.covers(cuts):
