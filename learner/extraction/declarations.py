@@ -133,7 +133,7 @@ class Declarations:
         group: list[Node] = []
         group_end = -1
         previous: Node | None = None
-        line_of = self.encoder.line_of
+        encoder = self.encoder  # not its bound method: a call of that is not compiled
         outline = self._outline
         for child in nodes:
             k = child.kind_id
@@ -143,13 +143,13 @@ class Declarations:
                 continue
             if k != g.COMMENT:
                 doc = ""
-                if group and k > g.COMMENT and line_of(child.start_byte) == group_end + 1:
-                    doc = comment_text([self.encoder.text(comment) for comment in group])
+                if group and k > g.COMMENT and encoder.line_of(child.start_byte) == group_end + 1:
+                    doc = comment_text([encoder.text(comment) for comment in group])
                 yield child, k, doc
                 group = []
                 previous = child
                 continue
-            line = line_of(child.start_byte)
+            line = encoder.line_of(child.start_byte)
             if not group and previous is not None and line == self._last_line(previous):
                 continue  # a comment at the end of a line of code documents nothing
             if group and line > group_end + 1:

@@ -7,7 +7,7 @@ end ends the statement; the kinds from `FIRST_BINARY` on are the binary operator
 from __future__ import annotations
 
 import re
-from typing import Final, final
+from typing import Final, cast, final
 
 END: Final = 0
 NAME: Final = 1
@@ -101,6 +101,11 @@ _KEYWORDS: Final[dict[bytes, int]] = {
     b"var": VAR,
 }
 _LONGEST_KEYWORD: Final = max(map(len, _KEYWORDS))
+_SHAPE_BITS: Final = 4
+_KEYWORD_SHAPES: Final = frozenset(word[0] << _SHAPE_BITS | len(word) for word in _KEYWORDS)
+_MAY_BE_KEYWORD: Final = bytes(shape in _KEYWORD_SHAPES for shape in range(256 << _SHAPE_BITS))
+"""Whether a keyword begins with this character and has this length: few names look like one."""
+_SINGLE: Final = [bytes((byte,)) for byte in range(256)]
 _FIXED: Final[dict[bytes, int]] = {
     b")": RPAREN,
     b"]": RBRACK,
@@ -188,7 +193,9 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
     tokens = Tokens()
     kinds = tokens.kinds
     texts = tokens.texts
-    lines = tokens.lines
+    # Objects, because a native integer would be converted to one for each token.
+    lines = cast("list[object]", tokens.lines)
+    line_object: object = line
     text = source[start:end]
     size = len(text)
     forms = _FORMS
@@ -197,7 +204,6 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
     while at < size:
         first = text[at]
         form = forms[first]
-        following = forms[text[at + 1]] if at + 1 < size else _SPACE
         if form == _SPACE:
             at += 1
             continue
@@ -208,27 +214,29 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
                 at += 1
             token = text[begin:at]
             kind = NAME
-            if first >= 97 and at - begin <= _LONGEST_KEYWORD:
+            length = at - begin
+            if length <= _LONGEST_KEYWORD and _MAY_BE_KEYWORD[(first << _SHAPE_BITS) + length]:
                 kind = _KEYWORDS.get(token, NAME)
         elif form == _NEW_LINE:
             at += 1
             if END < last <= LAST_ENDER:
                 kinds.append(SEMICOLON)
                 texts.append(b"\n")
-                lines.append(line)
+                lines.append(line_object)
                 last = SEMICOLON
             line += 1
+            line_object = line
             continue
         elif form < _SPACE:
-            token = text[at : at + 1]
+            token = _SINGLE[first]
             kind = form
             at += 1
-        elif first == 46 and following == _LETTER:
+        elif first == 46 and at + 1 < size and forms[text[at + 1]] == _LETTER:
             token = b"."
             kind = DOT
             at += 1
-        elif form == _OPERATOR and following != _OPERATOR:
-            token = text[at : at + 1]
+        elif form == _OPERATOR and (at + 1 == size or forms[text[at + 1]] != _OPERATOR):
+            token = _SINGLE[first]
             kind = _FIXED[token]
             at += 1
         elif form == _OPERATOR and text[at + 1] == 61:  # an operator that ends in =
@@ -254,19 +262,21 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
                     lines.append(line + breaks - 1)
                     last = SEMICOLON
                 line += breaks
+                line_object = line
                 continue
             else:
                 kind = _literal(token, first)
         kinds.append(kind)
         texts.append(token)
-        lines.append(line)
+        lines.append(line_object)
         last = kind
         if kind == STRING and first == 96:
             line += token.count(b"\n")
+            line_object = line
     for _ in range(4):
         kinds.append(END)
         texts.append(b"")
-        lines.append(line)
+        lines.append(line_object)
     return tokens
 
 

@@ -272,14 +272,14 @@ class TokenEncoder:
             code.append(0)
             code.append(0)
         at = last
-        intern = self._encoder.intern
+        encoder = self._encoder  # not its bound method: a call of that is not compiled
         while at > first:
             code.append(c.SELECT)
-            code.append(intern(self._texts[at]))
+            code.append(encoder.intern(self._texts[at]))
             code.append(self._lines[at])
             at -= 2
         code.append(c.NAME)
-        code.append(intern(self._texts[first]))
+        code.append(encoder.intern(self._texts[first]))
         code.append(self._lines[first])
         self._go_to(last + 1)
         if is_call:
@@ -444,16 +444,16 @@ class TokenEncoder:
         """Write `T`, `p.T`, `T[U]` or `p.T[U]`."""
         code = self._code
         start = len(code)
-        intern = self._encoder.intern
+        encoder = self._encoder  # not its bound method: a call of that is not compiled
         at = self._at
         last = at
         if self._kinds[at + 1] == t.DOT and self._kinds[at + 2] == t.NAME:
             last += 2
             code.append(c.SELECT)
-            code.append(intern(self._texts[last]))
+            code.append(encoder.intern(self._texts[last]))
             code.append(self._lines[last])
         code.append(c.NAME)
-        code.append(intern(self._texts[at]))
+        code.append(encoder.intern(self._texts[at]))
         code.append(self._lines[at])
         self._go_to(last + 1)
         if self._kind == t.LBRACK and self._kinds[last + 2] != t.RBRACK:
