@@ -149,7 +149,7 @@ _TOKEN: Final = re.compile(
     |\.\.\.|:=|<<=|>>=|&\^=|<<|>>|<-|&&|\|\||&\^|\+\+|--|[=!<>+\-*/%&|^]=|[^ \t\r]""",
     re.VERBOSE,
 )
-"""A token other than a name, a keyword, a bracket, a comma, a semicolon or a line end."""
+"""A token that is not simpler: no name, bracket, comma, semicolon, line end, plain string or plain integer."""
 _SPACE: Final = 200
 _NEW_LINE: Final = 201
 _OPERATOR: Final = 202
@@ -239,6 +239,18 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
             token = _SINGLE[first]
             kind = _FIXED[token]
             at += 1
+        elif first == 34 and (after := _after_plain_string(text, at, size)):
+            token = text[at:after]
+            kind = STRING
+            at = after
+        elif form == _DIGIT and (after := _after_plain_integer(text, at, size)):
+            token = text[at:after]
+            kind = INT
+            at = after
+        elif first == 47 and text[at + 1] == 47:
+            after = text.find(b"\n", at)
+            at = size if after < 0 else after
+            continue
         elif form == _OPERATOR and text[at + 1] == 61:  # an operator that ends in =
             token = text[at : at + 2]
             kind = _FIXED[token]
@@ -278,6 +290,27 @@ def tokens_of(source: bytes, start: int, end: int, line: int) -> Tokens:
         texts.append(b"")
         lines.append(line_object)
     return tokens
+
+
+def _after_plain_string(text: bytes, at: int, size: int) -> int:
+    """The offset after a string without escapes that begins at `at`; 0 if there is none."""
+    at += 1
+    while at < size:
+        byte = text[at]
+        if byte == 34:
+            return at + 1
+        if byte == 92 or byte == 10:
+            break
+        at += 1
+    return 0
+
+
+def _after_plain_integer(text: bytes, at: int, size: int) -> int:
+    """The offset after a number of decimal digits that begins at `at`; 0 if it goes on otherwise."""
+    forms = _FORMS
+    while at < size and forms[text[at]] == _DIGIT:
+        at += 1
+    return at if at == size or (text[at] != 46 and forms[text[at]] != _LETTER) else 0
 
 
 def _literal(text: bytes, first: int) -> int:
