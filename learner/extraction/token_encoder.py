@@ -12,7 +12,7 @@ the code of that operand. Positions that are reserved for counts always precede 
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Final, cast, final
 
 from golore.learner.extraction import lexer as t
 from golore.learner.extraction import opcodes as c
@@ -273,14 +273,16 @@ class TokenEncoder:
             code.append(0)
         at = last
         encoder = self._encoder  # not its bound method: a call of that is not compiled
+        # As objects, because a native integer is converted to another object.
+        objects, lines = cast("list[object]", code), cast("list[object]", self._lines)
         while at > first:
             code.append(c.SELECT)
             code.append(encoder.intern(self._texts[at]))
-            code.append(self._lines[at])
+            objects.append(lines[at])
             at -= 2
         code.append(c.NAME)
         code.append(encoder.intern(self._texts[first]))
-        code.append(self._lines[first])
+        objects.append(lines[first])
         self._go_to(last + 1)
         if is_call:
             self._arguments(slot)

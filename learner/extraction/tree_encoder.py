@@ -13,7 +13,6 @@ It is one long class in one module because a compiled class cannot be split over
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Final, final
 
 from golore.learner.extraction import node_kinds as g
@@ -79,14 +78,17 @@ class TreeEncoder:
             starts = self.line_starts
             line = self._line + 1
             if offset < self._line_end or line >= len(starts) or offset >= starts[line]:
-                line = bisect_right(starts, offset)
+                line = _line_at(starts, offset)
             self._line = line
             self._line_start = starts[line - 1]
             self._line_end = starts[line] if line < len(starts) else len(self.source) + 1
         return self._line
 
     def text(self, node: Node) -> bytes:
-        return self.source[node.start_byte : node.end_byte]
+        # As native integers: a slice by other objects is not compiled.
+        start: int = node.start_byte
+        end: int = node.end_byte
+        return self.source[start:end]
 
     def intern(self, text: bytes) -> int:
         found = self._index.get(text)
@@ -1024,6 +1026,19 @@ class TreeEncoder:
         self.code += (c.TYPE, self.name_of(name, name.kind_id), alias)
         self.type_parameters(parameters)
         self.expression(type_node, type_node.kind_id)
+
+
+def _line_at(starts: list[int], offset: int) -> int:
+    """What `bisect_right` returns, several times as fast because it is compiled."""
+    low = 0
+    high = len(starts)
+    while low < high:
+        middle = (low + high) // 2
+        if offset < starts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def line_starts(source: bytes) -> list[int]:
