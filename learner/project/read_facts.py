@@ -115,7 +115,7 @@ def read_files(
         pool = WorkerPool(0)
     for batch, results in pool.run(_read_batch, _batches(changed, cache, extent)):
         if results is None:
-            results = _read_one_by_one(pool, batch)
+            results = _read_one_by_one(batch)
         fresh = [result.facts for result in results if result.facts is not None]
         parsed += sum(result.parsed for result in results)
         cache.put_many(fresh)
@@ -155,10 +155,12 @@ def _batches(files: list[FileToRead], cache: Cache, extent: Extent) -> Iterator[
         yield _Batch(tuple(batch), cache.path, cache.neighbours, extent)
 
 
-def _read_one_by_one(pool: WorkerPool, batch: _Batch) -> list[_Read]:
-    """Read each file of a batch separately, after a worker crashed on the batch, to find the file that causes it."""
+def _read_one_by_one(batch: _Batch) -> list[_Read]:
+    """Read each file of a batch separately, after a worker crashed on the batch, to find the file that causes it. In a
+    process of its own, because the other workers are still reading other batches."""
     single_file_batches = [batch._replace(files=(file,)) for file in batch.files]
-    results_by_name = {task.files[0].name: results for task, results in pool.run(_read_batch, single_file_batches)}
+    with WorkerPool(1) as pool:
+        results_by_name = {task.files[0].name: results for task, results in pool.run(_read_batch, single_file_batches)}
     crashed = _Read("", "", None, problem="file not learned: the parser crashed on it")
     return [(results_by_name[file.name] or [crashed])[0] for file in batch.files]
 
