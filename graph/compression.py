@@ -10,7 +10,8 @@ from typing import Final
 from isal import isal_zlib
 
 _LEVEL: Final = 0
-"""About the size of zlib's level 1. Higher levels save 0.1 %."""
+"""Takes 0.6 of the time of level 1, which has about the size of zlib's level 1 and saves 11 % of bodies and 20 % of
+words. Higher levels save 0.1 % more."""
 
 
 def compress(data: bytes) -> bytes:
