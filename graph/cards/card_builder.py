@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from golore.graph.cards.annotations import AnnotationReader
 from golore.graph.cards.card_plan import CARD_EDGES, CARD_NODES, CardPlan, load_plan, make_plan, save_plan
-from golore.graph.cards.card_rows import CardRows, ShareFacts, build_rows, card_row, share_facts, symbol_rows
+from golore.graph.cards.card_rows import CardRows, ShareFacts, build_rows, card_row, facts_of_share, symbol_rows
 from golore.graph.cards.card_store import Card, CardStore, SymbolLine, create_card_store
 from golore.graph.cards.card_text import (
     MAX_CARD_CHARACTERS,
@@ -145,7 +145,7 @@ def withdraw_built_cards(card_store: CardStore) -> None:
 def collect_facts(tables: GraphTables, history: History | None) -> ShareFacts:
     """What all cards of a graph are made of, apart from annotations."""
     with gc_disabled():
-        return share_facts(tables, make_plan(tables, history))
+        return facts_of_share(tables, make_plan(tables, history))
 
 
 def build_cards_beside(found: ShareFacts, directory: Path, card_store: CardStore, head: str) -> None:
@@ -186,7 +186,7 @@ def build_share(share: CardShare) -> CardRows:
     with gc_disabled(), AnnotationReader(share.directory, naming=assumed_short_name) as annotation_reader:
         plan = load_plan(share.plan)
         tables = ShareTables(NumberedGraph(share.rows), plan.shares[share.number])
-        return build_rows(share_facts(tables, plan, share.number), annotation_reader)
+        return build_rows(facts_of_share(tables, plan, share.number), annotation_reader)
 
 
 def store_shares(

@@ -49,7 +49,7 @@ class ShareFacts(NamedTuple):
     graph: WholeGraph
 
 
-def share_facts(tables: GraphTables, plan: CardPlan, number: int = 0) -> ShareFacts:
+def facts_of_share(tables: GraphTables, plan: CardPlan, number: int = 0) -> ShareFacts:
     return ShareFacts(tables, plan, number, WholeGraph(tables, plan.shares[number], plan.plain))
 
 

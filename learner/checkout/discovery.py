@@ -97,11 +97,11 @@ def discover(root: Path, limits: Limits = DEFAULT_LIMITS, *, also: Collection[st
     )
 
 
-def discover_more(found: Discovery, also: Collection[str], limits: Limits = DEFAULT_LIMITS) -> Discovery:
+def discover_more(found: Discovery, also: Collection[str]) -> Discovery:
     """What `discover` returns with the directories `also`, from what it has `found` without them: visits only these
     directories and those above them. What is known about a file stays."""
     also_and_parents = frozenset(path for directory in also for path in _self_and_parents(directory))
-    walk = _Walk(found.root, limits, frozenset(also), also_and_parents)
+    walk = _Walk(found.root, DEFAULT_LIMITS, frozenset(also), also_and_parents)
     pending = [_Directory("", rules_for(found.root), git_directory.checkout_of(found.root))]
     while pending:
         pending += [child for child in _visit(walk, pending.pop()) if child.path in also_and_parents]

@@ -4,17 +4,17 @@
     documents    files                              workers read and resolve Go files
     history      git                                workers read and resolve Go files
     commits      history                            workers read and resolve Go files
-    facts        commits, rows                      the engine loads the rows
+    card facts   commits, rows                      the engine loads the rows
     links        documents, commits, rows           the engine loads the rows
     words        links, parts of the workers        the engine loads the rows
-    cards        facts, links                       the engine loads the rows
+    cards        card facts, links                  the engine loads the rows
     counts       links, rows                        the engine loads the rows
 
 The rows are those that the workers have spooled, so no step has to open the graph. The graph that others see first is
 complete, and no later step has to open it for writing. Cards wait for the graph if the store has notes or summaries,
 which may have to follow their code first. They are made in processes of their own: one for each core but one, if
-processes were forked, else one if there are many files. *facts* is their part that needs no documents. They are stored
-when the words are, because both are written to `cache.db`.
+processes were forked, else one if there are many files. *card facts* is what they are made of, apart from documents.
+They are stored when the words are, because both are written to `cache.db`.
 """
 
 from __future__ import annotations
@@ -183,13 +183,13 @@ class LoadCompanion:
         task = self._card_task = CardTask(self._root, self._directory, rows, head_commit(self._root))
         if self._pool.size > 1:
             shares = self._steps.start(
-                "facts", lambda: self._divide(task, history.result()) if commits.result() else [], commits
+                "card facts", lambda: self._divide(task, history.result()) if commits.result() else [], commits
             )
             return self._steps.start("cards", lambda: self._build_shares(task, shares.result()), shares, links)
         # In this process, cards and words would only slow each other.
         before = commits if self._pool.size else words
         facts = self._steps.start(
-            "facts", lambda: commits.result() and self._run(collect_facts_of, (task, history.result())), before
+            "card facts", lambda: commits.result() and self._run(collect_facts_of, (task, history.result())), before
         )
         return self._steps.start("cards", lambda: facts.result() and self._run(build_cards_of, task), facts, links)
 

@@ -1,8 +1,7 @@
 """Rewrites Go that the grammar does not know so that it parses, without changing the length of the text.
 
 A rewrite is tried on files that do not parse, and used only if less of the file stays broken. Only a `new` of a value
-is renamed before the first parse of a whole file. Offsets stay the same, so reading by offset still gives the original
-text.
+is renamed before the first parse of a whole file. Offsets stay the same, so reading by offset gives the original text.
 Rewritten are:
 
 - methods with type parameters: the receiver is replaced by blanks and returned separately;
